@@ -1,0 +1,1 @@
+"""What really joins networks: one package per way of doing it."""

@@ -1,0 +1,1 @@
+"""Joins networks through NetworkManager, watching wpa_supplicant beside it."""

@@ -1,0 +1,1 @@
+"""Camera models as data."""

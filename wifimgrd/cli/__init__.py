@@ -1,0 +1,1 @@
+"""`wifimgrctl`, the command-line client."""

@@ -1,0 +1,1 @@
+"""The typed client that the HTTP shim and the command line share."""

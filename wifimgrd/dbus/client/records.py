@@ -1,0 +1,133 @@
+"""The daemon's objects as its clients hold them: typed values made of D-Bus properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wifimgrd.dbus import names
+
+Properties = Mapping[str, Any]
+"""Property name -> plain Python value (variants already unpacked)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRecord:
+    """`org.wifimgrd1.Device` at one instant; absent things are None."""
+
+    id: int
+    name: str = ""
+    codename: str = ""
+    connection_type: str = "wifi"
+    ssid: bytes = b""
+    state: str = "disconnected"
+    """`disconnected`, `connecting`, `connected` or `disconnecting`."""
+    interface: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    last_connection_attempt_us: int | None = None
+    """Microseconds since the epoch; None = never."""
+    last_successful_connection_us: int | None = None
+    local_address: str | None = None
+    camera_address: str | None = None
+    signal_strength: int | None = None
+    """Percent; None while not connected."""
+
+    def updated(self, properties: Properties) -> DeviceRecord:
+        """This record with changed properties; unknown ones are ignored."""
+        changes: dict[str, Any] = {}
+        for name, value in properties.items():
+            match name:
+                case "Name" | "Codename" | "State":
+                    changes[name.lower()] = value
+                case "ConnectionType":
+                    changes["connection_type"] = value
+                case "Ssid":
+                    changes["ssid"] = bytes(value)
+                case "Interface":
+                    changes["interface"] = names.interface_name_of(value)
+                case "ConnectionErrorCode":
+                    changes["error_code"] = value or None
+                case "ConnectionErrorMessage":
+                    changes["error_message"] = value or None
+                case "LastConnectionAttempt":
+                    changes["last_connection_attempt_us"] = value or None
+                case "LastSuccessfulConnection":
+                    changes["last_successful_connection_us"] = value or None
+                case "LocalAddress":
+                    changes["local_address"] = value or None
+                case "CameraAddress":
+                    changes["camera_address"] = value or None
+                case "SignalStrength":
+                    changes["signal_strength"] = value
+        record = replace(self, **changes)
+        return record if record.state == "connected" else replace(record, signal_strength=None)
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceRecord:
+    """`org.wifimgrd1.Interface` at one instant."""
+
+    name: str
+    state: str = "available"
+    """`available`, `in-use` or `unavailable`."""
+    reason: str | None = None
+    device_id: int | None = None
+    mac_address: str = ""
+    driver: str = ""
+    usb_vendor_id: str = ""
+    usb_product_id: str = ""
+    usb_product: str = ""
+    usb_port: str = ""
+    bands: tuple[str, ...] = ()
+
+    def updated(self, properties: Properties) -> InterfaceRecord:
+        """This record with changed properties; unknown ones are ignored."""
+        changes: dict[str, Any] = {}
+        for name, value in properties.items():
+            match name:
+                case "State" | "Driver":
+                    changes[name.lower()] = value
+                case "Reason":
+                    changes["reason"] = value or None
+                case "Device":
+                    changes["device_id"] = names.device_id_of(value)
+                case "MacAddress":
+                    changes["mac_address"] = value
+                case "UsbVendorId":
+                    changes["usb_vendor_id"] = value
+                case "UsbProductId":
+                    changes["usb_product_id"] = value
+                case "UsbProduct":
+                    changes["usb_product"] = value
+                case "UsbPort":
+                    changes["usb_port"] = value
+                case "Bands":
+                    changes["bands"] = tuple(value)
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRecord:
+    """`org.wifimgrd1.Manager` at one instant."""
+
+    version: str = ""
+    backend: str = ""
+    backend_state: str = "unavailable"
+    """`ready`, `starting` or `unavailable`."""
+    backend_reason: str = ""
+    total_interfaces: int = 0
+    assigned_interfaces: int = 0
+
+    def updated(self, properties: Properties) -> ServiceRecord:
+        """This record with changed properties; unknown ones are ignored."""
+        known = {
+            "Version": "version",
+            "Backend": "backend",
+            "BackendState": "backend_state",
+            "BackendReason": "backend_reason",
+            "TotalInterfaces": "total_interfaces",
+            "AssignedInterfaces": "assigned_interfaces",
+        }
+        return replace(self, **{known[name]: value for name, value in properties.items() if name in known})

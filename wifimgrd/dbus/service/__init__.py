@@ -1,0 +1,1 @@
+"""The service side: one module per exported interface."""

@@ -1,0 +1,233 @@
+"""Which interface a device gets: a pure state machine over interfaces and assignments.
+
+An `Allocator` is a value. Each operation returns the next one, so a refused operation leaves
+no trace. Invariants, held by construction and tested as a rule-based state machine:
+
+- no interface has two devices, no device has two interfaces;
+- an interface is in use if and only if it is assigned;
+- only a listed interface without obstacle, not reserved for another device, is ever assigned;
+- an operation on one device never changes another device's assignment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
+from wifimgrd.domain.interface import BackendFacts, Interface, InterfaceState, InterfaceStatus
+
+_SHOWN_REASONS = 8
+"""A refusal's sentence names this many interfaces; all of them are in its `reasons`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Pins an adapter, named by MAC address or USB port, to a device, named by id or name."""
+
+    device: DeviceId | str
+    mac: str = ""
+    usb_port: str = ""
+
+    def pins(self, identity: AdapterIdentity) -> bool:
+        """Whether this is the adapter meant."""
+        if self.mac:
+            return identity.mac == self.mac.lower()
+        return bool(self.usb_port) and identity.usb_port == self.usb_port
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationRules:
+    """What the configuration says of interfaces."""
+
+    usb_only: bool = True
+    """List adapters on USB alone (`[interfaces] match = "usb"`), or every Wi-Fi interface."""
+    exclude: tuple[str, ...] = ()
+    """Globs of interface names that are listed and never taken."""
+    reservations: tuple[Reservation, ...] = ()
+
+    def lists(self, adapter: Adapter) -> bool:
+        """Whether the adapter is one of the hub's at all."""
+        return adapter.is_usb or not self.usb_only
+
+    def exclusion(self, name: str) -> str:
+        """Why the configuration excludes an interface; empty where it does not."""
+        for glob in self.exclude:
+            if fnmatchcase(name, glob):
+                return f'excluded by the configuration ("{glob}")'
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A device that asks for an interface."""
+
+    device: DeviceId
+    name: str = ""
+    """The device's name, by which a reservation may know it."""
+    last_adapter: AdapterIdentity | None = None
+    band: Band | None = None
+    """The band that its access point is known to use; None where it is not known."""
+
+    def holds(self, reservation: Reservation) -> bool:
+        """Whether `reservation` was made for this device."""
+        return reservation.device in (self.device, self.name)
+
+
+_NOTHING: Mapping[DeviceId, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Allocator:
+    """Interfaces, and who has which."""
+
+    rules: AllocationRules = AllocationRules()
+    interfaces: Mapping[str, Interface] = field(default_factory=lambda: MappingProxyType({}))
+    assignments: Mapping[DeviceId, str] = _NOTHING
+    """The interface of each device that has one."""
+    holders: Mapping[str, DeviceId] = field(default_factory=lambda: MappingProxyType({}))
+    """The same, seen from the interfaces."""
+
+    def plug(self, adapter: Adapter, facts: BackendFacts | None = None) -> Allocator:
+        """An adapter appeared or is described anew; one that the rules do not list is left out."""
+        if not self.rules.lists(adapter):
+            return self
+        known = self.interfaces.get(adapter.name)
+        if facts is None:
+            facts = known.facts if known else BackendFacts()
+        interface = Interface(adapter, self.rules.exclusion(adapter.name), facts)
+        return replace(self, interfaces=_with(self.interfaces, adapter.name, interface))
+
+    def learn(self, name: str, facts: BackendFacts) -> Allocator:
+        """The backend said what it knows of an interface; of an unlisted one it is dropped."""
+        known = self.interfaces.get(name)
+        if known is None or known.facts == facts:
+            return self
+        return replace(self, interfaces=_with(self.interfaces, name, replace(known, facts=facts)))
+
+    def unplug(self, name: str) -> Allocator:
+        """An adapter went away; whoever had it has nothing now."""
+        holder = self.holders.get(name)
+        freed = self if holder is None else self.release(holder)
+        return replace(freed, interfaces=_without(freed.interfaces, name))
+
+    def assign(self, claim: Claim) -> tuple[Allocator, str]:
+        """Give the claimant the fittest interface: reserved, else its last, else one that nobody
+        used last, else any, in natural order of names.
+
+        A device that has an interface keeps it. Raises NoInterfaceAvailable, with the reason
+        for each interface.
+        """
+        if (held := self.assignments.get(claim.device)) is not None:
+            return self, held
+        refusals: dict[str, str] = {}
+        best: tuple[tuple[int, int], str] | None = None
+        for interface in self.interfaces.values():
+            if reason := self.refusal(claim, interface):
+                refusals[interface.name] = reason
+                continue
+            rank = self._rank(claim, interface)
+            if best is None or (rank, natural_key(interface.name)) < (best[0], natural_key(best[1])):
+                best = (rank, interface.name)
+        if best is None:
+            raise NoInterfaceAvailable(_sentence(refusals), refusals)
+        return self.adopt(claim.device, best[1]), best[1]
+
+    def adopt(self, device: DeviceId, name: str) -> Allocator:
+        """Record an assignment that already stands, whatever the rules say of it now.
+
+        Raises InterfaceNotFound where the interface is not listed, NoInterfaceAvailable where
+        it or the device is taken.
+        """
+        if name not in self.interfaces:
+            raise InterfaceNotFound(f"there is no interface {name}")
+        if self.holders.get(name, device) != device or self.assignments.get(device, name) != name:
+            raise NoInterfaceAvailable(f"{name} or device {device} is assigned otherwise")
+        return replace(
+            self,
+            assignments=MappingProxyType({**self.assignments, device: name}),
+            holders=MappingProxyType({**self.holders, name: device}),
+        )
+
+    def release(self, device: DeviceId) -> Allocator:
+        """The device has nothing any more; of one that had nothing, nothing changes."""
+        name = self.assignments.get(device)
+        if name is None:
+            return self
+        assignments, holders = dict(self.assignments), dict(self.holders)
+        del assignments[device], holders[name]
+        return replace(self, assignments=MappingProxyType(assignments), holders=MappingProxyType(holders))
+
+    def refusal(self, claim: Claim, interface: Interface) -> str:
+        """Why `interface` is not for the claimant now; empty where it is."""
+        holder = self.holders.get(interface.name)
+        if holder is not None:
+            return f"in use by device {holder}"
+        if interface.obstacle:
+            return interface.obstacle
+        pins = [pin for pin in self.rules.reservations if pin.pins(interface.adapter.identity)]
+        if pins and not any(claim.holds(pin) for pin in pins):
+            return f"reserved for device {pins[0].device}"
+        bands = interface.facts.bands
+        if claim.band is not None and bands and claim.band not in bands:
+            return f"cannot use the {claim.band} band"
+        return ""
+
+    def status(self, name: str) -> InterfaceStatus:
+        """An interface as clients see it; raises InterfaceNotFound."""
+        interface = self.interfaces.get(name)
+        if interface is None:
+            raise InterfaceNotFound(f"there is no interface {name}")
+        holder = self.holders.get(name)
+        if holder is not None:
+            return InterfaceStatus(interface, InterfaceState.IN_USE, device=holder)
+        if interface.obstacle:
+            return InterfaceStatus(interface, InterfaceState.UNAVAILABLE, interface.obstacle)
+        return InterfaceStatus(interface, InterfaceState.AVAILABLE)
+
+    def statuses(self) -> Iterable[InterfaceStatus]:
+        """Every listed interface, in natural order of names."""
+        return (self.status(name) for name in sorted(self.interfaces, key=natural_key))
+
+    def _rank(self, claim: Claim, interface: Interface) -> tuple[int, int]:
+        """Lower is fitter."""
+        identity = interface.adapter.identity
+        if any(claim.holds(pin) and pin.pins(identity) for pin in self.rules.reservations):
+            return (0, 0)
+        strength = identity.match_strength(claim.last_adapter) if claim.last_adapter else 0
+        return (1, -strength)
+
+
+def natural_key(name: str) -> tuple[tuple[int, str | int], ...]:
+    """Sorts `wlan2` before `wlan10`."""
+    return tuple(
+        (1, int(part)) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name) if part
+    )
+
+
+def _sentence(refusals: Mapping[str, str]) -> str:
+    prefix = "no Wi-Fi interface is available: "
+    if not refusals:
+        return prefix + "no USB Wi-Fi adapter is plugged in"
+    names = sorted(refusals, key=natural_key)
+    told = [f"{name} is {_predicate(refusals[name])}" for name in names[:_SHOWN_REASONS]]
+    if len(names) > _SHOWN_REASONS:
+        told.append(f"and {len(names) - _SHOWN_REASONS} more")
+    return prefix + ", ".join(told)
+
+
+def _predicate(reason: str) -> str:
+    return f"unfit: it {reason}" if reason.startswith("cannot") else reason
+
+
+def _with(interfaces: Mapping[str, Interface], name: str, value: Interface) -> Mapping[str, Interface]:
+    return MappingProxyType({**interfaces, name: value})
+
+
+def _without(interfaces: Mapping[str, Interface], name: str) -> Mapping[str, Interface]:
+    return MappingProxyType({key: value for key, value in interfaces.items() if key != name})

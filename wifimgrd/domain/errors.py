@@ -1,0 +1,150 @@
+"""Every way in which a request or a link can fail, as one small tree.
+
+The codes are public (part 5 of the contract). What a code is called on D-Bus and
+which HTTP status it becomes is decided at those edges, from the same codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import ClassVar
+
+
+class ErrorCode(StrEnum):
+    """The public error codes that a device, a command or the hub can report."""
+
+    INVALID_REQUEST = "invalid-request"
+    CANCELLED = "cancelled"
+    DEVICE_NOT_FOUND = "device-not-found"
+    INTERFACE_NOT_FOUND = "interface-not-found"
+    NO_INTERFACE_AVAILABLE = "no-interface-available"
+    BUSY = "busy"
+    DEVICE_NOT_REACHABLE = "device-not-reachable"
+    AUTHENTICATION_FAILED = "authentication-failed"
+    ASSOCIATION_REFUSED = "association-refused"
+    ADDRESS_FAILED = "address-failed"
+    INTERFACE_LOST = "interface-lost"
+    CONNECTION_LOST = "connection-lost"
+    BACKEND_UNAVAILABLE = "backend-unavailable"
+    NOT_AUTHORIZED = "not-authorized"
+    INTERNAL = "internal"
+
+
+class WifimgrdError(Exception):
+    """Root of the tree: a code for programs and a sentence for people."""
+
+    code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidRequest(WifimgrdError):
+    """A request that breaks the rules; `fields` maps each field at fault to its sentences."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+    def __init__(self, message: str, fields: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        super().__init__(message)
+        self.fields: Mapping[str, tuple[str, ...]] = MappingProxyType(dict(fields or {}))
+
+
+class Cancelled(WifimgrdError):
+    """The attempt was ended by a disconnect or a removal."""
+
+    code = ErrorCode.CANCELLED
+
+
+class DeviceNotFound(WifimgrdError):
+    """No device has that id."""
+
+    code = ErrorCode.DEVICE_NOT_FOUND
+
+
+class InterfaceNotFound(WifimgrdError):
+    """No listed interface has that name."""
+
+    code = ErrorCode.INTERFACE_NOT_FOUND
+
+
+class NoInterfaceAvailable(WifimgrdError):
+    """Every interface is in use, unavailable or unfit; `reasons` says which, per interface."""
+
+    code = ErrorCode.NO_INTERFACE_AVAILABLE
+
+    def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.reasons: Mapping[str, str] = MappingProxyType(dict(reasons or {}))
+
+
+class Busy(WifimgrdError):
+    """The device is disconnecting or being removed."""
+
+    code = ErrorCode.BUSY
+
+
+class DeviceNotReachable(WifimgrdError):
+    """Its network was not seen, or did not answer: powered off or out of range."""
+
+    code = ErrorCode.DEVICE_NOT_REACHABLE
+
+
+class AuthenticationFailed(WifimgrdError):
+    """The network refused the passphrase."""
+
+    code = ErrorCode.AUTHENTICATION_FAILED
+
+
+class AssociationRefused(WifimgrdError):
+    """The camera is there and said no; often another phone or host holds it."""
+
+    code = ErrorCode.ASSOCIATION_REFUSED
+
+
+class AddressFailed(WifimgrdError):
+    """Associated, but no IP address was handed out."""
+
+    code = ErrorCode.ADDRESS_FAILED
+
+
+class InterfaceLost(WifimgrdError):
+    """The adapter went away."""
+
+    code = ErrorCode.INTERFACE_LOST
+
+
+class ConnectionLost(WifimgrdError):
+    """The link dropped after it was up."""
+
+    code = ErrorCode.CONNECTION_LOST
+
+
+class BackendUnavailable(WifimgrdError):
+    """What really joins networks (NetworkManager, or the daemon for its clients) is not running."""
+
+    code = ErrorCode.BACKEND_UNAVAILABLE
+
+
+class NotAuthorized(WifimgrdError):
+    """The caller may not do that."""
+
+    code = ErrorCode.NOT_AUTHORIZED
+
+
+class InternalError(WifimgrdError):
+    """A bug: the log holds the traceback, the answer does not."""
+
+    code = ErrorCode.INTERNAL
+
+
+_CLASSES: Mapping[ErrorCode, type[WifimgrdError]] = MappingProxyType(
+    {kind.code: kind for kind in WifimgrdError.__subclasses__()}
+)
+
+
+def error_of(code: ErrorCode, message: str) -> WifimgrdError:
+    """Build the error of the tree that carries `code`."""
+    return _CLASSES[code](message)

@@ -1,0 +1,1 @@
+"""Devices and secrets on disk."""
