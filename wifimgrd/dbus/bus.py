@@ -1,0 +1,473 @@
+"""One connection to a message bus: the only module that knows which D-Bus library is used.
+
+dbus-next 0.2.3 does the wire format and the authentication. What it does wrong is mended or
+left unused here: its writer takes a full socket for a dead one, calls on a dead bus hang, calls
+have no time limit, sockets leak, proxies drop signals after an error reply, and unexpected
+exceptions are sent to the caller. Set WIFIMGRD_DBUS_LIBRARY=dbus_fast for its maintained fork.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+LIBRARY: Final = os.environ.get("WIFIMGRD_DBUS_LIBRARY", "dbus_next")
+_library: Any = importlib.import_module(LIBRARY)
+_aio: Any = importlib.import_module(LIBRARY + ".aio")
+_constants: Any = importlib.import_module(LIBRARY + ".constants")
+_Message: Any = _library.Message
+_MessageType: Any = _constants.MessageType
+_MessageFlag: Any = _constants.MessageFlag
+Variant: Any = _library.Variant
+"""`Variant(signature, value)`: a value for `v` in an outgoing body."""
+
+_DAEMON: Final = "org.freedesktop.DBus"
+_DAEMON_PATH: Final = "/org/freedesktop/DBus"
+_DO_NOT_QUEUE: Final = 4
+_PRIMARY_OWNER: Final = 1
+_ALREADY_OWNER: Final = 4
+
+
+class BusClosed(ConnectionError):
+    """The connection to the message bus is gone, or could not be made."""
+
+
+class NameTaken(Exception):
+    """Somebody else owns the well-known name."""
+
+
+class BusError(Exception):
+    """An error reply: its D-Bus name, its sentence and its further arguments."""
+
+    def __init__(self, name: str, message: str, body: Sequence[Any] = ()) -> None:
+        super().__init__(f"{name}: {message}")
+        self.name = name
+        self.message = message
+        self.body = tuple(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A signal that arrived; variants in its body are unpacked."""
+
+    sender: str
+    """Unique name of who sent it."""
+    path: str
+    interface: str
+    member: str
+    body: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCall:
+    """A method call that arrived; variants in its body are unpacked."""
+
+    sender: str
+    path: str
+    interface: str
+    """Empty where the caller named none."""
+    member: str
+    signature: str
+    body: list[Any]
+    serial: int
+    expects_reply: bool
+    interactive: bool
+    """The caller agrees to a dialogue of the authorization system."""
+
+
+@dataclass(eq=False, slots=True)
+class Watch:
+    """A subscription to signals; `close` ends it."""
+
+    connection: BusConnection
+    rule: str
+    handler: Callable[[Signal], None]
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+    def wants(self, signal: Signal, owners: Mapping[str, str | None]) -> bool:
+        """Whether the signal fits the conditions, a well-known sender by its owner now."""
+        for key, wanted in self.conditions.items():
+            match key:
+                case "sender":
+                    fits = signal.sender == owners.get(wanted, wanted)
+                case "path_namespace":
+                    fits = signal.path == wanted or signal.path.startswith(wanted.rstrip("/") + "/")
+                case "arg0":
+                    fits = bool(signal.body) and signal.body[0] == wanted
+                case _:
+                    fits = getattr(signal, key) == wanted
+            if not fits:
+                return False
+        return True
+
+    async def close(self) -> None:
+        """End the subscription; of a dead connection nothing is left to end."""
+        await self.connection.unwatch(self)
+
+
+def unpack(value: Any) -> Any:
+    """Take every variant out of a value, at any depth."""
+    if isinstance(value, Variant):
+        return unpack(value.value)
+    if isinstance(value, list | tuple):
+        return [unpack(item) for item in value]
+    if isinstance(value, dict):
+        return {unpack(key): unpack(item) for key, item in value.items()}
+    return value
+
+
+class BusConnection:
+    """A connection to a message bus, for calls, signals and one service."""
+
+    def __init__(self, bus: Any) -> None:
+        """Use `BusConnection.open`."""
+        self._bus = bus
+        self._loop = asyncio.get_running_loop()
+        self._socket: socket.socket = bus._sock
+        self._stream: Any = bus._stream
+        self._unsent: deque[memoryview] = deque()
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._watches: list[Watch] = []
+        self._owners: dict[str, str | None] = {}
+        self._on_call: Callable[[MethodCall], None] | None = None
+        self._closed: asyncio.Future[None] = self._loop.create_future()
+        bus.add_message_handler(self._receive)
+        bus._disconnect_future.add_done_callback(self._lost)
+
+    @classmethod
+    async def open(cls, bus: str, timeout_s: float = 10.0) -> BusConnection:
+        """Connect to `system`, `session` or a D-Bus address; raises BusClosed."""
+        library_bus = _aio.MessageBus.__new__(_aio.MessageBus)
+        try:
+            # Two steps, because the library connects in the constructor and leaks there.
+            if bus in ("system", "session"):
+                kind = _constants.BusType.SYSTEM if bus == "system" else _constants.BusType.SESSION
+                library_bus.__init__(bus_type=kind)
+            else:
+                library_bus.__init__(bus_address=bus)
+            async with asyncio.timeout(timeout_s):
+                await library_bus.connect()
+        except asyncio.CancelledError:
+            _close_sockets(library_bus)
+            raise
+        except Exception as error:  # noqa: BLE001 - the library raises whatever came to it
+            _close_sockets(library_bus)
+            raise BusClosed(f"cannot connect to the message bus {bus}: {error}") from None
+        return cls(library_bus)
+
+    @property
+    def unique_name(self) -> str:
+        """The name that the bus gave to this connection, e.g. `:1.42`."""
+        return str(self._bus.unique_name)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection still stands."""
+        return not self._closed.done()
+
+    async def wait_closed(self) -> None:
+        """Return once the connection is gone, by `close` or by itself."""
+        await asyncio.shield(self._closed)
+
+    async def close(self) -> None:
+        """Close the connection, after what was queued to be sent is sent or a second has passed."""
+        try:
+            async with asyncio.timeout(1):
+                await self._drained()
+        except (TimeoutError, BusClosed):
+            pass
+        self._finish(BusClosed("the connection to the message bus was closed"))
+
+    async def call(
+        self,
+        destination: str,
+        path: str,
+        interface: str,
+        member: str,
+        signature: str = "",
+        body: Sequence[Any] = (),
+        timeout_s: float = 25.0,
+    ) -> list[Any]:
+        """Call a method and return its reply's arguments, variants unpacked.
+
+        Raises BusError for an error reply, BusClosed, and TimeoutError after `timeout_s` seconds.
+        """
+        message = _Message(
+            destination=destination,
+            path=path,
+            interface=interface,
+            member=member,
+            signature=signature,
+            body=list(body),
+        )
+        serial = self._send(message)
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        self._pending[serial] = answer
+        try:
+            async with asyncio.timeout(timeout_s):
+                reply = await answer
+        finally:
+            self._pending.pop(serial, None)
+        arguments = [unpack(argument) for argument in reply.body]
+        if reply.message_type is _MessageType.ERROR:
+            text = arguments[0] if arguments and isinstance(arguments[0], str) else ""
+            raise BusError(reply.error_name, text, arguments)
+        return arguments
+
+    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
+        """Read one property; raises as `call` does."""
+        return (await self.call(destination, path, _DAEMON + ".Properties", "Get", "ss", [interface, name]))[
+            0
+        ]
+
+    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+        """Read every property of an interface; raises as `call` does."""
+        properties: dict[str, Any] = (
+            await self.call(destination, path, _DAEMON + ".Properties", "GetAll", "s", [interface])
+        )[0]
+        return properties
+
+    async def name_owner(self, name: str) -> str | None:
+        """The unique name of who owns `name`, or None where nobody does."""
+        try:
+            return str((await self._ask("GetNameOwner", "s", [name]))[0])
+        except BusError as error:
+            if error.name == _DAEMON + ".Error.NameHasNoOwner":
+                return None
+            raise
+
+    async def watch(
+        self,
+        handler: Callable[[Signal], None],
+        *,
+        sender: str | None = None,
+        path: str | None = None,
+        path_namespace: str | None = None,
+        interface: str | None = None,
+        member: str | None = None,
+        arg0: str | None = None,
+    ) -> Watch:
+        """Call `handler` with each signal that fits, in the order of the bus.
+
+        A well-known `sender` is followed from owner to owner.
+        """
+        given = {
+            "sender": sender,
+            "path": path,
+            "path_namespace": path_namespace,
+            "interface": interface,
+            "member": member,
+            "arg0": arg0,
+        }
+        conditions = {key: value for key, value in given.items() if value is not None}
+        if sender and not sender.startswith(":") and sender != _DAEMON:
+            await self._follow_owner(sender)
+        rule = ",".join(["type='signal'", *(f"{key}='{value}'" for key, value in conditions.items())])
+        watch = Watch(self, rule, handler, conditions)
+        self._watches.append(watch)
+        try:
+            await self._ask("AddMatch", "s", [rule])
+        except BaseException:
+            self._watches.remove(watch)
+            raise
+        return watch
+
+    async def unwatch(self, watch: Watch) -> None:
+        """End a subscription; see Watch.close."""
+        if watch not in self._watches:
+            return
+        self._watches.remove(watch)
+        try:
+            await self._ask("RemoveMatch", "s", [watch.rule])
+        except (BusError, BusClosed, TimeoutError):
+            return
+
+    async def request_name(self, name: str) -> None:
+        """Own a well-known name; raises NameTaken where somebody has it already."""
+        reply = (await self._ask("RequestName", "su", [name, _DO_NOT_QUEUE]))[0]
+        if reply not in (_PRIMARY_OWNER, _ALREADY_OWNER):
+            raise NameTaken(f"{name} is already owned on this message bus")
+
+    def serve(self, on_call: Callable[[MethodCall], None]) -> None:
+        """Pass every incoming method call to `on_call`, which answers each by reply or reply_error."""
+        self._on_call = on_call
+
+    def reply(self, call: MethodCall, signature: str = "", body: Sequence[Any] = ()) -> None:
+        """Answer a call, where an answer is wanted and the bus is there."""
+        self._answer(
+            call,
+            _Message(
+                destination=call.sender,
+                message_type=_MessageType.METHOD_RETURN,
+                reply_serial=call.serial,
+                signature=signature,
+                body=list(body),
+            ),
+        )
+
+    def reply_error(
+        self, call: MethodCall, name: str, text: str, signature: str = "s", further: Sequence[Any] = ()
+    ) -> None:
+        """Answer a call with an error; `signature` covers the sentence and the further arguments."""
+        self._answer(
+            call,
+            _Message(
+                destination=call.sender,
+                message_type=_MessageType.ERROR,
+                reply_serial=call.serial,
+                error_name=name,
+                signature=signature,
+                body=[text, *further],
+            ),
+        )
+
+    def emit(self, path: str, interface: str, member: str, signature: str, body: Sequence[Any]) -> None:
+        """Send a signal, where the bus is there."""
+        message = _Message(
+            path=path,
+            interface=interface,
+            member=member,
+            message_type=_MessageType.SIGNAL,
+            signature=signature,
+            body=list(body),
+        )
+        if self.is_open:
+            self._send(message)
+
+    def _answer(self, call: MethodCall, message: Any) -> None:
+        if call.expects_reply and self.is_open:
+            self._send(message)
+
+    async def _ask(self, member: str, signature: str, body: Sequence[Any]) -> list[Any]:
+        return await self.call(_DAEMON, _DAEMON_PATH, _DAEMON, member, signature, body)
+
+    async def _follow_owner(self, name: str) -> None:
+        if name in self._owners:
+            return
+        self._owners[name] = None
+        await self.watch(self._owner_changed, sender=_DAEMON, member="NameOwnerChanged", arg0=name)
+        self._owners[name] = await self.name_owner(name)
+
+    def _owner_changed(self, signal: Signal) -> None:
+        name, _, owner = signal.body
+        self._owners[name] = owner or None
+
+    # -- sending: every byte after the handshake goes through here, not through the library's writer
+
+    def _send(self, message: Any) -> int:
+        if not self.is_open:
+            raise BusClosed("the connection to the message bus is gone")
+        if not message.serial:
+            message.serial = self._bus.next_serial()
+        idle = not self._unsent
+        self._unsent.append(memoryview(bytes(message._marshall(False))))
+        if idle:
+            self._write()
+        return int(message.serial)
+
+    def _write(self) -> None:
+        try:
+            while self._unsent:
+                sent = self._socket.send(self._unsent[0])
+                if sent < len(self._unsent[0]):
+                    self._unsent[0] = self._unsent[0][sent:]
+                else:
+                    self._unsent.popleft()
+        except (BlockingIOError, InterruptedError):
+            self._loop.add_writer(self._socket.fileno(), self._write)
+            return
+        except OSError as error:
+            self._loop.call_soon(self._finish, BusClosed(f"the message bus went away: {error}"))
+            return
+        self._loop.remove_writer(self._socket.fileno())
+
+    async def _drained(self) -> None:
+        """Wait until nothing is queued: a round trip, because the socket keeps the order."""
+        if self._unsent:
+            await self._ask("GetId", "", [])
+
+    # -- receiving
+
+    def _receive(self, message: Any) -> bool:
+        kind = message.message_type
+        if kind is _MessageType.SIGNAL:
+            self._dispatch(
+                Signal(
+                    message.sender or "",
+                    message.path,
+                    message.interface,
+                    message.member,
+                    [unpack(argument) for argument in message.body],
+                )
+            )
+        elif kind is _MessageType.METHOD_CALL:
+            self._called(message)
+        else:
+            answer = self._pending.get(message.reply_serial)
+            if answer is not None and not answer.done():
+                answer.set_result(message)
+        return True
+
+    def _dispatch(self, signal: Signal) -> None:
+        for watch in [watch for watch in self._watches if watch.wants(signal, self._owners)]:
+            try:
+                watch.handler(signal)
+            except Exception as error:  # noqa: BLE001 - one bad handler must not take the bus down
+                self._loop.call_exception_handler(
+                    {"message": f"handling the D-Bus signal {signal.member} failed", "exception": error}
+                )
+
+    def _called(self, message: Any) -> None:
+        call = MethodCall(
+            message.sender or "",
+            message.path,
+            message.interface or "",
+            message.member,
+            message.signature,
+            [unpack(argument) for argument in message.body],
+            message.serial,
+            not message.flags & _MessageFlag.NO_REPLY_EXPECTED,
+            bool(message.flags & _MessageFlag.ALLOW_INTERACTIVE_AUTHORIZATION),
+        )
+        if self._on_call is None:
+            self.reply_error(call, _DAEMON + ".Error.UnknownObject", "nothing is served here")
+        else:
+            self._on_call(call)
+
+    def _lost(self, outcome: asyncio.Future[Any]) -> None:
+        cause = None if outcome.cancelled() else outcome.exception()
+        self._finish(BusClosed(f"the message bus went away: {cause or 'closed'}"))
+
+    def _finish(self, error: BusClosed) -> None:
+        if self._closed.done():
+            return
+        self._closed.set_result(None)
+        if self._socket.fileno() >= 0:
+            self._loop.remove_writer(self._socket.fileno())
+            self._loop.remove_reader(self._socket.fileno())
+        if not self._bus._disconnect_future.done():
+            self._bus._disconnect_future.remove_done_callback(self._lost)
+            self._bus._user_disconnect = True
+            self._bus._finalize(None)
+        _close_sockets(self._bus)
+        self._unsent.clear()
+        self._watches.clear()
+        for answer in self._pending.values():
+            if not answer.done():
+                answer.set_exception(error)
+
+
+def _close_sockets(library_bus: Any) -> None:
+    for name in ("_stream", "_sock"):
+        closable = getattr(library_bus, name, None)
+        if closable is not None:
+            try:
+                closable.close()
+            except OSError:
+                continue
