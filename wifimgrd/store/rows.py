@@ -1,0 +1,83 @@
+"""A device as a row of its table, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from wifimgrd.domain.adapter import AdapterIdentity
+from wifimgrd.domain.device import Device, DeviceId, Failure, Sighting, Ssid
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.store.errors import StoreDamaged
+
+Row = tuple[Any, ...]
+
+_COLUMNS: Final = (
+    "name",
+    "codename",
+    "ssid",
+    "last_attempt_us",
+    "last_success_us",
+    "failure_code",
+    "failure_message",
+    "adapter_mac",
+    "adapter_port",
+    "adapter_serial",
+    "sightings",
+)
+
+SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
+INSERT_DEVICE: Final = f"INSERT INTO device ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+"""Takes what `row_of` gives."""
+UPDATE_DEVICE: Final = f"UPDATE device SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE id = ?"  # noqa: S608
+"""Takes what `row_of` gives, then the id."""
+
+
+def row_of(device: Device) -> Row:
+    """Everything but the id, in the order of the columns."""
+    failure, adapter = device.failure, device.last_adapter
+    return (
+        text_of(device.name),
+        text_of(device.codename),
+        device.ssid.octets,
+        device.last_attempt_us,
+        device.last_success_us,
+        failure and failure.code.value,
+        failure and text_of(failure.message),
+        adapter and text_of(adapter.mac),
+        adapter and text_of(adapter.usb_port),
+        adapter and text_of(adapter.usb_serial),
+        json.dumps([[sighting.bssid, sighting.frequency_mhz] for sighting in device.sightings]),
+    )
+
+
+def device_of(row: Row) -> Device:
+    """The device that `SELECT_DEVICES` found; raises StoreDamaged where a row makes no sense."""
+    ident, name, codename, ssid, attempt, success, code, message, mac, port, serial, sightings = row
+    try:
+        return Device(
+            id=DeviceId(ident),
+            name=name,
+            codename=codename,
+            ssid=Ssid(ssid),
+            last_attempt_us=attempt,
+            last_success_us=success,
+            failure=None if code is None else Failure(_code(code), message),
+            last_adapter=None if mac is None else AdapterIdentity(mac, port, serial),
+            sightings=tuple(Sighting(str(bssid), int(mhz)) for bssid, mhz in json.loads(sightings)),
+        )
+    except (ValueError, TypeError) as error:
+        raise StoreDamaged(f"the state of device {ident} makes no sense") from error
+
+
+def text_of(text: str) -> str:
+    """The text with lone surrogates, which no database takes, replaced by their escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _code(code: str) -> ErrorCode:
+    """An error code of another version is kept as far as it can be."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.INTERNAL

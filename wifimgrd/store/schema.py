@@ -1,0 +1,159 @@
+"""The file on disk: where it lies, who may read it, its tables and how older ones become newer."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError
+
+FILE_NAME: Final = "wifimgrd.db"
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    # 1
+    (
+        """
+        CREATE TABLE device (
+            id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice
+            name            TEXT NOT NULL,
+            codename        TEXT NOT NULL,
+            ssid            BLOB NOT NULL,
+            last_attempt_us INTEGER NOT NULL,                   -- since the epoch; 0 = never
+            last_success_us INTEGER NOT NULL,
+            failure_code    TEXT,
+            failure_message TEXT,
+            adapter_mac     TEXT,                               -- NULL = no adapter used yet
+            adapter_port    TEXT,
+            adapter_serial  TEXT,
+            sightings       TEXT NOT NULL,                      -- [[bssid, MHz], ...], newest first
+            CHECK ((failure_code IS NULL) = (failure_message IS NULL)),
+            CHECK ((adapter_mac IS NULL) = (adapter_port IS NULL)),
+            CHECK ((adapter_mac IS NULL) = (adapter_serial IS NULL))
+        ) STRICT
+        """,
+        """
+        CREATE TABLE secret (
+            device_id  INTEGER PRIMARY KEY REFERENCES device (id) ON DELETE CASCADE,
+            passphrase BLOB NOT NULL
+        ) STRICT
+        """,
+        # Outlives its device: the key still answers for what it created.
+        """
+        CREATE TABLE idempotency_key (
+            key       TEXT PRIMARY KEY,
+            device_id INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX idempotency_key_age ON idempotency_key (device_id)",
+        """
+        CREATE TABLE memory (
+            key   TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+    ),
+)
+"""Number n (from 1) takes a file from version n - 1 to n. A number that was released never changes."""
+
+SCHEMA_VERSION: Final = len(MIGRATIONS)
+
+
+def open_database(directory: Path) -> sqlite3.Connection:
+    """Open the file in `directory`, made and brought up to date where needed.
+
+    Raises SchemaFromFuture, StoreDamaged, sqlite3.Error and OSError; the connection belongs to
+    the thread that called.
+    """
+    path = _prepare(directory)
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        _configure(connection)
+        migrate(connection)
+        _check_integrity(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
+    """Run the migrations that the file has not seen, all of them or none; raises SchemaFromFuture."""
+    if version_of(connection) == len(migrations):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = version_of(connection)
+        if version > len(migrations):
+            raise SchemaFromFuture(
+                "the state was written by a newer version of the daemon"
+                f" (schema {version}, this one knows {len(migrations)})"
+            )
+        for statements in migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(migrations):d}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The schema version that the file says it has; 0 = empty."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreError(f"the state directory's file system has no write-ahead log (mode {mode})")
+    # With WAL, FULL syncs the log at each commit: https://www.sqlite.org/pragma.html#pragma_synchronous
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    # A secret that was deleted is overwritten.
+    connection.execute("PRAGMA secure_delete = ON")
+
+
+def _check_integrity(connection: sqlite3.Connection) -> None:
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise StoreDamaged("the state file is damaged (quick_check)")
+
+
+def _prepare(directory: Path) -> Path:
+    """Make the directory and the file, readable by us alone before anything stands in them.
+
+    SQLite gives its `-wal` and `-shm` files the mode of the database file.
+    """
+    if not directory.is_dir():
+        directory.mkdir(mode=0o700, parents=True)
+        _sync_directory(directory.parent)
+    _close_to_others(directory, 0o700)
+    path = directory / FILE_NAME
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        _sync_directory(directory)
+    except FileExistsError:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise StoreDamaged("the state file is no regular file") from None
+    for suffix in ("", "-wal", "-shm"):
+        file = directory / (FILE_NAME + suffix)
+        if file.exists():
+            _close_to_others(file, 0o600)
+    return path
+
+
+def _close_to_others(path: Path, mode: int) -> None:
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        path.chmod(mode)
+
+
+def _sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,311 @@
+"""The store: one SQLite file, one thread that touches it, and an event loop that never waits for a disk."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from wifimgrd.domain.device import Device, DeviceId, Passphrase
+from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.store import rows
+from wifimgrd.store.errors import StoreError, told_plainly
+from wifimgrd.store.schema import open_database
+
+_log: Any = structlog.get_logger(__name__)
+
+_T = TypeVar("_T")
+_KEYS_KEPT: Final = 10_000
+"""Idempotency keys of this many latest creations are remembered."""
+_LARGEST_ID: Final = 2**63 - 1
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Writes that nobody waits for; of two to the same place the later one counts."""
+
+    devices: dict[DeviceId, rows.Row] = field(default_factory=dict)
+    notes: dict[str, str | None] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.devices or self.notes)
+
+    def followed_by(self, later: _Batch) -> _Batch:
+        return _Batch(self.devices | later.devices, self.notes | later.notes)
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        # A device that was removed since matches no row.
+        connection.executemany(rows.UPDATE_DEVICE, [(*row, ident) for ident, row in self.devices.items()])
+        for key, value in self.notes.items():
+            if value is None:
+                connection.execute("DELETE FROM memory WHERE key = ?", (key,))
+            else:
+                connection.execute("INSERT OR REPLACE INTO memory (key, value) VALUES (?, ?)", (key, value))
+
+
+class SqliteStore:
+    """Implements `DeviceStore` and `BackendMemory` (wifimgrd.ports).
+
+    Everything is done in the order in which it was asked for, by one thread. Whatever is awaited
+    is on disk once it returns, and raises StoreError with nothing done where that cannot be.
+    Cancelling a caller does not stop a write that has begun.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, worker: ThreadPoolExecutor, memory: dict[str, str]
+    ) -> None:
+        """Use `open`."""
+        self._connection = connection
+        self._worker = worker
+        self._memory = memory
+        self._closed = False
+        self._lock = threading.Lock()
+        self._open_batch: _Batch | None = None
+        """Guarded by the lock: queued last, and not begun yet."""
+        self._unwritten = _Batch()
+        """The worker's own: what could not be written, and goes with the next transaction."""
+
+    @classmethod
+    async def open(cls, directory: Path) -> SqliteStore:
+        """Open the store in `directory`, which is made (0700) where it is missing.
+
+        Raises SchemaFromFuture, StoreDamaged, StoreReadOnly, StoreFull or another StoreError.
+        """
+        worker = ThreadPoolExecutor(1, thread_name_prefix="wifimgrd-store")
+        try:
+            connection, memory = await asyncio.get_running_loop().run_in_executor(
+                worker, _open_and_recall, directory
+            )
+        except BaseException:
+            worker.shutdown(wait=False)
+            raise
+        return cls(connection, worker, memory)
+
+    async def load(self) -> Mapping[DeviceId, Device]:
+        """Every device that was acknowledged and not removed, in order of id; raises StoreDamaged."""
+
+        def work(connection: sqlite3.Connection) -> dict[DeviceId, Device]:
+            found = map(rows.device_of, connection.execute(rows.SELECT_DEVICES + " ORDER BY id"))
+            return {device.id: device for device in found}
+
+        return await self._read(work)
+
+    async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
+        """Write a new device and return it with its id.
+
+        A `key` that was used before writes nothing and returns the device it created then, as
+        it is on disk; raises DeviceNotFound where that is gone since. So of two requests with
+        one key that race, both get the same device.
+        """
+        key = None if key is None else rows.text_of(key)
+
+        def work(connection: sqlite3.Connection) -> Device:
+            if key is not None and (first := _created_under(connection, key)) is not None:
+                return _device(connection, first)
+            ident = connection.execute(rows.INSERT_DEVICE, rows.row_of(draft)).lastrowid
+            connection.execute("INSERT INTO secret VALUES (?, ?)", (ident, _octets(passphrase)))
+            if key is not None:
+                connection.execute("INSERT INTO idempotency_key VALUES (?, ?)", (key, ident))
+                connection.execute(
+                    "DELETE FROM idempotency_key WHERE device_id <= ? - ?", (ident, _KEYS_KEPT)
+                )
+            return replace(draft, id=DeviceId(ident or 0))
+
+        return await self._write(work)
+
+    async def find_key(self, key: str) -> DeviceId | None:
+        """The device that was created under an idempotency key, also where it is gone since."""
+        return await self._read(partial(_created_under, key=rows.text_of(key)))
+
+    async def passphrase(self, device: DeviceId) -> Passphrase:
+        """A device's secret; raises DeviceNotFound."""
+        _check(device)
+
+        def work(connection: sqlite3.Connection) -> Passphrase:
+            found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device,))
+            # No local variable holds the secret itself, lest a traceback shows it.
+            secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
+            if not secrets:
+                raise _unknown(device)
+            return secrets[0]
+
+        return await self._read(work)
+
+    async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
+        """Write a changed device; None leaves the secret as it is. Raises DeviceNotFound."""
+        _check(device.id)
+
+        def work(connection: sqlite3.Connection) -> None:
+            if not connection.execute(rows.UPDATE_DEVICE, (*rows.row_of(device), device.id)).rowcount:
+                raise _unknown(device.id)
+            if passphrase is not None:
+                connection.execute(
+                    "UPDATE secret SET passphrase = ? WHERE device_id = ?", (_octets(passphrase), device.id)
+                )
+
+        await self._write(work)
+        if passphrase is not None:
+            self._forget_log()
+
+    def record(self, device: Device) -> None:
+        """Write what an attempt or a link taught, soon and in order; never raises, never waits.
+
+        Where it cannot be written it is kept, and goes to disk with the next write that can.
+        """
+        row = rows.row_of(device)
+        self._queue(lambda batch: batch.devices.update({device.id: row}))
+
+    async def remove(self, device: DeviceId) -> None:
+        """Forget a device and its secret; its id is not given again. Raises DeviceNotFound."""
+        _check(device)
+
+        def work(connection: sqlite3.Connection) -> None:
+            if not connection.execute("DELETE FROM device WHERE id = ?", (device,)).rowcount:
+                raise _unknown(device)
+
+        await self._write(work)
+        self._forget_log()
+
+    def recall(self, key: str) -> str | None:
+        """What was noted under `key`, or None; answers at once."""
+        return self._memory.get(rows.text_of(key))
+
+    def note(self, key: str, value: str | None) -> None:
+        """Keep `value` under `key`, None forgets it; written as `record` does."""
+        key = rows.text_of(key)
+        if value is None:
+            self._memory.pop(key, None)
+        else:
+            value = self._memory[key] = rows.text_of(value)
+        self._queue(lambda batch: batch.notes.update({key: value}))
+
+    async def close(self) -> None:
+        """Write what is still due and close; a second call does nothing.
+
+        Raises StoreError where something could not be written; it is closed all the same.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._worker, self._finish)
+        finally:
+            self._worker.shutdown(wait=False)
+
+    async def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        def job() -> _T:
+            with told_plainly():
+                return work(self._connection)
+
+        return await self._submit(job)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        return await self._submit(partial(self._transact, work))
+
+    async def _submit(self, job: Callable[[], _T]) -> _T:
+        if self._closed:
+            raise StoreError("the store is closed")
+        with self._lock:
+            self._open_batch = None  # what is recorded from now on comes after this job
+        return await asyncio.get_running_loop().run_in_executor(self._worker, job)
+
+    def _queue(self, put: Callable[[_Batch], None]) -> None:
+        if self._closed:
+            _log.warning("a write after the store was closed is lost")
+            return
+        with self._lock:
+            if self._open_batch is None:
+                self._open_batch = _Batch()
+                self._worker.submit(self._write_batch, self._open_batch)
+            put(self._open_batch)
+
+    def _forget_log(self) -> None:
+        """Empty the write-ahead log, which still holds the secret that was just replaced."""
+        if not self._closed:
+            self._worker.submit(self._checkpoint)
+
+    # What follows runs on the worker's thread.
+
+    def _transact(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        connection = self._connection
+        with told_plainly():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._unwritten.write(connection)
+                result = work(connection)
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        self._unwritten = _Batch()
+        return result
+
+    def _write_batch(self, batch: _Batch) -> None:
+        with self._lock:
+            if self._open_batch is batch:
+                self._open_batch = None
+        try:
+            self._transact(batch.write)
+        except StoreError as error:
+            self._unwritten = self._unwritten.followed_by(batch)
+            _log.error("state not written, kept for the next write", reason=error.message)
+        except Exception:  # noqa: BLE001 - nobody awaits this: a bug is told here or nowhere
+            _log.exception("state not written")
+
+    def _checkpoint(self) -> None:
+        try:
+            with told_plainly():
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StoreError as error:
+            _log.warning("the write-ahead log was not emptied", reason=error.message)
+
+    def _finish(self) -> None:
+        try:
+            if self._unwritten:
+                self._transact(lambda _: None)
+        finally:
+            with told_plainly():
+                self._connection.close()
+
+
+def _open_and_recall(directory: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
+    with told_plainly():
+        connection = open_database(directory)
+        try:
+            return connection, dict(connection.execute("SELECT key, value FROM memory"))
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:
+    found = connection.execute("SELECT device_id FROM idempotency_key WHERE key = ?", (key,)).fetchone()
+    return None if found is None else DeviceId(found[0])
+
+
+def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:
+    row = connection.execute(rows.SELECT_DEVICES + " WHERE id = ?", (ident,)).fetchone()
+    if row is None:
+        raise _unknown(ident)
+    return rows.device_of(row)
+
+
+def _octets(passphrase: Passphrase) -> bytes:
+    return passphrase.reveal().encode("utf-8", "surrogatepass")
+
+
+def _check(device: DeviceId) -> None:
+    if not 0 < device <= _LARGEST_ID:
+        raise _unknown(device)
+
+
+def _unknown(device: DeviceId) -> DeviceNotFound:
+    return DeviceNotFound(f"there is no device {device}")
