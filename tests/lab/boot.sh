@@ -1,0 +1,83 @@
+#!/bin/bash
+# boot.sh [options] -- COMMAND...: boots a lab guest, runs COMMAND there as root in /host, streams its output and
+# exits with its status; 124: out of time, 125: the guest died.
+#   -e ENGINE   uml (default), tcg, or nspawn (no Wi-Fi: units, D-Bus, journal); build.sh ENGINE comes first
+#   -s FOLDER   what the guest sees as /host, read-only (default: the checkout); -w: writable
+#   -b SECONDS  for the boot (default 60, tcg 180); -t SECONDS for the command after it (default 600)
+#   -o FOLDER   gets log, console, journal, status, booted (the guest's uptime, s, before the command)
+#   -a          also analysis (systemd-analyze)
+# LAB_MEM: the guest's memory in MB (1536). LAB_IFNAMES=1: predictable interface names (wlx...) instead of wlan0.
+set -u
+LAB=$(cd "$(dirname "$0")" && pwd)
+ENGINE=${LAB_ENGINE:-uml} share=$(realpath "$LAB/../..") mode=ro boot_s='' command_s=600 out='' analysis=''
+while getopts e:s:wb:t:o:a option; do
+  case $option in
+    e) ENGINE=$OPTARG ;; s) share=$(realpath "$OPTARG") ;; w) mode=rw ;; b) boot_s=$OPTARG ;;
+    t) command_s=$OPTARG ;; o) out=$OPTARG ;; a) analysis=1 ;; *) exit 2 ;;
+  esac
+done
+shift $((OPTIND - 1))
+[ -n "$boot_s" ] || { [ $ENGINE = tcg ] && boot_s=180 || boot_s=60; }
+source "$LAB/image/cached_parts.sh"
+for part in "$ROOTFS" $([ $ENGINE != uml ] || echo "$UML") $([ $ENGINE != tcg ] || echo "$DISK"); do
+  [ -e "$part" ] || { echo "boot.sh: no $part: run build.sh $ENGINE first" >&2; exit 2; }
+done
+scratch=$(mktemp -d /tmp/wifimgrd-lab.XXXXXX)
+[ -n "$out" ] || out=$scratch/out
+mkdir -p "$out"; out=$(realpath "$out")
+rm -f "$out"/{log,status,booted,command,console,journal,analysis,with_hwsim,with_analysis}
+printf '%s\n' "$*" >"$out/command"
+: >"$out/log"
+[ $ENGINE = nspawn ] || : >"$out/with_hwsim"
+[ -z "$analysis" ] || : >"$out/with_analysis"
+memory=${LAB_MEM:-1536}
+arguments="systemd.show_status=1 net.ifnames=${LAB_IFNAMES:-0}"
+
+case $ENGINE in
+  uml)     # its memory is a file in TMPDIR, which wants to be memory too; the first folder with room and exec is taken
+    memory_folder=$scratch
+    [ "$(df --output=avail -m /dev/shm 2>/dev/null | tail -n 1)" -gt "$memory" ] 2>/dev/null \
+      && ! findmnt -no OPTIONS /dev/shm | grep -q noexec && memory_folder=/dev/shm
+    TMPDIR=$memory_folder setsid "$UML/linux-uml" mem="${memory}M" rootfstype=hostfs rootflags="$ROOTFS" ro init=/lab-init \
+      con=null con0=null,fd:1 con1=null ssl=null loglevel=5 $arguments umid=lab uml_dir="$scratch/" \
+      lab.host="$share" lab.out="$out" lab.modules="$UML/lib/modules" lab.mode=$mode \
+      >"$out/console" 2>&1 </dev/null & ;;
+  nspawn)  # the host's kernel
+    bind=--bind-ro; [ $mode = ro ] || bind=--bind
+    setsid systemd-nspawn -q -D "$ROOTFS" -M "lab$$" --register=no --keep-unit --private-network --console=read-only \
+      --volatile=overlay --bind="$out:/out" $bind="$share:/host" -b $arguments >"$out/console" 2>&1 </dev/null & ;;
+  tcg)
+    readonly=on; [ $mode = ro ] || readonly=off
+    setsid qemu-system-x86_64 -accel tcg,thread=multi -smp 2 -M q35 -cpu max -m "$memory" -nodefaults -display none \
+      -no-reboot -kernel "$DISK/vmlinuz" -initrd "$DISK/initrd.img" \
+      -append "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=on tsc=reliable $arguments" \
+      -drive file="$DISK/root.erofs",format=raw,if=none,id=root,readonly=on -device virtio-blk-pci,drive=root \
+      -device virtio-rng-pci -serial file:"$out/console" \
+      -virtfs local,path="$out",mount_tag=out,security_model=none,multidevs=remap \
+      -virtfs local,path="$share",mount_tag=host,security_model=none,readonly=$readonly,multidevs=remap \
+      >"$out/qemu.log" 2>&1 </dev/null & ;;
+  *) echo "boot.sh: unknown engine $ENGINE" >&2; exit 2 ;;
+esac
+guest=$!                                        # setsid: also the id of its session, in which UML's processes live
+power_off() { pkill -KILL -s $guest; wait $guest 2>/dev/null; rm -rf "$scratch"; }
+trap power_off EXIT
+trap 'exit 130' INT TERM
+
+started=$EPOCHREALTIME
+tail -n +1 -s 0.1 -f --pid=$guest "$out/log" & stream=$!
+status=125
+deadline=$((${EPOCHREALTIME%.*} + boot_s)) phase=boot
+while kill -0 $guest 2>/dev/null; do
+  [ -e "$out/status" ] && break
+  [ $phase = boot ] && [ -e "$out/booted" ] && { phase=command; deadline=$((${EPOCHREALTIME%.*} + command_s)); }
+  [ "${EPOCHREALTIME%.*}" -lt $deadline ] || { status=124; break; }
+  sleep 0.1
+done
+[ ! -s "$out/status" ] || status=$(cat "$out/status")
+for ((tries = 30; tries; tries--)); do kill -0 $guest 2>/dev/null || break; sleep 0.1; done   # its power-off
+pkill -KILL -s $guest
+wait $stream
+awk -v from="$started" -v to="$EPOCHREALTIME" -v up="$(cat "$out/booted" 2>/dev/null || echo never)" \
+  -v engine=$ENGINE -v status=$status \
+  'BEGIN { printf "[lab %s] booted at %s s (guest uptime), %.1f s in all, status %d\n", engine, up, to - from, status }' >&2
+exit $status

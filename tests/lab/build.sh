@@ -1,0 +1,68 @@
+#!/bin/bash
+# build.sh [uml|tcg|nspawn]: makes what boot.sh needs, from nothing, on Debian 12 as root. What exists is kept.
+#   LAB_CACHE   where it goes (default ${XDG_CACHE_HOME:-~/.cache}/wifimgrd-lab)
+#   LAB_SUITE   bookworm (default) or trixie: the guest's Debian
+#   LAB_KERNEL  a prebuilt UML kernel, a tarball of linux-uml and lib/modules: saves its build
+set -euo pipefail
+ENGINE=${1:-${LAB_ENGINE:-uml}}
+case $ENGINE in uml | tcg | nspawn) ;; *) echo "build.sh: unknown engine $ENGINE" >&2; exit 2 ;; esac
+source "$(dirname "$0")/image/cached_parts.sh"
+export DEBIAN_FRONTEND=noninteractive
+mkdir -p "$CACHE"
+exec 9>"$CACHE/lock"
+flock 9                                     # two runs at once: the second finds all of it made
+
+step() { echo "[lab build +${SECONDS}s] $*"; }
+logged() { "$@" >"$CACHE/build.log" 2>&1 || { tail -n 20 "$CACHE/build.log" >&2; exit 1; }; }
+need() {                                    # Debian packages on the host
+  local missing=() package
+  for package; do dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package"); done
+  [ ${#missing[@]} = 0 ] && return
+  step "apt-get install ${missing[*]}"
+  logged apt-get update
+  logged apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+case $ENGINE in nspawn) need systemd-container ;; tcg) need qemu-system-x86 ;; esac
+
+if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
+  if [ -n "${LAB_KERNEL:-}" ]; then
+    need xz-utils
+    step "UML kernel: unpack $LAB_KERNEL"
+    rm -rf "$UML.new"; mkdir "$UML.new"; tar xf "$LAB_KERNEL" -C "$UML.new"
+  else
+    need linux-source-6.1 build-essential flex bison bc xz-utils kmod libelf-dev libssl-dev
+    step "UML kernel: build (minutes)"
+    logged bash "$IMAGE/build_uml_kernel.sh" "$UML.new" "$CACHE/uml-build"
+  fi
+  mv "$UML.new" "$UML"
+fi
+# A kernel that was handed over serves later runs without LAB_KERNEL too, until one is built.
+[ -e "$CACHE/uml-$kernel_key" ] || ln -s "$(basename "$UML")" "$CACHE/uml-$kernel_key"
+
+if [ ! -e "$ROOTFS" ]; then
+  if [ ! -e "$PACKAGES_TAR" ]; then
+    need mmdebstrap
+    step "$SUITE packages: mmdebstrap"
+    logged mmdebstrap --variant=minbase --components=main --include="$PACKAGES" --format=tar \
+      --aptopt='Acquire::Languages "none"' --dpkgopt='path-exclude=/usr/share/doc/*' \
+      --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+      "$SUITE" "$PACKAGES_TAR.new"
+    mv "$PACKAGES_TAR.new" "$PACKAGES_TAR"
+  fi
+  step "root file system"
+  rm -rf "$ROOTFS.new"; mkdir "$ROOTFS.new"
+  tar xf "$PACKAGES_TAR" -C "$ROOTFS.new"
+  logged bash "$IMAGE/guest_setup.sh" "$ROOTFS.new"
+  mv "$ROOTFS.new" "$ROOTFS"
+fi
+
+if [ $ENGINE = tcg ] && [ ! -e "$DISK" ]; then
+  need erofs-utils busybox-static cpio kmod
+  step "initrd and disk for QEMU"
+  rm -rf "$DISK.new"; mkdir "$DISK.new"
+  logged bash "$IMAGE/build_initrd.sh" "$ROOTFS" "$DISK.new"
+  logged mkfs.erofs -d0 "$DISK.new/root.erofs" "$ROOTFS"
+  mv "$DISK.new" "$DISK"
+fi
+step "ready: $ENGINE, $SUITE, in $CACHE"

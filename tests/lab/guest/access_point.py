@@ -1,0 +1,154 @@
+"""Cameras: access points with a DHCP and a web server, each in its own network namespace, like the real ones."""
+
+import shutil
+import signal
+import zlib
+from pathlib import Path
+
+from . import hwsim
+from .deadline import poll_until
+from .hostapd import Network, Refusal, Security, admitting, refusing
+from .namespace import Namespace, run
+
+_RUN = Path("/run/cameras")
+_INTERFACE = "ap0"
+_LARGE_FILE_BYTES = 512 * 2**20  # sparse; far more than a test can fetch
+# One numbered line each 0.1 s, until the client goes away: a gap in the numbers or in time is a broken link.
+_TICKS = """#!/bin/busybox sh
+printf 'Content-Type: text/plain\\r\\n\\r\\n'
+n=0
+while n=$((n + 1)) && echo $n; do /bin/busybox sleep 0.1; done
+"""
+
+
+class Camera:
+    """A camera that can be switched on and off, cut from power, taken from the world, and made to misbehave.
+
+    At http://192.168.42.1/ it answers its name; `/large.bin` is 512 MiB of zeros, `/cgi-bin/ticks` numbered lines,
+    one each 0.1 s, for ever. Its BSSID follows from its name, and stays.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ssid: bytes | str | None = None,
+        password: str | None = None,
+        security: Security = "wpa2",
+        *,
+        channel: int = 1,
+        hidden: bool = False,
+        country: str | None = None,
+        refusal: Refusal | None = None,
+        subnet: str = "192.168.42",
+        leases: tuple[int, int] = (10, 99),
+    ) -> None:
+        self.name = name
+        self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
+        self.password = "" if security == "open" else password or f"secret-{name}"
+        self.network = Network(self.ssid, self.password, security, channel, hidden, country)
+        self.refusal = refusal
+        self.subnet = subnet
+        self.address = f"{subnet}.1"
+        self.leases = leases  # first and last host number that the DHCP server hands out
+        self.bssid = "02:ca:" + zlib.crc32(name.encode()).to_bytes(4).hex(":")
+        self._phy = f"cam{name}"
+        self._folder = Path(_RUN, name)
+        self._namespace = Namespace(f"cam-{name}", self._folder)
+
+    def start(self) -> None:
+        """Bring the camera into the world, switched on."""
+        self._folder.joinpath("www/cgi-bin").mkdir(parents=True)
+        self._folder.joinpath("www/index.html").write_text(self.name + "\n")
+        with self._folder.joinpath("www/large.bin").open("wb") as large:
+            large.truncate(_LARGE_FILE_BYTES)
+        ticks = self._folder.joinpath("www/cgi-bin/ticks")
+        ticks.write_text(_TICKS)
+        ticks.chmod(0o755)
+        self._namespace.create()
+        hwsim.add_radio(self._phy, self.bssid, "short" if self._on_short_list else "all", interface=False)
+        run("iw", "phy", self._phy, "set", "netns", "name", self._namespace.name)
+        self._namespace.run("iw", "phy", self._phy, "interface", "add", _INTERFACE, "type", "managed")
+        self._namespace.run("ip", "address", "add", f"{self.address}/24", "dev", _INTERFACE)
+        self.on()
+        self.dhcp_on()
+        self._namespace.start(
+            "busybox", "httpd", "-f", "-p", f"{self.address}:80", "-h", str(self._folder / "www")
+        )
+
+    def on(self) -> None:
+        """Switch it on: returns when it beacons."""
+        configuration = self._folder / "hostapd.conf"
+        configuration.write_text(self.network.configuration(_INTERFACE, str(self._control), self.refusal))
+        self._namespace.start("hostapd", "-t", str(configuration))
+        poll_until(self._beacons, f"camera {self.name} on the air", 20)
+
+    def stop(self) -> None:
+        """Switch it off in order: its stations are told (deauthentication)."""
+        self._namespace.end("hostapd")
+
+    def kill(self) -> None:
+        """Cut its power: nothing more is on the air, and nobody is told."""
+        self._namespace.end("hostapd", signal.SIGKILL)
+        self._namespace.run("ip", "link", "set", _INTERFACE, "down")
+
+    def down(self) -> None:
+        """Take the camera out of the world; start() brings it back."""
+        if self._namespace.exists:
+            for program in ("hostapd", "dnsmasq", "busybox"):
+                self._namespace.end(program, signal.SIGKILL)
+            hwsim.remove_radio(self._phy, self._namespace.name)
+            self._namespace.delete()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def dhcp_off(self) -> None:
+        """Let its DHCP server die: stations join, and get no address."""
+        self._namespace.end("dnsmasq")
+
+    def dhcp_on(self) -> None:
+        """Start its DHCP server."""
+        first, last = (f"{self.subnet}.{host}" for host in self.leases)
+        self._namespace.start(
+            "dnsmasq", "-k", "-p0", "-C/dev/null", f"--interface={_INTERFACE}", "--bind-interfaces",
+            "--dhcp-authoritative", "--no-ping", f"--dhcp-range={first},{last},1h", "--log-dhcp",
+            f"--dhcp-leasefile={self._folder}/leases", "--user=root",
+        )  # fmt: skip
+
+    def refuse(self, refusal: Refusal = "full") -> None:
+        """Turn away every station that comes from now on; those that have joined stay."""
+        self.refusal = refusal
+        self._hostapd_cli("set", *refusing(refusal))
+
+    def admit(self) -> None:
+        """End a refusal."""
+        if self.refusal:
+            self._hostapd_cli("set", *admitting(self.refusal))
+        self.refusal = None
+
+    def stations(self) -> list[str]:
+        """Give the permanent addresses of the stations that are joined now."""
+        return self._hostapd_cli("list_sta").split()
+
+    def joins(self) -> list[str]:
+        """Give the addresses of all stations that joined since it was switched on, once per join, in order."""
+        lines = self.log("hostapd").splitlines()
+        return [line.split()[-1] for line in lines if "AP-STA-CONNECTED" in line]
+
+    def log(self, program: str) -> str:
+        """Read what its hostapd (since it was switched on), dnsmasq or busybox (web server) has said."""
+        return self._namespace.log_of(program).read_text(errors="replace")
+
+    @property
+    def _on_short_list(self) -> bool:
+        return self.network.channel <= 11 or self.network.channel >= 149
+
+    @property
+    def _control(self) -> Path:
+        return self._folder / "control"
+
+    def _beacons(self) -> bool:
+        if not self._namespace.runs("hostapd"):
+            raise RuntimeError(f"camera {self.name}: hostapd ended: {self.log('hostapd')}")
+        return "AP-ENABLED" in self.log("hostapd")
+
+    def _hostapd_cli(self, *command: str) -> str:
+        return self._namespace.run("hostapd_cli", "-p", str(self._control), "-i", _INTERFACE, *command)

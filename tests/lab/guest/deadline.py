@@ -1,0 +1,42 @@
+"""The lab's only waiting: ask again until it is so, and fail with what was awaited when the time is over.
+
+For what the kernel, hostapd and other programs do without telling us. What comes as a D-Bus signal is awaited as
+one (network_manager.py).
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_PAUSE_S = 0.02
+
+
+class DeadlineError(AssertionError):
+    """What was awaited did not happen in time."""
+
+
+def poll_until(condition: Callable[[], T], what: str, seconds: float = 10.0) -> T:
+    """Ask `condition` until its answer is true, and return that answer."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() >= end:
+            raise DeadlineError(f"after {seconds:g} s still not so: {what} (last answer: {answer!r})")
+        time.sleep(_PAUSE_S)
+
+
+async def async_poll_until(condition: Callable[[], Awaitable[T]], what: str, seconds: float = 10.0) -> T:
+    """Await `condition` until its answer is true, and return that answer; the event loop stays free."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = await condition()
+        if answer:
+            return answer
+        if time.monotonic() >= end:
+            raise DeadlineError(f"after {seconds:g} s still not so: {what} (last answer: {answer!r})")
+        await asyncio.sleep(_PAUSE_S)

@@ -1,0 +1,79 @@
+"""What a camera's access point is like, and hostapd's configuration for it.
+
+Options: hostapd 2.10, hostapd/hostapd.conf.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Security = Literal["wpa2", "sae", "sae-mixed", "open"]
+
+# How an access point turns stations away, by what the station is told:
+# "full"        status 17 (AP_UNABLE_TO_HANDLE_NEW_STA) on its authentication: the usual one-client camera
+# "weak-signal" status 34 (DENIED_POOR_CHANNEL_CONDITIONS) on its association
+# "not-listed"  status 1 (UNSPECIFIED_FAILURE) on its authentication: an access list
+Refusal = Literal["full", "weak-signal", "not-listed"]
+
+_REFUSING: dict[Refusal, tuple[str, str]] = {
+    "full": ("max_num_sta", "0"),
+    "weak-signal": ("rssi_reject_assoc_rssi", "-1"),  # dBm; hwsim's radios hear each other at -30
+    "not-listed": ("macaddr_acl", "1"),
+}
+_ADMITTING: dict[Refusal, tuple[str, str]] = {
+    "full": ("max_num_sta", "2007"),
+    "weak-signal": ("rssi_reject_assoc_rssi", "0"),
+    "not-listed": ("macaddr_acl", "0"),
+}
+
+
+@dataclass(frozen=True)
+class Network:
+    """An access point's network, as hostapd offers it."""
+
+    ssid: bytes
+    password: str = ""  # none for an open network
+    security: Security = "wpa2"
+    channel: int = 1  # 1-13: 2.4 GHz; from 36 on: 5 GHz
+    hidden: bool = False  # the beacons carry no SSID; only a probe for the right one is answered
+    country: str | None = None  # changes the regulatory domain of the whole guest; channels 36-48 need one
+
+    def configuration(self, interface: str, control: str, refusal: Refusal | None) -> str:
+        """Write hostapd's configuration file."""
+        options = {
+            "interface": interface, "driver": "nl80211", "ctrl_interface": control,
+            "ssid2": self.ssid.hex(), "ignore_broadcast_ssid": "1" if self.hidden else "0",
+            "hw_mode": "g" if self.channel < 36 else "a", "channel": str(self.channel),
+            "ieee80211n": "1", "wmm_enabled": "1", "beacon_int": "100",
+        }  # fmt: skip
+        if self.country:
+            options["country_code"] = self.country
+        options |= self._security_options()
+        if refusal:
+            options |= dict([_REFUSING[refusal]])
+        return "".join(f"{name}={value}\n" for name, value in options.items())
+
+    def _security_options(self) -> dict[str, str]:
+        if self.security == "open":
+            return {}
+        options = {"wpa": "2", "rsn_pairwise": "CCMP"}
+        if self.security in ("wpa2", "sae-mixed"):
+            options["wpa_passphrase"] = self.password
+        if self.security in ("sae", "sae-mixed"):
+            options |= {"sae_password": self.password, "sae_pwe": "2"}
+        match self.security:
+            case "wpa2":
+                return options | {"wpa_key_mgmt": "WPA-PSK"}
+            case "sae":
+                return options | {"wpa_key_mgmt": "SAE", "ieee80211w": "2"}
+            case "sae-mixed":
+                return options | {"wpa_key_mgmt": "SAE WPA-PSK", "ieee80211w": "1"}
+
+
+def refusing(refusal: Refusal) -> tuple[str, str]:
+    """Name the option, and its value, that turns stations away."""
+    return _REFUSING[refusal]
+
+
+def admitting(refusal: Refusal) -> tuple[str, str]:
+    """Name the option, and its value, that ends a refusal."""
+    return _ADMITTING[refusal]

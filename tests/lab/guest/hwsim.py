@@ -1,0 +1,113 @@
+"""Radios of mac80211_hwsim, added and removed over generic netlink.
+
+Numbers from Linux 6.1, drivers/net/wireless/mac80211_hwsim.h (HWSIM_CMD_*, HWSIM_ATTR_*), and
+include/uapi/linux/{netlink,genetlink}.h. All radios hear each other, whichever network namespace they live in, as
+long as they were created in the first one.
+"""
+
+import contextlib
+import ctypes
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+# "short": hwsim's custom regulatory domain 1 (2.4 GHz channels 1-11, 5725-5850 MHz), a full scan takes 1.3-2.6 s;
+# "all": what the kernel's regulatory domain allows, a full scan takes 9-11 s.
+Channels = Literal["short", "all"]
+
+_NETLINK_GENERIC = 16
+_NLM_F_REQUEST, _NLM_F_ACK = 1, 4
+_NLMSG_ERROR = 2
+_GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, _CTRL_ATTR_FAMILY_ID, _CTRL_ATTR_FAMILY_NAME = 16, 3, 1, 2
+_CMD_NEW_RADIO, _CMD_DEL_RADIO = 4, 5
+_ATTR_REG_CUSTOM_REG, _ATTR_RADIO_NAME, _ATTR_NO_VIF, _ATTR_PERM_ADDR = 12, 17, 18, 22
+_SHORT_LIST = 1
+
+PHYS = Path("/sys/class/ieee80211")
+
+
+def add_radio(name: str, permanent_address: str, channels: Channels = "short", *, interface: bool = True) -> None:
+    """Add a radio, whose phy gets this name; with an interface (wlan0, ...), as an adapter's driver makes it."""
+    attributes = _attribute(_ATTR_RADIO_NAME, name.encode() + b"\0")
+    attributes += _attribute(_ATTR_PERM_ADDR, bytes.fromhex(permanent_address.replace(":", "")))
+    if not interface:
+        attributes += _attribute(_ATTR_NO_VIF, b"")
+    if channels == "short":
+        attributes += _attribute(_ATTR_REG_CUSTOM_REG, struct.pack("I", _SHORT_LIST))
+    with _generic_netlink() as netlink:
+        _request(netlink, _family(netlink), _CMD_NEW_RADIO, attributes)
+
+
+def remove_radio(name: str, namespace: str | None = None) -> None:
+    """Remove a radio; hwsim looks for it only in the network namespace that the request comes from."""
+    with _inside(namespace), _generic_netlink() as netlink:
+        _request(netlink, _family(netlink), _CMD_DEL_RADIO, _attribute(_ATTR_RADIO_NAME, name.encode() + b"\0"))
+
+
+def radios() -> list[str]:
+    """Name the radios of this network namespace."""
+    return sorted(phy.name for phy in PHYS.iterdir()) if PHYS.exists() else []
+
+
+@contextlib.contextmanager
+def _inside(namespace: str | None) -> Iterator[None]:
+    """Let this thread act in a network namespace (a socket stays in the one that it was made in)."""
+    if namespace is None:
+        yield
+        return
+    with open("/proc/thread-self/ns/net", "rb") as ours, open(f"/run/netns/{namespace}", "rb") as theirs:
+        _setns(theirs.fileno())
+        try:
+            yield
+        finally:
+            _setns(ours.fileno())
+
+
+def _setns(namespace: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)  # os.setns came with Python 3.12
+    if libc.setns(namespace, 0) != 0:
+        raise OSError(ctypes.get_errno(), "setns: " + os.strerror(ctypes.get_errno()))
+
+
+def _generic_netlink() -> socket.socket:
+    netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_GENERIC)
+    netlink.bind((0, 0))
+    return netlink
+
+
+def _attribute(kind: int, payload: bytes) -> bytes:
+    return struct.pack("HH", 4 + len(payload), kind) + payload + b"\0" * (-len(payload) % 4)
+
+
+def _request(netlink: socket.socket, family: int, command: int, attributes: bytes) -> bytes:
+    """Send one request and return the answer's payload, or b"" where only an acknowledgement comes."""
+    body = struct.pack("BBH", command, 1, 0) + attributes
+    netlink.send(struct.pack("IHHII", 16 + len(body), family, _NLM_F_REQUEST | _NLM_F_ACK, 1, 0) + body)
+    answer = b""
+    while True:
+        datagram = netlink.recv(65536)
+        while datagram:
+            length, kind = struct.unpack_from("IH", datagram)
+            message, datagram = datagram[:length], datagram[(length + 3) & ~3 :]
+            if kind != _NLMSG_ERROR:
+                answer = message[20:]
+                continue
+            (error,) = struct.unpack_from("i", message, 16)
+            if error < 0:
+                raise OSError(-error, os.strerror(-error))
+            return answer  # 0, or the new radio's number, which hwsim hands back as a positive "error"
+
+
+def _family(netlink: socket.socket) -> int:
+    """Find the number that generic netlink gave to hwsim."""
+    wanted = _attribute(_CTRL_ATTR_FAMILY_NAME, b"MAC80211_HWSIM\0")
+    answer = _request(netlink, _GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, wanted)
+    while answer:
+        length, kind = struct.unpack_from("HH", answer)
+        if kind == _CTRL_ATTR_FAMILY_ID:
+            return int(struct.unpack_from("H", answer, 4)[0])
+        answer = answer[(length + 3) & ~3 :]
+    raise LookupError("generic netlink has no MAC80211_HWSIM: is the module loaded?")

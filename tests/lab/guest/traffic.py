@@ -1,0 +1,67 @@
+"""Traffic through one adapter to the camera behind it: curl, bound to the interface (SO_BINDTODEVICE)."""
+
+import subprocess
+import tempfile
+import time
+from typing import Self
+
+from .deadline import poll_until
+
+
+def fetch(interface: str, url: str = "http://192.168.42.1/", seconds: float = 5.0) -> str:
+    """Fetch a page; a camera's own page is its name."""
+    done = subprocess.run(
+        ("curl", "-sS", "-m", str(seconds), "--interface", interface, url),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise ConnectionError(f"through {interface}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+class Download:
+    """A download that runs beside the test: a camera's ticks by default, numbered lines, one each 0.1 s.
+
+    Ticks come in one TCP connection: as long as their numbers grow, that connection has never broken.
+    """
+
+    def __init__(self, interface: str, url: str = "http://192.168.42.1/cgi-bin/ticks") -> None:
+        self.interface = interface
+        self._file = tempfile.NamedTemporaryFile()  # noqa: SIM115 (closed by stop)
+        self._curl = subprocess.Popen(("curl", "-sSN", "--interface", interface, "-o", self._file.name, url))
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has neither ended nor failed."""
+        return self._curl.poll() is None
+
+    def received(self) -> int:
+        """Count the bytes that have come so far."""
+        with open(self._file.name, "rb") as file:
+            return file.seek(0, 2)
+
+    def ticks(self) -> int:
+        """Give the last tick that has come."""
+        with open(self._file.name, "rb") as file:
+            lines = file.read().split(b"\n")[:-1]
+        return int(lines[-1]) if lines else 0
+
+    def expect_more(self, seconds: float = 5.0) -> None:
+        """Fail unless something new comes, on the same connection."""
+        before = self.received()
+        poll_until(
+            lambda: self.running and self.received() > before, f"more data through {self.interface}", seconds
+        )
+
+    def stop(self) -> None:
+        """End it."""
+        self._curl.kill()
+        self._curl.wait()
+        self._file.close()

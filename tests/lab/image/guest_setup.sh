@@ -1,0 +1,38 @@
+#!/bin/bash
+# guest_setup.sh ROOT: turns a plain Debian tree into the lab's guest.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd); root=$(realpath "$1")
+units=$root/etc/systemd/system
+echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
+echo wifimgrd-lab >"$root/etc/hostname"
+echo '127.0.0.1 localhost wifimgrd-lab' >"$root/etc/hosts"
+: >"$root/etc/fstab"
+sed -i 's/^root:[^:]*:/root::/' "$root/etc/shadow"
+
+# Boot only what the tests meet. The Wi-Fi managers are started by the tests, never at boot.
+ln -sf /lib/systemd/system/multi-user.target "$units/default.target"
+for unit in getty@tty1.service getty.target serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer \
+  dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer systemd-networkd-wait-online.service \
+  NetworkManager-wait-online.service hostapd.service systemd-firstboot.service systemd-pcrphase.service \
+  systemd-pcrphase-sysinit.service systemd-update-utmp-runlevel.service systemd-update-utmp.service \
+  systemd-random-seed.service systemd-logind.service systemd-timesyncd.service systemd-hwdb-update.service \
+  modprobe@drm.service modprobe@configfs.service modprobe@efi_pstore.service modprobe@fuse.service \
+  sys-kernel-config.mount dev-hugepages.mount dev-mqueue.mount sys-fs-fuse-connections.mount systemd-binfmt.service \
+  proc-sys-fs-binfmt_misc.automount; do
+  ln -sf /dev/null "$units/$unit"
+done
+find "$units" -path '*.wants/*' \( -name 'NetworkManager*' -o -name 'iwd*' -o -name 'wpa_supplicant*' \
+  -o -name 'networking.service' -o -name 'systemd-networkd*' \) -delete
+# These aliases went with the links above; D-Bus activation needs them.
+ln -sf /lib/systemd/system/wpa_supplicant.service "$units/dbus-fi.w1.wpa_supplicant1.service"
+ln -sf /lib/systemd/system/NetworkManager-dispatcher.service "$units/dbus-org.freedesktop.nm-dispatcher.service"
+
+mkdir -p "$root"/{host,out,oldroot,etc/systemd/journald.conf.d,etc/modprobe.d}
+printf '[Journal]\nStorage=volatile\nRateLimitBurst=0\n' >"$root/etc/systemd/journald.conf.d/lab.conf"
+echo 'options mac80211_hwsim radios=0' >"$root/etc/modprobe.d/hwsim.conf"
+install -m644 "$here/guest_usb_disguise.rules" "$root/etc/udev/rules.d/70-lab-usb.rules"
+install -m755 "$here/guest_uml_init" "$root/lab-init"
+install -m755 "$here/guest_run_command" "$root/usr/local/sbin/lab-run-command"
+install -m644 "$here/guest_run_command.service" "$units/lab-run-command.service"
+mkdir -p "$units/multi-user.target.wants"
+ln -sf ../lab-run-command.service "$units/multi-user.target.wants/lab-run-command.service"

@@ -1,0 +1,189 @@
+"""Build the lab, boot one or more guests, run the suite in them side by side, and add up what came of it.
+
+Settings come as environment variables, see README.md; arguments are pytest's. The exit status is pytest's own with
+one guest, with several 0 only where every guest ran tests and all of them passed.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent
+CHECKOUT = LAB.parent.parent
+ENGINE = os.environ.get("LAB_ENGINE", "uml")
+CACHE = Path(
+    os.environ.get("LAB_CACHE")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "wifimgrd-lab")
+)
+DURATIONS = CACHE / "durations.json"  # seconds per test file, as last measured
+UNKNOWN_DURATION_S = 30.0
+
+# A boot takes 3-20 s, and about one in twenty never ends: such a guest is given up and booted once more.
+BOOT_S = {"uml": 60, "tcg": 240}
+SUITE_S = int(os.environ.get("LAB_TIMEOUT", "1200"))
+OUT_OF_TIME, GUEST_DIED = 124, 125  # boot.sh
+NO_TESTS_COLLECTED = 5  # pytest
+
+
+@dataclass
+class Guest:
+    """One guest, the test files that it runs, and what came of them."""
+
+    number: int
+    paths: list[str]
+    out: Path
+    prefix: str = ""
+    status: int = GUEST_DIED
+    boots: int = 0
+    lines: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, options: list[str]) -> None:
+        """Boot, and run the suite; boot again where the guest was lost before pytest began."""
+        command = [str(LAB / "boot.sh"), "-e", ENGINE, "-o", str(self.out), "-s", str(CHECKOUT)]
+        command += ["-b", str(BOOT_S[ENGINE]), "-t", str(SUITE_S), "--", "tests/lab/guest/run_suite.sh"]
+        command += [_quoted(argument) for argument in (*self.paths, *options)]
+        for self.boots in (1, 2):
+            self.out.mkdir(parents=True, exist_ok=True)
+            for name in ("suite_started", "junit.xml"):
+                (self.out / name).unlink(missing_ok=True)
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as boot:
+                _BOOTS.append(boot)
+                assert boot.stdout is not None
+                for line in boot.stdout:
+                    print(f"{self.prefix}{line}", end="", flush=True)
+            self.status = boot.returncode
+            if self.status not in (OUT_OF_TIME, GUEST_DIED) or (self.out / "suite_started").exists():
+                return
+            (self.out / "console").rename(self.out / f"console-of-boot-{self.boots}")
+
+    def cases(self) -> list[ElementTree.Element]:
+        """Read the results of its tests, one element each."""
+        try:
+            return list(ElementTree.parse(self.out / "junit.xml").iter("testcase"))
+        except (OSError, ElementTree.ParseError):
+            return []
+
+
+_BOOTS: list[subprocess.Popen[str]] = []
+
+
+def main(arguments: list[str]) -> int:
+    """Run the suite."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    started = time.monotonic()
+    subprocess.run((LAB / "build.sh", ENGINE), check=True)
+    paths = [argument for argument in arguments if _is_test_path(argument)]
+    options = [argument for argument in arguments if argument not in paths]
+    files = paths or [str(path.relative_to(CHECKOUT)) for path in sorted(LAB.rglob("test_*.py"))]
+    # Options may well leave one guest without a test, which would count as a failure: so one guest, unless told.
+    jobs = int(os.environ.get("LAB_JOBS") or (1 if options else min(2, os.cpu_count() or 1)))
+    out = LAB / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    guests = [
+        Guest(number, share, out / f"guest-{number}", f"[{number}] " if jobs > 1 else "")
+        for number, share in enumerate(_shares(files, min(jobs, len(files))), 1)
+    ]
+    threads = [threading.Thread(target=guest.run, args=(options,)) for guest in guests]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for boot in _BOOTS:
+            if boot.poll() is None:
+                boot.terminate()
+    status = _summary(guests, time.monotonic() - started)
+    _remember_durations(guests)
+    if status == 0 and "LAB_KEEP" not in os.environ:
+        subprocess.run(("rm", "-rf", out), check=True)
+    else:
+        print(f"logs, consoles and journals: {out.relative_to(CHECKOUT)}")
+    return status
+
+
+def _summary(guests: list[Guest], seconds: float) -> int:
+    """Print the closing line, from what each guest's pytest has written, and give the exit status."""
+    counts = dict.fromkeys(("failed", "passed", "skipped", "error"), 0)
+    for case in (case for guest in guests for case in guest.cases()):
+        children = {child.tag for child in case}
+        if "error" in children:
+            counts["error"] += 1
+        counts["failed" if "failure" in children else "skipped" if "skipped" in children else "passed"] += (
+            0 if children == {"error"} else 1
+        )
+    for guest in guests:
+        if guest.status != 0:
+            print(f"guest {guest.number}: {_meaning(guest)} ({' '.join(guest.paths)})")
+    print(f"{len(guests)} guests on {ENGINE}, {sum(guest.boots - 1 for guest in guests)} boots retried")
+    words = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "no tests ran"
+    print(f" {words} in {seconds:.0f}s ".center(80, "="), flush=True)
+    statuses = {guest.status for guest in guests}
+    if statuses == {0} and not all(guest.cases() for guest in guests):
+        return NO_TESTS_COLLECTED
+    return statuses.pop() if len(statuses) == 1 else 1
+
+
+def _meaning(guest: Guest) -> str:
+    began = (guest.out / "suite_started").exists()
+    match guest.status:
+        case 124:
+            return f"out of time {'in the suite' if began else 'before the suite'}"
+        case 125:
+            return f"died {'in the suite' if began else 'before the suite'}"
+        case 5:
+            return "no test for it"
+    return f"status {guest.status}" + ("" if began else ", before the suite: is the checkout installable?")
+
+
+def _shares(files: list[str], jobs: int) -> list[list[str]]:
+    """Share the files out, the longest first, each to the guest with the least to do."""
+    known = _durations()
+    shares: list[list[str]] = [[] for _ in range(jobs)]
+    loads = [0.0] * jobs
+    for file in sorted(files, key=lambda file: (-known.get(file, UNKNOWN_DURATION_S), file)):
+        least = loads.index(min(loads))
+        shares[least].append(file)
+        loads[least] += known.get(file, UNKNOWN_DURATION_S)
+    return shares
+
+
+def _durations() -> dict[str, float]:
+    try:
+        return {str(file): float(seconds) for file, seconds in json.loads(DURATIONS.read_text()).items()}
+    except (OSError, ValueError):
+        return {}
+
+
+def _remember_durations(guests: list[Guest]) -> None:
+    measured: dict[str, float] = {}
+    for case in (case for guest in guests for case in guest.cases()):
+        # classname: the file's path below tests/lab with dots, and the class where there is one
+        words = case.get("classname", "").split(".")
+        for end in range(len(words), 0, -1):
+            path = LAB.joinpath(*words[:end]).with_suffix(".py")
+            if path.exists():
+                file = str(path.relative_to(CHECKOUT))
+                measured[file] = measured.get(file, 0.0) + float(case.get("time", 0))
+                break
+    new = DURATIONS.with_suffix(f".{os.getpid()}")
+    new.write_text(json.dumps(_durations() | measured, indent=1))
+    new.replace(DURATIONS)
+
+
+def _is_test_path(argument: str) -> bool:
+    return not argument.startswith("-") and (CHECKOUT / argument.split("::")[0]).exists()
+
+
+def _quoted(argument: str) -> str:
+    return "'" + argument.replace("'", "'\\''") + "'"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
