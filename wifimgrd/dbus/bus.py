@@ -111,6 +111,24 @@ class Watch:
         await self.connection.unwatch(self)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A call that waits for its reply."""
+
+    answer: asyncio.Future[list[Any]]
+    on_reply: Callable[[list[Any]], None] | None
+
+    def resolve(self, reply: Any) -> None:
+        arguments = [unpack(argument) for argument in reply.body]
+        if reply.message_type is _MessageType.ERROR:
+            text = arguments[0] if arguments and isinstance(arguments[0], str) else ""
+            self.answer.set_exception(BusError(reply.error_name, text, arguments))
+            return
+        if self.on_reply is not None:
+            self.on_reply(arguments)
+        self.answer.set_result(arguments)
+
+
 def unpack(value: Any) -> Any:
     """Take every variant out of a value, at any depth."""
     if isinstance(value, Variant):
@@ -132,7 +150,7 @@ class BusConnection:
         self._socket: socket.socket = bus._sock
         self._stream: Any = bus._stream
         self._unsent: deque[memoryview] = deque()
-        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._pending: dict[int, _Pending] = {}
         self._watches: list[Watch] = []
         self._owners: dict[str, str | None] = {}
         self._on_call: Callable[[MethodCall], None] | None = None
@@ -193,10 +211,13 @@ class BusConnection:
         signature: str = "",
         body: Sequence[Any] = (),
         timeout_s: float = 25.0,
+        on_reply: Callable[[list[Any]], None] | None = None,
     ) -> list[Any]:
         """Call a method and return its reply's arguments, variants unpacked.
 
-        Raises BusError for an error reply, BusClosed, and TimeoutError after `timeout_s` seconds.
+        `on_reply` gets them before any signal that comes after the reply is dispatched, which the
+        caller itself, woken later, cannot promise. Raises BusError for an error reply, BusClosed,
+        and TimeoutError after `timeout_s` seconds.
         """
         message = _Message(
             destination=destination,
@@ -207,18 +228,12 @@ class BusConnection:
             body=list(body),
         )
         serial = self._send(message)
-        answer: asyncio.Future[Any] = self._loop.create_future()
-        self._pending[serial] = answer
+        pending = self._pending[serial] = _Pending(self._loop.create_future(), on_reply)
         try:
             async with asyncio.timeout(timeout_s):
-                reply = await answer
+                return await pending.answer
         finally:
             self._pending.pop(serial, None)
-        arguments = [unpack(argument) for argument in reply.body]
-        if reply.message_type is _MessageType.ERROR:
-            text = arguments[0] if arguments and isinstance(arguments[0], str) else ""
-            raise BusError(reply.error_name, text, arguments)
-        return arguments
 
     async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
         """Read one property; raises as `call` does."""
@@ -409,9 +424,9 @@ class BusConnection:
         elif kind is _MessageType.METHOD_CALL:
             self._called(message)
         else:
-            answer = self._pending.get(message.reply_serial)
-            if answer is not None and not answer.done():
-                answer.set_result(message)
+            pending = self._pending.get(message.reply_serial)
+            if pending is not None and not pending.answer.done():
+                pending.resolve(message)
         return True
 
     def _dispatch(self, signal: Signal) -> None:
@@ -458,9 +473,9 @@ class BusConnection:
         _close_sockets(self._bus)
         self._unsent.clear()
         self._watches.clear()
-        for answer in self._pending.values():
-            if not answer.done():
-                answer.set_exception(error)
+        for pending in self._pending.values():
+            if not pending.answer.done():
+                pending.answer.set_exception(error)
 
 
 def _close_sockets(library_bus: Any) -> None:

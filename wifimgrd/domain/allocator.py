@@ -11,7 +11,6 @@ no trace. Invariants, held by construction and tested as a rule-based state mach
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -20,7 +19,13 @@ from types import MappingProxyType
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
-from wifimgrd.domain.interface import BackendFacts, Interface, InterfaceState, InterfaceStatus
+from wifimgrd.domain.interface import (
+    BackendFacts,
+    Interface,
+    InterfaceState,
+    InterfaceStatus,
+    natural_key,
+)
 
 _SHOWN_REASONS = 8
 """A refusal's sentence names this many interfaces; all of them are in its `reasons`."""
@@ -201,13 +206,6 @@ class Allocator:
             return (0, 0)
         strength = identity.match_strength(claim.last_adapter) if claim.last_adapter else 0
         return (1, -strength)
-
-
-def natural_key(name: str) -> tuple[tuple[int, str | int], ...]:
-    """Sorts `wlan2` before `wlan10`."""
-    return tuple(
-        (1, int(part)) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name) if part
-    )
 
 
 def _sentence(refusals: Mapping[str, str]) -> str:

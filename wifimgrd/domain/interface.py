@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -62,3 +63,10 @@ class InterfaceStatus:
     """Why it is UNAVAILABLE; empty in the other states."""
     device: DeviceId | None = None
     """The device that has it, exactly while it is IN_USE."""
+
+
+def natural_key(name: str) -> tuple[tuple[int, str | int], ...]:
+    """Sorts `wlan2` before `wlan10`."""
+    return tuple(
+        (1, int(part)) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name) if part
+    )

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from contextlib import suppress
+from types import MappingProxyType
+from typing import Any, Final
 
-from wifimgrd.dbus.client.changes import Change
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Variant
+from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
+from wifimgrd.dbus.client.mirror import Mirror
 from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.dbus.errors import error_of_reply
+from wifimgrd.domain.errors import BackendUnavailable, InternalError
 
 Listener = Callable[[Change], None]
+
+_FIRST_RETRY_S: Final = 0.2
+_LAST_RETRY_S: Final = 5.0
+_MARGIN_S: Final = 5.0
+"""What a reply may take on top of the time that the command itself may take."""
 
 
 class HubClient:
@@ -16,45 +29,78 @@ class HubClient:
 
     While the daemon is away `available` is False, the copy is empty and every command raises
     BackendUnavailable. When it is back the copy is read anew and DaemonAppeared is told.
-    Commands raise the errors of `wifimgrd.domain.errors`.
+    Commands raise the errors of `wifimgrd.domain.errors`. A command's effects are in the copy
+    when its call returns.
     """
 
     def __init__(self, bus: str = "system") -> None:
         """`bus` is `system`, `session` or a D-Bus address."""
-        raise NotImplementedError
+        self._address = bus
+        self._connection: BusConnection | None = None
+        self._mirror = Mirror()
+        self._listeners: list[Listener] = []
+        self._reason = "wifimgrd is not connected yet"
+        self._owner: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._tried = asyncio.Event()
 
     async def start(self) -> None:
         """Connect and read the objects where the daemon is there; returns also where it, or the
         bus, is not, and goes on waiting for it."""
+        self._spawn(self._keep_connected())
+        await self._tried.wait()
 
     async def stop(self) -> None:
         """Close the connection."""
+        for task in list(self._tasks):
+            task.cancel()
+        for task in list(self._tasks):
+            with suppress(asyncio.CancelledError):
+                await task
+        if self._connection is not None:
+            await self._connection.close()
 
     @property
     def available(self) -> bool:
         """Whether the copy is complete and current."""
+        return not self._reason
 
     @property
     def reason(self) -> str:
         """Why it is not available, as a sentence; empty where it is."""
+        return self._reason
 
     @property
     def service(self) -> ServiceRecord:
         """The manager object."""
+        return self._mirror.service
 
     @property
     def devices(self) -> Mapping[int, DeviceRecord]:
         """Every device, in order of id."""
+        return MappingProxyType(self._mirror.devices)
 
     @property
     def interfaces(self) -> Mapping[str, InterfaceRecord]:
         """Every interface, in natural order of names."""
+        return MappingProxyType(self._mirror.interfaces)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with each change, in order; returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     async def wait_until(self, holds: Callable[[HubClient], bool], timeout_s: float) -> None:
         """Wait until `holds` is true of this client, checked at each change; raises TimeoutError."""
+        if holds(self):
+            return
+        reached = asyncio.Event()
+        end = self.subscribe(lambda _: reached.set() if holds(self) else None)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await reached.wait()
+        finally:
+            end()
 
     async def create_device(self, properties: Mapping[str, Any]) -> int:
         """Register a device and return its id.
@@ -64,16 +110,166 @@ class HubClient:
         on, so that the daemon says what is wrong. Raises InvalidRequest with `fields` keyed by those
         names.
         """
+        [path] = await self._command(
+            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_variants(properties)]
+        )
+        device_id = names.device_id_of(path)
+        if device_id is None:
+            raise InternalError(f"wifimgrd answered with {path}, which is no device")
+        return device_id
 
     async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
         """Change `name`, `ssid` and `password`, each optional."""
+        await self._command(
+            names.device_path(device_id), names.DEVICE, "Update", "a{sv}", [_variants(properties)]
+        )
 
     async def remove_device(self, device_id: int) -> None:
         """Disconnect and forget a device; returns when all of it has happened."""
+        await self._command(
+            names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", [names.device_path(device_id)]
+        )
 
     async def connect_device(self, device_id: int, *, wait: bool = False, timeout_s: float = 25) -> None:
         """Connect; with `wait`, until the attempt has ended, as success or as the error that says
         why. Raises TimeoutError when no answer came in time; the attempt goes on."""
+        options = {"wait": Variant("b", wait)}
+        await self._command(
+            names.device_path(device_id), names.DEVICE, "Connect", "a{sv}", [options], timeout_s
+        )
 
     async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
         """Disconnect, and wait until that is done; raises TimeoutError, the rest goes on."""
+        await self._command(
+            names.device_path(device_id), names.DEVICE, "Disconnect", "a{sv}", [{}], timeout_s
+        )
+
+    async def simulate(self, member: str, signature: str, *arguments: Any) -> None:
+        """Call a method of the simulated world; raises InternalError where there is none."""
+        await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
+
+    async def _command(
+        self,
+        path: str,
+        interface: str,
+        member: str,
+        signature: str,
+        body: Any,
+        timeout_s: float = 25 + _MARGIN_S,
+    ) -> list[Any]:
+        if self._connection is None or not self.available:
+            raise BackendUnavailable(self._reason or "wifimgrd is not running")
+        try:
+            return await self._connection.call(
+                names.BUS_NAME, path, interface, member, signature, body, timeout_s
+            )
+        except BusError as error:
+            raise error_of_reply(error) from None
+        except BusClosed as error:
+            raise BackendUnavailable(str(error)) from None
+
+    # -- keeping the copy
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _keep_connected(self) -> None:
+        pause = _FIRST_RETRY_S
+        while True:
+            try:
+                self._connection = await BusConnection.open(self._address)
+                await self._watch(self._connection)
+                pause = _FIRST_RETRY_S
+                self._tried.set()
+                await self._connection.wait_closed()
+                self._vanish("the message bus is gone")
+            except (BusClosed, BusError, TimeoutError) as error:
+                self._reason = str(error) or "the message bus does not answer"
+                if self._connection is not None:
+                    await self._connection.close()
+            self._tried.set()
+            self._connection = None
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LAST_RETRY_S)
+
+    async def _watch(self, connection: BusConnection) -> None:
+        await connection.watch(
+            self._owner_changed,
+            sender="org.freedesktop.DBus",
+            member="NameOwnerChanged",
+            arg0=names.BUS_NAME,
+        )
+        await connection.watch(self._changed, sender=names.BUS_NAME, path_namespace=names.ROOT_PATH)
+        await self._read(connection)
+
+    def _owner_changed(self, signal: Signal) -> None:
+        owner = signal.body[2]
+        self._vanish("wifimgrd is not running")
+        if owner and self._connection is not None:
+            self._spawn(self._read(self._connection))
+
+    async def _read(self, connection: BusConnection) -> None:
+        try:
+            await connection.call(
+                names.BUS_NAME,
+                names.ROOT_PATH,
+                names.OBJECT_MANAGER,
+                "GetManagedObjects",
+                on_reply=self._appear,
+            )
+        except (BusError, BusClosed, TimeoutError) as error:
+            away = isinstance(error, BusError) and error.name.endswith(("ServiceUnknown", "NameHasNoOwner"))
+            self._reason = "wifimgrd is not running" if away else f"wifimgrd does not answer: {error}"
+
+    def _appear(self, reply: list[Any]) -> None:
+        self._mirror = Mirror.of_objects(reply[0])
+        self._reason = ""
+        self._tell(DaemonAppeared())
+
+    def _vanish(self, reason: str) -> None:
+        was_available = self.available
+        self._reason = reason
+        self._mirror = Mirror()
+        if was_available:
+            self._tell(DaemonVanished(reason))
+
+    def _changed(self, signal: Signal) -> None:
+        if self.available:
+            for change in self._mirror.apply(signal):
+                self._tell(change)
+
+    def _tell(self, change: Change) -> None:
+        for listener in list(self._listeners):
+            listener(change)
+
+
+def _variants(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: variant_of(value) for name, value in properties.items()}
+
+
+def variant_of(value: Any) -> Any:
+    """Wrap a plain value, of any JSON type or bytes, for D-Bus; None becomes an empty array.
+
+    A text that D-Bus cannot carry (NUL, lone surrogates) is passed as its octets.
+    """
+    match value:
+        case bool():
+            return Variant("b", value)
+        case str():
+            octets = value.encode("utf-8", "surrogatepass")
+            carried = "\0" not in value and octets.decode("utf-8", "replace") == value
+            return Variant("s", value) if carried else Variant("ay", octets)
+        case bytes():
+            return Variant("ay", value)
+        case int():
+            return Variant("x", value) if -(2**63) <= value < 2**63 else Variant("d", float("inf"))
+        case float():
+            return Variant("d", value)
+        case list() | tuple():
+            return Variant("av", [variant_of(item) for item in value])
+        case dict():
+            return Variant("a{sv}", {str(key): variant_of(item) for key, item in value.items()})
+        case _:
+            return Variant("av", [])
