@@ -1,0 +1,71 @@
+"""The adapters of a simulated world, as the manager's adapter source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wifimgrd.backends.simulated.scenario import AdapterPlan, new_adapter
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.ports import AdapterListener
+
+
+class SimulatedAdapters:
+    """Implements `wifimgrd.ports.AdapterSource`."""
+
+    def __init__(self, plans: Mapping[str, AdapterPlan]) -> None:
+        self._listener: AdapterListener | None = None
+        self._known = dict(plans)
+        """Also those that are not plugged in: one that comes back is the same one."""
+        self._plugged = dict.fromkeys(name for name, plan in plans.items() if plan.plugged)
+
+    async def start(self, listener: AdapterListener) -> None:
+        """Tell of every adapter that is plugged in."""
+        self._listener = listener
+        for name in tuple(self._plugged):
+            self._tell(name)
+
+    async def stop(self) -> None:
+        """Stop watching."""
+        self._listener = None
+
+    @property
+    def plugged(self) -> tuple[str, ...]:
+        """The names of those that are plugged in."""
+        return tuple(self._plugged)
+
+    def get(self, name: str) -> AdapterPlan | None:
+        """An adapter that is plugged in, or None."""
+        return self._known[name] if name in self._plugged else None
+
+    def plug(self, name: str) -> None:
+        """Plug one in; an unknown name makes a new one. Raises InvalidRequest."""
+        if name in self._plugged:
+            raise InvalidRequest(f"the adapter {name} is plugged in already")
+        if name not in self._known:
+            self._known[name] = new_adapter(name, len(self._known))
+        self._plugged[name] = None
+        self._tell(name)
+
+    def unplug(self, name: str) -> None:
+        """Pull one out. Raises InvalidRequest."""
+        self.require(name)
+        del self._plugged[name]
+        if self._listener is not None:
+            self._listener.adapter_gone(name)
+
+    def block(self, name: str, rfkill: str) -> None:
+        """Block one by rfkill, or unblock it with the empty word. Raises InvalidRequest."""
+        self.require(name)
+        self._known[name] = replace(self._known[name], rfkill=rfkill)
+        self._tell(name)
+
+    def require(self, name: str) -> None:
+        """Raises InvalidRequest where no adapter of that name is plugged in."""
+        if name not in self._plugged:
+            raise InvalidRequest(f"there is no adapter {name!r} plugged in")
+
+    def _tell(self, name: str) -> None:
+        plan = self._known[name]
+        if self._listener is not None:
+            self._listener.adapter_present(plan.adapter(plan.rfkill))

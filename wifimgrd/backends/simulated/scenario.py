@@ -1,0 +1,245 @@
+"""The scenario: what a simulated world starts with, read strictly from a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.backends.simulated import check
+from wifimgrd.backends.simulated.check import FieldError, Table
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.device import Passphrase, Sighting, Ssid
+from wifimgrd.domain.interface import BackendFacts
+
+_MAX_GENERATED: Final = 100_000
+_CHANNELS: Final[Mapping[Band, int]] = {Band.GHZ_2_4: 2437, Band.GHZ_5: 5180, Band.GHZ_6: 5975}
+"""Where a camera sends when only its band is said, MHz."""
+
+
+class ScenarioError(Exception):
+    """A scenario that cannot be used; says which file, which key and what was expected."""
+
+
+class Security(StrEnum):
+    """What a camera's network asks for."""
+
+    WPA2 = "wpa2"
+    SAE = "sae"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterPlan:
+    """An adapter: who it is, what it can do, and what stands in its way."""
+
+    name: str
+    identity: AdapterIdentity
+    driver: str
+    usb_vendor_id: str
+    usb_product_id: str
+    usb_product: str
+    facts: BackendFacts
+    rfkill: str = ""
+    plugged: bool = True
+
+    def adapter(self, rfkill: str) -> Adapter:
+        """The adapter as the kernel shows it, blocked or not."""
+        return Adapter(
+            self.name,
+            self.identity,
+            self.driver,
+            self.usb_vendor_id,
+            self.usb_product_id,
+            self.usb_product,
+            rfkill,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CameraPlan:
+    """A camera's access point."""
+
+    ssid: Ssid
+    passphrase: Passphrase
+    security: Security = Security.WPA2
+    frequency_mhz: int = _CHANNELS[Band.GHZ_2_4]
+    signal_percent: int = 70
+    powered: bool = True
+    hidden: bool = False
+    """Found by a directed scan alone, so a first contact takes one scan more."""
+    refuses: bool = False
+    dhcp: bool = True
+    join_s: float | None = None
+    """Seconds that joining it takes; None = as long as any."""
+
+    @property
+    def sighting(self) -> Sighting:
+        """Where it is on the air; the address is made of the SSID and so always the same."""
+        tail = zlib.crc32(self.ssid.octets).to_bytes(4, "big").hex(":")
+        return Sighting(f"02:5c:{tail}", self.frequency_mhz)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long things take in this world, in seconds."""
+
+    join_s: float = 0.2
+    """From the start of an attempt to the link, where the network is in the air."""
+    scan_s: float = 0.3
+    """One search of all channels."""
+    dhcp_s: float = 0.5
+    """How long an answer to DHCP is waited for."""
+    leave_s: float = 0.05
+    silence_s: float = 1.1
+    """Until a power cut is noticed; an orderly power-off is noticed at once."""
+    give_up_s: float = 15.0
+    """Until an interrupted link ends for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What a world starts with."""
+
+    adapters: Mapping[str, AdapterPlan]
+    cameras: Mapping[bytes, CameraPlan]
+    times: Times = Times()
+
+
+def load_scenario(path: Path | None = None) -> Scenario:
+    """Read a scenario file, or the one that comes with the program. Raises ScenarioError."""
+    try:
+        if path is None:
+            text = resources.files(__package__).joinpath("default.toml").read_text("utf-8")
+        else:
+            text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: cannot be read: {error}") from error
+    return parse_scenario(text, str(path or "default.toml"))
+
+
+def parse_scenario(text: str, source: str = "scenario") -> Scenario:
+    """The scenario in a TOML text; `source` names it in errors. Raises ScenarioError."""
+    try:
+        return _scenario(Table(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{source}: no valid TOML: {error}") from None
+    except FieldError as error:
+        raise ScenarioError(f"{source}: {error}") from None
+
+
+def _scenario(table: Table) -> Scenario:
+    times = _times(Table(table.take("times", check.table, {}), "times"))
+    count = check.whole(0, _MAX_GENERATED)
+    adapters = {f"wlan{n}": new_adapter(f"wlan{n}", n) for n in range(table.take("adapter_count", count, 0))}
+    cameras: dict[bytes, CameraPlan] = {}
+    for number in range(1, table.take("camera_count", count, 0) + 1):
+        ssid = Ssid(f"SIM-CAM-{number}".encode())
+        cameras[ssid.octets] = CameraPlan(ssid, Passphrase(f"camera-pass-{number}"))
+    listed: set[str] = set()
+    for index, values in enumerate(table.take("adapter", check.list_of(check.table), ())):
+        entry = Table(values, f"adapter[{index}]")
+        adapter = read_adapter(entry, len(adapters))
+        if adapter.name in listed:
+            raise entry.error("name", f"{adapter.name} is listed twice")
+        listed.add(adapter.name)
+        adapters[adapter.name] = adapter
+    seen: set[bytes] = set()
+    for index, values in enumerate(table.take("camera", check.list_of(check.table), ())):
+        entry = Table(values, f"camera[{index}]")
+        camera = _camera(entry)
+        if camera.ssid.octets in seen:
+            raise entry.error("ssid", f"{camera.ssid.printable} is listed twice")
+        seen.add(camera.ssid.octets)
+        cameras[camera.ssid.octets] = camera
+    table.finish()
+    return Scenario(adapters, cameras, times)
+
+
+def _times(table: Table) -> Times:
+    default = Times()
+    read = {
+        field.name: table.take(field.name, check.seconds, getattr(default, field.name))
+        for field in fields(Times)
+    }
+    table.finish()
+    return Times(**read)
+
+
+def new_adapter(name: str, number: int) -> AdapterPlan:
+    """An adapter of which nothing is said but its name; `number` makes its addresses its own."""
+    return read_adapter(Table({"name": name}), number)
+
+
+def read_adapter(table: Table, number: int) -> AdapterPlan:
+    """One adapter's table. Raises FieldError."""
+    name = table.need("name", check.interface_name)
+    usb = table.take("usb", check.flag, default=True)
+    mac = "02:00:00:" + number.to_bytes(3, "big").hex(":")
+    identity = AdapterIdentity(
+        mac=table.take("mac", check.mac, mac),
+        usb_port=table.take("usb_port", check.text, f"1-1.{number + 1}" if usb else ""),
+        usb_serial=table.take("usb_serial", check.text, ""),
+    )
+    bands = table.take("bands", check.list_of(check.one_of(Band)), (Band.GHZ_2_4, Band.GHZ_5))
+    plan = AdapterPlan(
+        name=name,
+        identity=identity,
+        driver=table.take("driver", check.text, "rtw88_8812au" if usb else "iwlwifi"),
+        usb_vendor_id=table.take("usb_vendor_id", check.text, "0bda" if usb else ""),
+        usb_product_id=table.take("usb_product_id", check.text, "8812" if usb else ""),
+        usb_product=table.take("usb_product", check.text, "Simulated 802.11ac adapter" if usb else ""),
+        facts=BackendFacts(table.take("obstacle", check.text, ""), frozenset(Band(band) for band in bands)),
+        rfkill=table.take("rfkill", check.one_of(("", "soft-blocked", "hard-blocked")), ""),
+        plugged=table.take("plugged", check.flag, default=True),
+    )
+    table.finish()
+    if not usb and plan.adapter("").is_usb:
+        raise table.error("usb", "is false, but a USB port or vendor is given")
+    return plan
+
+
+def _camera(table: Table) -> CameraPlan:
+    if table.has("ssid_hex"):
+        if table.has("ssid"):
+            raise table.error("ssid_hex", "stands beside ssid; give one of them")
+        ssid = table.need("ssid_hex", check.ssid_hex)
+    else:
+        ssid = table.need("ssid", check.ssid)
+    passphrase = table.take("password", check.passphrase, Passphrase(""), secret=True)
+    return read_camera(ssid, passphrase, table)
+
+
+def read_camera(ssid: Ssid, passphrase: Passphrase, table: Table) -> CameraPlan:
+    """A camera with the options in a table. Raises FieldError."""
+    usual = Security.OPEN if passphrase.is_open else Security.WPA2
+    security = Security(table.take("security", check.one_of(Security), usual))
+    if (security is Security.OPEN) != passphrase.is_open:
+        raise table.error("security", f'is "{security}" and the password is {_is_set(passphrase)}')
+    band = table.take("band", check.one_of(Band), None)
+    frequency = table.take("frequency_mhz", check.whole(2400, 7125), None)
+    if band is not None and frequency is not None and Band.of_frequency(frequency) != band:
+        raise table.error("frequency_mhz", f"{frequency} MHz is not in the {band} band")
+    plan = CameraPlan(
+        ssid=ssid,
+        passphrase=passphrase,
+        security=security,
+        frequency_mhz=frequency or _CHANNELS[Band(band or Band.GHZ_2_4)],
+        signal_percent=table.take("signal", check.whole(0, 100), 70),
+        powered=table.take("powered", check.flag, default=True),
+        hidden=table.take("hidden", check.flag, default=False),
+        refuses=table.take("refuses", check.flag, default=False),
+        dhcp=table.take("dhcp", check.flag, default=True),
+        join_s=table.take("join_s", check.seconds, None),
+    )
+    table.finish()
+    return plan
+
+
+def _is_set(passphrase: Passphrase) -> str:
+    return "empty" if passphrase.is_open else "set"

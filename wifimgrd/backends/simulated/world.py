@@ -1,0 +1,218 @@
+"""The simulated world and what can be done to it while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from wifimgrd.backends.simulated import check
+from wifimgrd.backends.simulated.adapters import SimulatedAdapters
+from wifimgrd.backends.simulated.backend import SimulatedBackend
+from wifimgrd.backends.simulated.camera import Camera
+from wifimgrd.backends.simulated.check import Check, FieldError, Table
+from wifimgrd.backends.simulated.faults import Faults, Scoped
+from wifimgrd.backends.simulated.scenario import Scenario, load_scenario, read_camera
+from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.ports import BackendMemory
+
+_DEFAULT_SLOW_S: Final = 5.0
+
+
+class NoMemory:
+    """A backend memory that lasts as long as the object."""
+
+    def __init__(self) -> None:
+        self._noted: dict[str, str] = {}
+
+    def recall(self, key: str) -> str | None:
+        """What was noted under `key`, or None."""
+        return self._noted.get(key)
+
+    def note(self, key: str, value: str | None) -> None:
+        """Keep `value` under `key`; None forgets it."""
+        if value is None:
+            self._noted.pop(key, None)
+        else:
+            self._noted[key] = value
+
+
+class SimulatedWorld:
+    """Adapters and cameras in memory.
+
+    `backend` and `adapters` are the two views that the manager takes. The other methods change
+    the world; each raises InvalidRequest with a sentence where that cannot be done.
+    """
+
+    def __init__(self, scenario: Scenario | None = None, memory: BackendMemory | None = None) -> None:
+        """`memory` keeps links across a restart of the daemon."""
+        scenario = scenario or load_scenario()
+        self._cameras = {ssid: Camera(plan) for ssid, plan in scenario.cameras.items()}
+        self._faults = Faults()
+        self._return: asyncio.TimerHandle | None = None
+        self.adapters = SimulatedAdapters(scenario.adapters)
+        self.backend = SimulatedBackend(
+            self.adapters, self._cameras, self._faults, scenario.times, memory or NoMemory()
+        )
+        self._kinds: Mapping[str, Callable[[Table], None]] = {
+            "backend-gone": self._backend_gone,
+            "dhcp-dead": self._on_cameras(self._faults.dhcp_dead),
+            "refuse-association": self._on_cameras(self._faults.refusing),
+            "rfkill": self._rfkill,
+            "scan-fails": self._scan_fails,
+            "signal": self._signal,
+            "slow-join": self._slow_join,
+            "slow-leave": self._slow_leave,
+        }
+
+    def plug_adapter(self, name: str) -> None:
+        """Plug an adapter in: one that was pulled out comes back, a new name is a new adapter."""
+        _checked("the adapter's name", check.interface_name, name)
+        self.adapters.plug(name)
+        self.backend.appeared(name)
+
+    def unplug_adapter(self, name: str) -> None:
+        """Pull an adapter out."""
+        self.adapters.unplug(name)
+        self.backend.vanished(name)
+
+    def add_camera(self, ssid: bytes, password: str, options: Mapping[str, Any]) -> None:
+        """Put a new camera into the world; `options` are the keys of a scenario's `[[camera]]`."""
+        network = _checked("ssid", check.ssid, ssid)
+        try:
+            passphrase = check.passphrase(password)
+        except check.Unfit as unfit:
+            raise InvalidRequest(f"password: expected {unfit}") from None
+        if network.octets in self._cameras:
+            raise InvalidRequest(f"there is a camera {network.printable} already")
+        try:
+            plan = read_camera(network, passphrase, Table(options))
+        except FieldError as error:
+            raise InvalidRequest(f"camera option {error}") from None
+        self._cameras[network.octets] = Camera(plan)
+
+    def power_on_camera(self, ssid: bytes) -> None:
+        """Switch a camera on; of one that is on, nothing changes."""
+        camera = self._camera(ssid)
+        if not camera.powered:
+            camera.powered = True
+            self.backend.joined.camera_on(camera)
+
+    def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
+        """Switch a camera off, or cut its power; of one that is off, nothing changes."""
+        camera = self._camera(ssid)
+        if camera.powered:
+            camera.powered = False
+            self.backend.joined.camera_off(camera, orderly=orderly)
+
+    def set_fault(self, kind: str, options: Mapping[str, Any]) -> None:
+        """Set a fault, or lift it with the option `off`; the package's docstring lists them."""
+        try:
+            apply = self._kinds[kind]
+        except KeyError:
+            known = ", ".join(sorted(self._kinds))
+            raise InvalidRequest(f"there is no fault {kind!r}; there are: {known}") from None
+        try:
+            apply(Table(options))
+        except FieldError as error:
+            raise InvalidRequest(f"{kind}: option {error}") from None
+
+    def _camera(self, ssid: bytes) -> Camera:
+        network = _checked("ssid", check.ssid, ssid)
+        try:
+            return self._cameras[network.octets]
+        except KeyError:
+            raise InvalidRequest(f"there is no camera {network.printable}") from None
+
+    def _ssid_option(self, table: Table) -> bytes | None:
+        ssid: Ssid | None = table.take("ssid", check.ssid, None)
+        return None if ssid is None else self._camera(ssid.octets).plan.ssid.octets
+
+    def _interface_option(self, table: Table) -> str | None:
+        name = table.take("interface", check.interface_name, None)
+        if name is not None:
+            self.adapters.require(name)
+        return name
+
+    def _on_cameras(self, fault: Scoped[bytes, bool]) -> Callable[[Table], None]:
+        def apply(table: Table) -> None:
+            off, ssid = _off(table), self._ssid_option(table)
+            table.finish()
+            if off:
+                fault.clear(ssid)
+            else:
+                fault.set(ssid, value=True)
+
+        return apply
+
+    def _slow_join(self, table: Table) -> None:
+        off, ssid = _off(table), self._ssid_option(table)
+        seconds = table.take("seconds", check.seconds, _DEFAULT_SLOW_S)
+        table.finish()
+        if off:
+            self._faults.join_s.clear(ssid)
+        else:
+            self._faults.join_s.set(ssid, seconds)
+
+    def _slow_leave(self, table: Table) -> None:
+        off, interface = _off(table), self._interface_option(table)
+        seconds = table.take("seconds", check.seconds, _DEFAULT_SLOW_S)
+        table.finish()
+        if off:
+            self._faults.leave_s.clear(interface)
+        else:
+            self._faults.leave_s.set(interface, seconds)
+
+    def _scan_fails(self, table: Table) -> None:
+        off, interface = _off(table), self._interface_option(table)
+        table.finish()
+        if off:
+            self._faults.scan_fails.clear(interface)
+        else:
+            self._faults.scan_fails.set(interface, value=True)
+
+    def _signal(self, table: Table) -> None:
+        off, camera = _off(table), self._camera(table.need("ssid", check.ssid).octets)
+        percent = check.whole(0, 100)
+        usual = camera.plan.signal_percent
+        wanted = table.take("percent", percent, usual) if off else table.need("percent", percent)
+        table.finish()
+        camera.signal_percent = usual if off else wanted
+        if camera.powered:
+            self.backend.joined.refresh(camera)
+
+    def _rfkill(self, table: Table) -> None:
+        off, name = _off(table), table.need("interface", check.interface_name)
+        hard = table.take("hard", check.flag, default=False)
+        table.finish()
+        if off:
+            self.adapters.block(name, "")
+        else:
+            rfkill = "hard-blocked" if hard else "soft-blocked"
+            self.adapters.block(name, rfkill)
+            self.backend.blocked(name, rfkill)
+
+    def _backend_gone(self, table: Table) -> None:
+        off, seconds = _off(table), table.take("seconds", check.seconds, None)
+        table.finish()
+        if self._return is not None:
+            self._return.cancel()
+            self._return = None
+        if off:
+            self.backend.come()
+            return
+        if seconds is not None:
+            self._return = asyncio.get_running_loop().call_later(seconds, self.backend.come)
+        self.backend.go()
+
+
+def _off(table: Table) -> bool:
+    return table.take("off", check.flag, default=False)
+
+
+def _checked(what: str, fits: Check[Any], value: object) -> Any:
+    try:
+        return fits(value)
+    except check.Unfit as unfit:
+        raise InvalidRequest(f"{what}: expected {unfit}") from None
