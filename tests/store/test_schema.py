@@ -1,0 +1,146 @@
+"""Files that are old, from the future, foreign or damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.store.samples import SECRET, draft
+from wifimgrd.domain.errors import InternalError
+from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError
+from wifimgrd.store.schema import FILE_NAME, MIGRATIONS, SCHEMA_VERSION, migrate, open_database, version_of
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
+        yield opened
+
+
+def tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def test_the_file_is_written_so_that_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path)) as opened:
+        values = {
+            pragma: opened.execute(f"PRAGMA {pragma}").fetchone()[0]
+            for pragma in ("journal_mode", "synchronous", "foreign_keys", "user_version")
+        }
+    assert values == {
+        "journal_mode": "wal",
+        "synchronous": 2,  # FULL
+        "foreign_keys": 1,
+        "user_version": SCHEMA_VERSION,
+    }
+
+
+def test_secrets_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
+    with closing(open_database(tmp_path)) as opened:
+        columns = {
+            table: [row[1] for row in opened.execute(f"PRAGMA table_info({table})")]
+            for table in tables(opened)
+        }
+    assert [table for table, names in columns.items() if "passphrase" in names] == ["secret"]
+
+
+def test_migrations_run_from_where_the_file_stands(connection: sqlite3.Connection) -> None:
+    first = (("CREATE TABLE one (a)",),)
+    migrate(connection, first)
+    assert (version_of(connection), tables(connection)) == (1, {"one"})
+    migrate(connection, (*first, ("CREATE TABLE two (a)",), ("CREATE TABLE three (a)", "DROP TABLE one")))
+    assert (version_of(connection), tables(connection)) == (3, {"two", "three"})
+
+
+def test_migrations_are_done_all_or_none(connection: sqlite3.Connection) -> None:
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, (("CREATE TABLE one (a)",), ("CREATE TABLE two (a)", "no such statement")))
+    assert (version_of(connection), tables(connection)) == (0, set())
+
+
+def test_every_released_migration_is_still_what_it_was(connection: sqlite3.Connection) -> None:
+    migrate(connection, MIGRATIONS[:1])
+    assert tables(connection) == {"device", "secret", "idempotency_key", "memory", "sqlite_sequence"}
+
+
+async def test_a_file_from_the_future_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    device = await store.add(draft(), SECRET)
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
+        opened.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    before = (tmp_path / FILE_NAME).read_bytes()
+
+    with pytest.raises(SchemaFromFuture, match=f"schema {SCHEMA_VERSION + 1}"):
+        await SqliteStore.open(tmp_path)
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
+        opened.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    store = await SqliteStore.open(tmp_path)
+    assert await store.load() == {device.id: device}
+    await store.close()
+
+
+async def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"these are not the devices you are looking for" * 100)
+    with pytest.raises(StoreDamaged) as raised:
+        await SqliteStore.open(tmp_path)
+    assert isinstance(raised.value, InternalError)
+
+
+async def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    for number in range(50):
+        await store.add(draft("x" * 500), SECRET, f"key {number}")
+    await store.close()
+    whole = (tmp_path / FILE_NAME).read_bytes()
+    (tmp_path / FILE_NAME).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StoreDamaged):
+        await SqliteStore.open(tmp_path)
+
+
+async def test_a_row_that_makes_no_sense_is_told(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.add(draft(), SECRET)
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as opened:
+        opened.execute("UPDATE device SET sightings = '[[1'")
+    store = await SqliteStore.open(tmp_path)
+    with pytest.raises(StoreDamaged, match="device 1"):
+        await store.load()
+    await store.close()
+
+
+async def test_an_error_code_of_another_version_is_no_obstacle(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    device = await store.add(draft(), SECRET)
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as opened:
+        opened.execute("UPDATE device SET failure_code = 'moon-phase', failure_message = 'full'")
+    store = await SqliteStore.open(tmp_path)
+    failure = (await store.load())[device.id].failure
+    assert failure is not None
+    assert (failure.code, failure.message) == ("internal", "full")
+    await store.close()
+
+
+async def test_a_state_directory_that_cannot_be_made_is_told_plainly(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="Not a directory"):
+        await SqliteStore.open(tmp_path / "file" / "state")
+
+
+@pytest.mark.parametrize("make", ["folder", "link"])
+async def test_what_stands_in_the_place_of_the_file_is_not_followed(tmp_path: Path, make: str) -> None:
+    path = tmp_path / FILE_NAME
+    if make == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreDamaged, match="no regular file"):
+        await SqliteStore.open(tmp_path)

@@ -1,0 +1,148 @@
+"""A disk that is full, read-only or failing: an error, nothing half done, nothing forgotten."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import structlog
+
+from tests.store.samples import SECRET, draft
+from wifimgrd.domain.device import DeviceId, Passphrase
+from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.store import SqliteStore, StoreFull, StoreReadOnly
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = await SqliteStore.open(tmp_path)
+    yield opened
+    await opened.close()
+
+
+async def pragma(store: SqliteStore, statement: str) -> None:
+    """Set the connection up from its own thread."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA {statement}").fetchall()
+
+    await store._read(work)
+
+
+async def fill(store: SqliteStore) -> None:
+    await pragma(store, "max_page_count = 1")  # SQLite rounds it up to the pages there are
+
+
+async def make_room(store: SqliteStore) -> None:
+    await pragma(store, "max_page_count = 100000")
+
+
+async def test_a_full_disk_refuses_the_create_and_leaves_no_trace(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET)
+    await fill(store)
+    with pytest.raises(StoreFull, match="full") as raised:
+        await store.add(draft("x" * 100_000), Passphrase("hidden-secret"), "key")
+    assert "hidden-secret" not in str(raised.getrepr(chain=True)).replace('Passphrase("hidden-secret")', "")
+    assert await store.load() == {device.id: device}
+    assert await store.find_key("key") is None
+    with pytest.raises(StoreFull):
+        await store.update(replace(device, name="x" * 100_000), Passphrase("hidden-secret"))
+    assert await store.passphrase(device.id) == SECRET
+
+    await make_room(store)
+    assert (await store.add(draft("x" * 100_000), SECRET, "key")).id > device.id
+
+
+async def test_a_read_only_disk_still_reads(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET)
+    await pragma(store, "query_only = ON")
+    with pytest.raises(StoreReadOnly):
+        await store.remove(device.id)
+    assert await store.passphrase(device.id) == SECRET
+    await pragma(store, "query_only = OFF")
+
+
+async def test_what_could_not_be_recorded_goes_with_the_next_write(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET)
+    other = await store.add(draft(), SECRET)
+    await pragma(store, "query_only = ON")
+    with structlog.testing.capture_logs() as logs:
+        store.record(replace(device, name="1"))
+        store.note("key", "lost?")
+        await store.load()
+        store.record(replace(device, name="2"))
+        assert (await store.load())[device.id].name == device.name
+    assert [entry["log_level"] for entry in logs] == ["error", "error"]
+    await pragma(store, "query_only = OFF")
+    await store.remove(other.id)
+    assert (await store.load())[device.id].name == "2"
+
+
+async def test_close_tries_once_more_and_says_what_was_lost(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    device = await store.add(draft(), SECRET)
+    await pragma(store, "query_only = ON")
+    store.record(replace(device, name="1"))
+    with pytest.raises(StoreReadOnly):
+        await store.close()
+    again = await SqliteStore.open(tmp_path)
+    assert await again.load() == {device.id: device}
+    await again.close()
+
+
+async def test_a_refused_write_does_not_undo_what_was_recorded(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET)
+    store.record(replace(device, name="1"))
+    with pytest.raises(DeviceNotFound):
+        await store.remove(DeviceId(5))
+    assert (await store.load())[device.id].name == "1"
+
+
+NO_ROOM_TO_COMMIT = """
+import asyncio, dataclasses, pathlib, resource, signal, sys
+from tests.store.samples import SECRET, draft
+from wifimgrd.store import SqliteStore, StoreError
+
+async def main():
+    directory = pathlib.Path(sys.argv[1])
+    store = await SqliteStore.open(directory)
+    kept = await store.add(draft(), SECRET)
+    largest = max(path.stat().st_size for path in directory.iterdir())
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 5000, resource.RLIM_INFINITY))
+    written = [kept]
+    refused = 0
+    for number in range(20):
+        try:
+            written.append(await store.add(draft("x" * 3000), SECRET, f"key {number}"))
+        except StoreError:
+            refused += 1
+    assert refused, "the limit was not reached"
+    assert list(await store.load()) == [device.id for device in written]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    written.append(await store.add(draft("again"), SECRET))
+    await store.close()
+    again = await SqliteStore.open(directory)
+    assert await again.load() == {device.id: device for device in written}
+    for device in written:
+        assert await again.passphrase(device.id) == SECRET
+    await again.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_commit_that_finds_no_room_is_no_commit(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM_TO_COMMIT, tmp_path],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
