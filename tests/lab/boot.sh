@@ -33,12 +33,26 @@ printf '%s\n' "$*" >"$out/command"
 memory=${LAB_MEM:-1536}
 arguments="systemd.show_status=1 net.ifnames=${LAB_IFNAMES:-0}"
 
+# A UML guest is one thread of work in several processes that hand over to each other at each system call and page
+# fault: kept on one CPU it runs three times as fast. The CPU is one that no other guest has, as long as there are any.
+claim_cpu() {
+  local cpus lock
+  mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }')
+  for cpu in "${cpus[@]}"; do
+    exec {lock}>"$CACHE/cpu-$cpu.lock"
+    flock -n "$lock" && return
+    exec {lock}>&-
+  done
+  cpu=${cpus[$((RANDOM % ${#cpus[@]}))]}
+}
+
 case $ENGINE in
   uml)     # its memory is a file in TMPDIR, which wants to be memory too; the first folder with room and exec is taken
     memory_folder=$scratch
+    claim_cpu
     [ "$(df --output=avail -m /dev/shm 2>/dev/null | tail -n 1)" -gt "$memory" ] 2>/dev/null \
       && ! findmnt -no OPTIONS /dev/shm | grep -q noexec && memory_folder=/dev/shm
-    TMPDIR=$memory_folder setsid "$UML/linux-uml" mem="${memory}M" rootfstype=hostfs rootflags="$ROOTFS" ro init=/lab-init \
+    TMPDIR=$memory_folder setsid taskset -c "$cpu" "$UML/linux-uml" mem="${memory}M" rootfstype=hostfs rootflags="$ROOTFS" ro init=/lab-init \
       con=null con0=null,fd:1 con1=null ssl=null loglevel=5 $arguments umid=lab uml_dir="$scratch/" \
       lab.host="$share" lab.out="$out" lab.modules="$UML/lib/modules" lab.mode=$mode \
       >"$out/console" 2>&1 </dev/null & ;;
