@@ -20,7 +20,7 @@ from wifimgrd.ports import BackendMemory
 _DEFAULT_SLOW_S: Final = 5.0
 
 
-class NoMemory:
+class BriefMemory:
     """A backend memory that lasts as long as the object."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class SimulatedWorld:
         self._return: asyncio.TimerHandle | None = None
         self.adapters = SimulatedAdapters(scenario.adapters)
         self.backend = SimulatedBackend(
-            self.adapters, self._cameras, self._faults, scenario.times, memory or NoMemory()
+            self.adapters, self._cameras, self._faults, scenario.times, memory or BriefMemory()
         )
         self._kinds: Mapping[str, Callable[[Table], None]] = {
             "backend-gone": self._backend_gone,

@@ -1,0 +1,94 @@
+"""Listeners that write down what they are told, and wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wifimgrd.domain.adapter import Adapter
+from wifimgrd.domain.device import Link
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.interface import BackendFacts
+
+PATIENCE_S = 10.0
+
+
+@dataclass
+class Told:
+    """One thing that a listener was told; `what` is the name of the method."""
+
+    what: str
+    interface: str = ""
+    error: WifimgrdError | None = None
+    link: Link | None = None
+    facts: BackendFacts | None = None
+    status: BackendStatus | None = None
+    adapter: Adapter | None = None
+
+
+@dataclass
+class Recorder:
+    """A BackendListener and AdapterListener in one."""
+
+    told: list[Told] = field(default_factory=list)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _read: int = 0
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        self._note(Told("backend_changed", status=status))
+
+    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+        self._note(Told("interface_facts", name, facts=facts))
+
+    def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
+        self._note(Told("link_interrupted", interface, error=error))
+
+    def link_restored(self, interface: str, link: Link) -> None:
+        self._note(Told("link_restored", interface, link=link))
+
+    def link_ended(self, interface: str, error: WifimgrdError) -> None:
+        self._note(Told("link_ended", interface, error=error))
+
+    def link_changed(self, interface: str, link: Link) -> None:
+        self._note(Told("link_changed", interface, link=link))
+
+    def adapter_present(self, adapter: Adapter) -> None:
+        self._note(Told("adapter_present", adapter.name, adapter=adapter))
+
+    def adapter_gone(self, name: str) -> None:
+        self._note(Told("adapter_gone", name))
+
+    def about_links(self) -> list[str]:
+        """The names of what was told of links, so far."""
+        return [told.what for told in self.told if told.what.startswith("link_")]
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.told.clear()
+        self._read = 0
+
+    async def next(self, what: str, fits: Callable[[Told], bool] = lambda _: True) -> Told:
+        """The next thing of that name that was not waited for before; skips what comes before it."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                while self._read < len(self.told):
+                    told = self.told[self._read]
+                    self._read += 1
+                    if told.what == what and fits(told):
+                        return told
+                self._news.clear()
+                await self._news.wait()
+
+    async def backend_is(self, state: BackendState) -> BackendStatus:
+        """Wait until the backend was told to be in `state`."""
+        told = await self.next(
+            "backend_changed", lambda told: told.status is not None and told.status.state is state
+        )
+        assert told.status is not None
+        return told.status
+
+    def _note(self, told: Told) -> None:
+        self.told.append(told)
+        self._news.set()
