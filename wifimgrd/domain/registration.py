@@ -1,0 +1,211 @@
+"""What a client must say to register or change a device, field by field.
+
+Values arrive as whatever the client sent; each is checked here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
+from wifimgrd.domain.errors import InvalidRequest
+
+REQUIRED: Final = "This field is required."
+_LONGEST_TEXT: Final = 128
+_LONGEST_KEY: Final = 255
+_HEX: Final = frozenset(string.hexdigits)
+
+Fields = Mapping[str, object]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A device that somebody wants to register."""
+
+    codename: str
+    ssid: Ssid
+    passphrase: Passphrase
+    name: str | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """What somebody wants to change of a device; None leaves a thing as it is."""
+
+    name: str | None = None
+    ssid: Ssid | None = None
+    passphrase: Passphrase | None = None
+
+
+def parse_registration(fields: Fields, codenames: Collection[str] | None = None) -> Registration:
+    """Check a creation payload; `codenames` are those allowed, None allows any.
+
+    Raises InvalidRequest with the sentences of every field at fault. Unknown fields are ignored.
+    """
+    check = _Checker(_flat(fields))
+    codename = check.required("codename", _text)
+    if codenames is not None and codename is not None and codename not in codenames:
+        check.blame("codename", f'"{codename}" is not a known camera model.')
+    check.required("connection_type", _connection_type)
+    ssid = check.required("ssid", _ssid)
+    passphrase = check.required("password", _passphrase)
+    name = check.optional("name", _text)
+    key = check.optional("idempotency_key", _key)
+    check.finish()
+    if codename is None or ssid is None or passphrase is None:
+        raise InvalidRequest("a required field is missing")
+    return Registration(codename, ssid, passphrase, name, key)
+
+
+def parse_amendment(fields: Fields) -> Amendment:
+    """Check a change; raises InvalidRequest as parse_registration does."""
+    check = _Checker(_flat(fields))
+    name = check.optional("name", _text)
+    ssid = check.optional("ssid", _ssid)
+    passphrase = check.optional("password", _passphrase)
+    check.finish()
+    return Amendment(name, ssid, passphrase)
+
+
+def default_name(ssid: Ssid, taken: Collection[str]) -> str:
+    """The SSID made printable, with ` #2` and so on behind it where that is taken."""
+    name, number = ssid.printable, 1
+    while name in taken:
+        number += 1
+        name = f"{ssid.printable} #{number}"
+    return name
+
+
+class _Fault(Exception):
+    """The sentence that says what is wrong with a value."""
+
+
+class _Checker:
+    """Reads fields one by one and collects what is wrong with them."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+        self._faults: dict[str, tuple[str, ...]] = {}
+
+    def required(self, name: str, read: Callable[[object], _T]) -> _T | None:
+        if name not in self._fields:
+            self.blame(name, REQUIRED)
+        return self.optional(name, read)
+
+    def optional(self, name: str, read: Callable[[object], _T]) -> _T | None:
+        if name not in self._fields:
+            return None
+        try:
+            return read(self._fields[name])
+        except _Fault as fault:
+            self.blame(name, str(fault))
+            return None
+
+    def blame(self, name: str, sentence: str) -> None:
+        self._faults[name] = (*self._faults.get(name, ()), sentence)
+
+    def finish(self) -> None:
+        if self._faults:
+            told = "; ".join(f"{name}: {' '.join(said)}" for name, said in self._faults.items())
+            raise InvalidRequest(told, self._faults)
+
+
+def _flat(fields: Fields) -> Fields:
+    """Accept `Ssid`, `ssid` and `connection_settings: {ssid: ...}` alike."""
+    flat: dict[str, object] = {}
+    for name, value in fields.items():
+        key = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        if key == "connection_settings" and isinstance(value, Mapping):
+            flat.update(_flat(value))
+        else:
+            flat[key] = value
+    return flat
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Fault(_not_text(value))
+    if not value.strip():
+        raise _Fault("This field may not be blank.")
+    if len(value) > _LONGEST_TEXT:
+        raise _Fault(f"At most {_LONGEST_TEXT} characters are allowed.")
+    _refuse_control_characters(value)
+    return value
+
+
+def _connection_type(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Fault(_not_text(value))
+    if value != CONNECTION_TYPE:
+        raise _Fault(f'The only connection type is "{CONNECTION_TYPE}".')
+    return value
+
+
+def _ssid(value: object) -> Ssid:
+    if not isinstance(value, str | bytes):
+        raise _Fault("Not a valid string.")
+    octets = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    if not octets:
+        raise _Fault("The SSID may not be empty.")
+    if len(octets) > 32:
+        raise _Fault(f"An SSID has at most 32 octets; this one has {len(octets)}.")
+    if b"\0" in octets:
+        raise _Fault("NUL characters are not allowed.")
+    if _has_surrogates(octets):
+        raise _Fault("Lone surrogates are not allowed.")
+    ssid = Ssid(octets)
+    if ssid.text is not None:
+        _refuse_control_characters(ssid.text)
+    return ssid
+
+
+def _passphrase(value: object) -> Passphrase:
+    """A WPA passphrase of 8 to 63 printable ASCII characters, or a key of 64 hexadecimal digits
+    (IEEE 802.11-2020, annex J.4.1); empty for an open network."""
+    if not isinstance(value, str):
+        raise _Fault(_not_text(value))
+    if value == "" or (len(value) == 64 and _HEX.issuperset(value)):
+        return Passphrase(value)
+    if not all(" " <= character <= "~" for character in value):
+        raise _Fault("Only printable ASCII characters are allowed.")
+    if not 8 <= len(value) <= 63:
+        raise _Fault(
+            "A password has 8 to 63 characters, or 64 hexadecimal digits; empty for an open network."
+        )
+    return Passphrase(value)
+
+
+def _key(value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_KEY:
+        raise _Fault(f"An idempotency key has 1 to {_LONGEST_KEY} characters.")
+    return value
+
+
+def _not_text(value: object) -> str:
+    if isinstance(value, bytes):
+        return "NUL characters and lone surrogates are not allowed."
+    return "Not a valid string."
+
+
+def _has_surrogates(octets: bytes) -> bool:
+    """Whether octets are text but for lone surrogates: not a rare SSID but a client's mistake."""
+    try:
+        octets.decode("utf-8", "surrogatepass").encode()
+    except UnicodeDecodeError:
+        return False
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _refuse_control_characters(text: str) -> None:
+    if any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
+        raise _Fault("Control characters are not allowed.")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise _Fault("Lone surrogates are not allowed.")

@@ -1,0 +1,208 @@
+"""Connecting and disconnecting: commands, attempts, links that drop and come back."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.allocator import Claim
+from wifimgrd.domain.device import DeviceId, Sighting
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    Busy,
+    Cancelled,
+    ConnectionLost,
+    DeviceNotReachable,
+    InternalError,
+    NoInterfaceAvailable,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import BackendState, DeviceStateChanged
+from wifimgrd.domain.lifecycle import (
+    ConnectMeans,
+    DisconnectMeans,
+    Step,
+    connect_means,
+    disconnect_means,
+)
+from wifimgrd.manager.state import DeviceEntry, HubState
+from wifimgrd.ports import Backend, JoinRequest
+
+_log = structlog.get_logger()
+
+_GUARD_S: Final = 2.0
+"""What a backend may overrun an attempt's time before it is cut off."""
+_LEAVE_TIMEOUT_S: Final = 10.0
+_SIGHTINGS_KEPT: Final = 4
+_SIGNAL_STEP: Final = 5
+"""Percent: a smaller change of signal is not worth telling."""
+
+
+class Connections:
+    """Who is connected to what, and how that changes."""
+
+    def __init__(self, state: HubState, backend: Backend) -> None:
+        self._state = state
+        self._backend = backend
+
+    # -- commands
+
+    async def connect(self, device: DeviceId, *, wait: bool) -> None:
+        """Connect a device; returns when an attempt runs, with `wait` when it has ended.
+
+        Raises DeviceNotFound, Busy, NoInterfaceAvailable, BackendUnavailable, and with `wait`
+        what made the attempt fail, or Cancelled.
+        """
+        entry = self._entry(device)
+        if connect_means(entry.state) is ConnectMeans.START:
+            self.begin(entry)
+        if wait and entry.outcome is not None:
+            await asyncio.shield(entry.outcome)
+
+    async def disconnect(self, device: DeviceId) -> None:
+        """Disconnect a device and return when that is done; raises DeviceNotFound, Busy."""
+        entry = self._entry(device)
+        await self.release(entry)
+
+    async def release(self, entry: DeviceEntry) -> None:
+        """Bring a device to rest, whatever it is doing."""
+        if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
+            self._begin_release(entry)
+        if entry.teardown is not None:
+            await asyncio.shield(entry.teardown)
+
+    def begin(self, entry: DeviceEntry) -> None:
+        """Assign an interface and start an attempt; a refusal is published and raised."""
+        state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
+        try:
+            self._require_backend()
+            claim = Claim(device.id, device.name, device.last_adapter, _band(device.sightings))
+            state.allocator, name = state.allocator.assign(claim)
+        except (NoInterfaceAvailable, BackendUnavailable) as refusal:
+            state.amend(entry, device)
+            _log.warning("connection_refused", device=device.id, code=refusal.code, reason=refusal.message)
+            state.fail(entry, refusal)
+            raise
+        identity = state.allocator.interfaces[name].adapter.identity
+        state.step(entry, Step.BEGIN)
+        state.amend(entry, replace(device, last_adapter=identity))
+        entry.outcome = asyncio.get_running_loop().create_future()
+        state.publish_interface(name)
+        state.publish(DeviceStateChanged(state.status(entry)))
+        entry.attempt = asyncio.create_task(self._attempt(entry, name))
+
+    # -- attempts
+
+    async def _attempt(self, entry: DeviceEntry, interface: str) -> None:
+        device = entry.device
+        _log.info("connecting", device=device.id, interface=interface)
+        timeout_s = self._state.settings.attempt_timeout_s
+        error: WifimgrdError
+        try:
+            passphrase = await self._state.store.passphrase(device.id)
+            request = JoinRequest(device.id, interface, device.ssid, passphrase, timeout_s, device.sightings)
+            async with asyncio.timeout(timeout_s + _GUARD_S):
+                link = await self._backend.join(request)
+        except WifimgrdError as failure:
+            error = failure
+        except TimeoutError:
+            _log.error("join_overran", device=device.id, interface=interface)
+            error = DeviceNotReachable(f"no link came up within {timeout_s:g} seconds")
+        except Exception:  # noqa: BLE001 - a backend's bug must not leave a device connecting for ever
+            _log.exception("join_crashed", device=device.id, interface=interface)
+            error = InternalError("the attempt ended by an internal error")
+        else:
+            if entry.attempt is asyncio.current_task():
+                entry.attempt = None
+                self._state.establish(entry, link)
+            return
+        if entry.attempt is asyncio.current_task():
+            entry.attempt = None
+            self._state.step(entry, Step.FAIL)
+            _log.warning(
+                "connection_failed",
+                device=device.id,
+                interface=interface,
+                code=error.code,
+                reason=error.message,
+            )
+            self._state.free(entry)
+            self._state.fail(entry, error)
+
+    # -- endings
+
+    def _begin_release(self, entry: DeviceEntry) -> None:
+        state = self._state
+        state.step(entry, Step.RELEASE)
+        entry.settle(Cancelled("the attempt was ended by a disconnect"))
+        state.publish(DeviceStateChanged(state.status(entry)))
+        self.take_down(entry, None)
+
+    def take_down(self, entry: DeviceEntry, error: ConnectionLost | None) -> None:
+        """Let the backend let go, then free the interface; with `error` as a link lost for good."""
+        attempt, entry.attempt = entry.attempt, None
+        if attempt is not None:
+            attempt.cancel()
+        entry.teardown = asyncio.create_task(self._take_down(entry, attempt, error))
+
+    async def _take_down(
+        self, entry: DeviceEntry, attempt: asyncio.Task[None] | None, error: ConnectionLost | None
+    ) -> None:
+        name = self._state.interface_of(entry)
+        if attempt is not None:
+            await asyncio.wait([attempt], timeout=_LEAVE_TIMEOUT_S)
+        if name is not None and (attempt is None or not attempt.cancelled()):
+            await self.leave(name)  # a cancelled join has left nothing
+        if entry.teardown is not asyncio.current_task():
+            return  # the adapter went away meanwhile, and took all of it along
+        entry.teardown = None
+        if error is not None:
+            self._state.lose(entry, error)
+            return
+        _log.info("disconnected", device=entry.device.id, interface=name)
+        self._state.step(entry, Step.RELEASED)
+        self._state.free(entry)
+        self._state.publish(DeviceStateChanged(self._state.status(entry)))
+
+    async def leave(self, interface: str) -> None:
+        """Let the backend take a link down; what goes wrong with that is logged, no more."""
+        try:
+            async with asyncio.timeout(_LEAVE_TIMEOUT_S):
+                await self._backend.leave(interface)
+        except TimeoutError:
+            _log.error("leave_overran", interface=interface)
+        except Exception:  # noqa: BLE001 - a backend's bug must not keep an interface for ever
+            _log.exception("leave_crashed", interface=interface)
+
+    async def stop(self) -> None:
+        """End what runs; links that are up stay up."""
+        running: list[asyncio.Task[None]] = []
+        for entry in self._state.entries.values():
+            attempt, entry.attempt = entry.attempt, None
+            if attempt is not None:
+                attempt.cancel()
+                running.append(attempt)
+            if entry.teardown is not None:
+                running.append(entry.teardown)
+            entry.settle(Cancelled("wifimgrd is stopping"))
+        if running:
+            await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
+
+    def _entry(self, device: DeviceId) -> DeviceEntry:
+        entry = self._state.entry(device)
+        if entry.removing:
+            raise Busy("the device is being removed")
+        return entry
+
+    def _require_backend(self) -> None:
+        status = self._backend.status
+        if status.state is not BackendState.READY:
+            raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
+
+
+def _band(sightings: tuple[Sighting, ...]) -> Band | None:
+    return Band.of_frequency(sightings[0].frequency_mhz) if sightings else None

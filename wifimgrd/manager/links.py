@@ -1,0 +1,109 @@
+"""Links that drop, come back, end, or were there before us: what the backend tells by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from wifimgrd.domain.device import DeviceState, Failure, Link
+from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
+from wifimgrd.domain.events import DeviceStateChanged, DeviceUpdated, SignalChanged
+from wifimgrd.domain.lifecycle import Step, can_follow
+from wifimgrd.manager.connections import Connections
+from wifimgrd.manager.state import DeviceEntry, HubState, remembered, stepped
+from wifimgrd.ports import HeldLink
+
+_log = structlog.get_logger()
+
+
+class Links:
+    """Keeps the state of devices in step with the links under them."""
+
+    def __init__(self, state: HubState, connections: Connections) -> None:
+        self._state = state
+        self._connections = connections
+
+    def adapter_pulled(self, entry: DeviceEntry, interface: str) -> None:
+        """The adapter of a device is gone; the interface is not listed any more."""
+        if can_follow(entry.state, Step.LOSE):
+            self._state.lose(entry, InterfaceLost(f"the adapter {interface} was pulled out"))
+
+    def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
+        """See BackendListener."""
+        entry = self._state.holder(interface)
+        if entry is None or entry.state is not DeviceState.CONNECTED:
+            return
+        loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
+        self._state.step(entry, Step.INTERRUPT)
+        _log.warning("link_interrupted", device=entry.device.id, interface=interface, reason=error.message)
+        self._state.amend(entry, replace(entry.device, failure=Failure(error.code, error.message)))
+        entry.outcome = loop.create_future()
+        entry.grace = loop.call_later(grace_s, self._grace_over, entry, error)
+        self._state.publish(DeviceStateChanged(self._state.status(entry)))
+
+    def _grace_over(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        entry.grace = None
+        self._connections.take_down(entry, ConnectionLost(error.message))
+
+    def link_restored(self, interface: str, link: Link) -> None:
+        """See BackendListener."""
+        entry = self._state.holder(interface)
+        if entry is not None and self._is_waiting(entry):
+            self._state.establish(entry, link)
+
+    def link_ended(self, interface: str, error: WifimgrdError) -> None:
+        """See BackendListener."""
+        entry = self._state.holder(interface)
+        if entry is not None and (entry.state is DeviceState.CONNECTED or self._is_waiting(entry)):
+            self._state.lose(entry, error)
+
+    def link_changed(self, interface: str, link: Link) -> None:
+        """See BackendListener."""
+        state, entry = self._state, self._state.holder(interface)
+        if entry is None or entry.link is None:
+            return
+        before, entry.link = entry.link, stepped(link)
+        seen = remembered(link.sighting, entry.device.sightings)
+        state.amend(entry, replace(entry.device, sightings=seen))
+        if replace(entry.link, signal_percent=0, sighting=None) != replace(
+            before, signal_percent=0, sighting=None
+        ):
+            state.publish(DeviceUpdated(state.status(entry)))
+        elif entry.link.signal_percent != before.signal_percent:
+            state.publish(SignalChanged(state.status(entry)))
+
+    async def reconcile(self, held: Sequence[HeldLink]) -> None:
+        """Make memory agree with the links that the backend holds, dropping no good one."""
+        state = self._state
+        up = {link.device: link for link in held}
+        for entry in list(state.entries.values()):
+            link = up.pop(entry.device.id, None)
+            if link is None:
+                if entry.state is DeviceState.CONNECTED:
+                    self._state.lose(entry, ConnectionLost("the link was gone when the backend came back"))
+            elif entry.state is DeviceState.DISCONNECTED and not self._adopt(entry, link):
+                await self._connections.leave(link.interface)
+        for stray in up.values():
+            _log.warning("stray_link", device=stray.device, interface=stray.interface)
+            await self._connections.leave(stray.interface)
+
+    def _adopt(self, entry: DeviceEntry, held: HeldLink) -> bool:
+        state = self._state
+        if (
+            entry.removing
+            or held.interface not in state.allocator.interfaces
+            or held.interface in state.allocator.holders
+        ):
+            return False
+        state.allocator = state.allocator.adopt(entry.device.id, held.interface)
+        state.publish_interface(held.interface)
+        state.establish(entry, held.link, Step.ADOPT)
+        return True
+
+    @staticmethod
+    def _is_waiting(entry: DeviceEntry) -> bool:
+        """Whether an interrupted link may still come back."""
+        return entry.state is DeviceState.CONNECTING and entry.attempt is None and entry.grace is not None

@@ -1,0 +1,220 @@
+"""What the manager holds in memory: the allocator's value and an entry for each device.
+
+It is a cache of what is on disk and in the backend. Whatever changes it publishes the change
+here, in the order that clients are promised: the interface first, then the device.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain.allocator import AllocationRules, Allocator
+from wifimgrd.domain.device import (
+    Device,
+    DeviceId,
+    DeviceState,
+    DeviceStatus,
+    Failure,
+    Link,
+    Sighting,
+)
+from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
+from wifimgrd.domain.events import (
+    ConnectionFailed,
+    DeviceStateChanged,
+    Event,
+    InterfaceChanged,
+)
+from wifimgrd.domain.interface import InterfaceStatus
+from wifimgrd.domain.lifecycle import Step, follow
+from wifimgrd.ports import DeviceStore, EventSink
+
+_log = structlog.get_logger()
+
+_SIGHTINGS_KEPT: Final = 4
+_SIGNAL_STEP: Final = 5
+"""Percent: a smaller change of signal is not worth telling."""
+
+Clock = Callable[[], int]
+"""Microseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """What the configuration decides about devices and links; times in seconds."""
+
+    rules: AllocationRules = field(default_factory=AllocationRules)
+    connect_on_create: bool = True
+    attempt_timeout_s: float = 20.0
+    grace_s: float = 10.0
+    """How long an interrupted link may take to come back."""
+    codenames: frozenset[str] | None = None
+    """The camera models that may be registered; None allows any."""
+
+
+@dataclass(slots=True)
+class DeviceEntry:
+    """A device and what is going on with it."""
+
+    device: Device
+    state: DeviceState = DeviceState.DISCONNECTED
+    link: Link | None = None
+    outcome: asyncio.Future[None] | None = None
+    """How the attempt or interruption that runs will have ended; set while CONNECTING."""
+    attempt: asyncio.Task[None] | None = None
+    """The join that runs; None also while an interrupted link is waited for."""
+    grace: asyncio.TimerHandle | None = None
+    teardown: asyncio.Task[None] | None = None
+    """The release that runs."""
+    removing: bool = False
+
+    def settle(self, error: WifimgrdError | None = None) -> None:
+        """Tell whoever waits for the outcome, and stop the clock of the grace time."""
+        if self.grace is not None:
+            self.grace.cancel()
+            self.grace = None
+        outcome, self.outcome = self.outcome, None
+        if outcome is None or outcome.done():
+            return
+        if error is None:
+            outcome.set_result(None)
+        else:
+            outcome.set_exception(error)
+            outcome.exception()  # nobody may be waiting, and that is no mistake
+
+
+class HubState:
+    """Devices and interfaces of the hub, and the one way to tell of them."""
+
+    def __init__(self, settings: HubSettings, store: DeviceStore, sink: EventSink, clock: Clock) -> None:
+        self.settings = settings
+        self.store = store
+        self.clock = clock
+        self.allocator = Allocator(settings.rules)
+        self.entries: dict[DeviceId, DeviceEntry] = {}
+        self._sink = sink
+
+    def entry(self, device: DeviceId) -> DeviceEntry:
+        """The entry of a device; raises DeviceNotFound."""
+        try:
+            return self.entries[device]
+        except KeyError:
+            raise DeviceNotFound(f"there is no device {device}") from None
+
+    def holder(self, interface: str) -> DeviceEntry | None:
+        """The entry of the device that has an interface, or None."""
+        device = self.allocator.holders.get(interface)
+        return None if device is None else self.entries.get(device)
+
+    def interface_of(self, entry: DeviceEntry) -> str | None:
+        """The interface that a device has, or None."""
+        return self.allocator.assignments.get(entry.device.id)
+
+    def status(self, entry: DeviceEntry) -> DeviceStatus:
+        """A device as clients see it now."""
+        link = entry.link if entry.state is DeviceState.CONNECTED else None
+        return DeviceStatus(entry.device, entry.state, self.interface_of(entry), link)
+
+    def device_statuses(self) -> Iterator[DeviceStatus]:
+        """Every device, in order of id."""
+        return (self.status(self.entries[device]) for device in sorted(self.entries))
+
+    def interface_statuses(self) -> Iterator[InterfaceStatus]:
+        """Every listed interface, in natural order of names."""
+        return iter(self.allocator.statuses())
+
+    def publish(self, event: Event) -> None:
+        """Pass an event on to the clients."""
+        self._sink.publish(event)
+
+    def publish_interface(self, name: str) -> None:
+        """Tell that an interface changed, if it is still listed."""
+        if name in self.allocator.interfaces:
+            self.publish(InterfaceChanged(self.allocator.status(name)))
+
+    def step(self, entry: DeviceEntry, step: Step) -> None:
+        """Take a step of the life cycle; telling of it comes when all of the change is made."""
+        entry.state = follow(entry.state, step)
+        if entry.state is not DeviceState.CONNECTED:
+            entry.link = None
+
+    def free(self, entry: DeviceEntry) -> None:
+        """Take a device's interface away from it and tell of the interface."""
+        name = self.interface_of(entry)
+        if name is not None:
+            self.allocator = self.allocator.release(entry.device.id)
+            self.publish_interface(name)
+
+    def amend(self, entry: DeviceEntry, device: Device) -> None:
+        """Remember what an attempt or a link taught of a device, in memory now and on disk soon."""
+        if device != entry.device:
+            entry.device = device
+            if not entry.removing:
+                self.store.record(device)
+
+    def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """Record a failure, tell of it, then of the state, and release who waited for better."""
+        failure = Failure(error.code, error.message)
+        self.amend(entry, replace(entry.device, failure=failure))
+        self.publish(ConnectionFailed(entry.device.id, failure))
+        self.publish(DeviceStateChanged(self.status(entry)))
+        entry.settle(error)
+
+    def establish(self, entry: DeviceEntry, link: Link, step: Step = Step.SUCCEED) -> None:
+        """A link is up: for the first time, again, or found up at start (Step.ADOPT)."""
+        self.step(entry, step)
+        entry.link = stepped(link)
+        device = entry.device
+        _log.info(
+            "connected",
+            device=device.id,
+            interface=self.interface_of(entry),
+            local_address=link.local_address,
+            camera_address=link.camera_address,
+        )
+        success_us = device.last_success_us if step is Step.ADOPT else self.clock()
+        seen = remembered(link.sighting, device.sightings)
+        self.amend(entry, replace(device, last_success_us=success_us, failure=None, sightings=seen))
+        self.publish(DeviceStateChanged(self.status(entry)))
+        entry.settle()
+
+    def lose(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """A link, or what was to become one, is gone for good: free the interface and say why.
+
+        While the device is disconnecting that is no failure but what was asked for.
+        """
+        asked_for = entry.state is DeviceState.DISCONNECTING
+        attempt, entry.attempt, entry.teardown = entry.attempt, None, None
+        if attempt is not None:
+            attempt.cancel()
+        interface = self.interface_of(entry)
+        self.step(entry, Step.LOSE)
+        self.free(entry)
+        if asked_for:
+            self.publish(DeviceStateChanged(self.status(entry)))
+            return
+        _log.warning(
+            "connection_lost",
+            device=entry.device.id,
+            interface=interface,
+            code=error.code,
+            reason=error.message,
+        )
+        self.fail(entry, error)
+
+
+def remembered(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
+    """Where an access point was met, the newest first."""
+    if seen is None:
+        return before
+    return (seen, *(known for known in before if known != seen))[:_SIGHTINGS_KEPT]
+
+
+def stepped(link: Link) -> Link:
+    """Round the signal to the steps in which it is told."""
+    return replace(link, signal_percent=_SIGNAL_STEP * round(link.signal_percent / _SIGNAL_STEP))
