@@ -12,8 +12,6 @@ from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 
-PATIENCE_S = 10.0
-
 
 @dataclass
 class Told:
@@ -32,6 +30,7 @@ class Told:
 class Recorder:
     """A BackendListener and AdapterListener in one."""
 
+    patience_s: float = 10
     told: list[Told] = field(default_factory=list)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _read: int = 0
@@ -71,7 +70,7 @@ class Recorder:
 
     async def next(self, what: str, fits: Callable[[Told], bool] = lambda _: True) -> Told:
         """The next thing of that name that was not waited for before; skips what comes before it."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(self.patience_s):
             while True:
                 while self._read < len(self.told):
                     told = self.told[self._read]

@@ -1,0 +1,197 @@
+"""Whatever is done to the world in whatever order, what its listeners are told makes one story."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.backends.simulated.virtual_time import VirtualTimeLoop
+from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
+from wifimgrd.domain.adapter import Adapter
+from wifimgrd.domain.device import DeviceId, Link, Passphrase, Ssid
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.ports import JoinRequest
+
+T = TypeVar("T")
+
+ADAPTERS = ("wlan0", "wlan1", "wlan2")
+SCENARIO = parse_scenario("adapter_count = 3\ncamera_count = 3")
+SSIDS = tuple(SCENARIO.cameras)
+
+
+class Story:
+    """Both listeners: refuses what cannot follow on what was told before."""
+
+    def __init__(self) -> None:
+        self.present: set[str] = set()
+        self.facts: set[str] = set()
+        self.links: dict[str, str] = {}
+        self.state: BackendState | None = None
+
+    def adapter_present(self, adapter: Adapter) -> None:
+        self.present.add(adapter.name)
+
+    def adapter_gone(self, name: str) -> None:
+        assert name in self.present
+        self.present.discard(name)
+
+    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+        assert name in self.present
+        self.facts.add(name)
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        assert status.state is not self.state
+        assert bool(status.reason) == (status.state is not BackendState.READY)
+        assert status.state is not BackendState.READY or self.present <= self.facts
+        self.state = status.state
+
+    def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
+        assert self.links[interface] == "up"
+        self.links[interface] = "interrupted"
+
+    def link_restored(self, interface: str, link: Link) -> None:
+        assert self.links[interface] == "interrupted"
+        self.links[interface] = "up"
+
+    def link_ended(self, interface: str, error: WifimgrdError) -> None:
+        del self.links[interface]
+
+    def link_changed(self, interface: str, link: Link) -> None:
+        assert self.links[interface] == "up"
+
+
+class WorldMachine(RuleBasedStateMachine):
+    """Random control sequences, on a clock that jumps."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.runner = asyncio.Runner(loop_factory=VirtualTimeLoop)
+        self.story = Story()
+        self.world = SimulatedWorld(SCENARIO)
+        self.attempts: dict[str, asyncio.Task[Link]] = {}
+        self.plugged = set(ADAPTERS)
+        self.run(self.world.adapters.start(self.story))
+        self.run(self.world.backend.start(self.story))
+
+    def teardown(self) -> None:
+        if hasattr(self, "runner"):
+            self.run(self.world.backend.stop())
+            self.runner.close()
+
+    def run(self, wanted: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(wanted)
+
+    def do(self, act: Any, *arguments: Any) -> None:
+        async def doing() -> None:
+            act(*arguments)
+
+        self.run(doing())
+
+    async def attempt(self, request: JoinRequest) -> Link:
+        link = await self.world.backend.join(request)
+        assert request.interface not in self.story.links
+        self.story.links[request.interface] = "up"
+        return link
+
+    @rule(adapter=st.sampled_from(ADAPTERS), ssid=st.sampled_from(SSIDS), right=st.booleans())
+    def join(self, adapter: str, ssid: bytes, right: bool) -> None:
+        if adapter in self.attempts or adapter in self.story.links:
+            return
+        passphrase = SCENARIO.cameras[ssid].passphrase if right else Passphrase("something-else")
+        request = JoinRequest(DeviceId(1), adapter, Ssid(ssid), passphrase, 20)
+
+        async def begin() -> None:
+            self.attempts[adapter] = asyncio.create_task(self.attempt(request))
+            await asyncio.sleep(0)
+
+        self.run(begin())
+
+    @rule(adapter=st.sampled_from(ADAPTERS))
+    def cancel(self, adapter: str) -> None:
+        attempt = self.attempts.pop(adapter, None)
+        if attempt is not None:
+            attempt.cancel()
+            self.run(self.settled(attempt))
+
+    @rule(adapter=st.sampled_from(ADAPTERS))
+    def leave(self, adapter: str) -> None:
+        if adapter in self.attempts:
+            return
+        self.story.links.pop(adapter, None)
+        self.run(self.world.backend.leave(adapter))
+
+    @rule(adapter=st.sampled_from(ADAPTERS))
+    def pull_or_plug(self, adapter: str) -> None:
+        if adapter in self.plugged:
+            self.do(self.world.unplug_adapter, adapter)
+        else:
+            self.do(self.world.plug_adapter, adapter)
+        self.plugged ^= {adapter}
+
+    @rule(ssid=st.sampled_from(SSIDS), on=st.booleans(), orderly=st.booleans())
+    def switch(self, ssid: bytes, on: bool, orderly: bool) -> None:
+        if on:
+            self.do(self.world.power_on_camera, ssid)
+        else:
+            self.do(self.world.power_off_camera, ssid, orderly)
+
+    @rule(
+        kind=st.sampled_from(["backend-gone", "dhcp-dead", "refuse-association", "slow-join"]),
+        off=st.booleans(),
+    )
+    def fault(self, kind: str, off: bool) -> None:
+        self.do(self.world.set_fault, kind, {"off": off})
+
+    @rule(adapter=st.sampled_from(ADAPTERS), off=st.booleans())
+    def block(self, adapter: str, off: bool) -> None:
+        if adapter in self.plugged:
+            self.do(self.world.set_fault, "rfkill", {"interface": adapter, "off": off})
+
+    @rule(seconds=st.integers(0, 3))
+    def brief_outage(self, seconds: int) -> None:
+        self.do(self.world.set_fault, "backend-gone", {"seconds": seconds})
+
+    @rule(ssid=st.sampled_from(SSIDS), percent=st.integers(0, 100))
+    def signal(self, ssid: bytes, percent: int) -> None:
+        self.do(self.world.set_fault, "signal", {"ssid": ssid, "percent": percent})
+
+    @rule(seconds=st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0, 1.1, 5.0, 15.0, 20.0]))
+    def let_time_pass(self, seconds: float) -> None:
+        self.run(asyncio.sleep(seconds))
+
+    @precondition(lambda self: self.story.links)
+    @rule()
+    def no_trouble_lasts(self) -> None:
+        self.run(asyncio.sleep(60))
+        assert "interrupted" not in self.story.links.values()
+        assert all(attempt.done() for attempt in self.attempts.values())
+
+    @invariant()
+    def links_are_as_told(self) -> None:
+        if not hasattr(self, "story"):
+            return
+        for adapter, attempt in tuple(self.attempts.items()):
+            if attempt.done():
+                del self.attempts[adapter]
+                self.run(self.settled(attempt))
+        held = {held.interface for held in self.run(self.world.backend.links())}
+        assert held == {name for name, state in self.story.links.items() if state == "up"}
+        assert set(self.story.links) <= self.plugged
+        assert self.story.present == self.plugged
+        assert self.world.backend.status.state is self.story.state
+
+    @staticmethod
+    async def settled(attempt: asyncio.Task[Link]) -> None:
+        (outcome,) = await asyncio.gather(attempt, return_exceptions=True)
+        assert isinstance(outcome, Link | WifimgrdError | asyncio.CancelledError), outcome
+
+
+TestStory = WorldMachine.TestCase
+TestStory.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
