@@ -1,0 +1,69 @@
+"""Where the shim is put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from aiohttp import web
+
+from wifimgrd import catalog
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.access_token import AccessToken
+from wifimgrd.http.channel import Channel
+from wifimgrd.http.connection import Connection
+from wifimgrd.http.cors import Cors
+from wifimgrd.http.devices import Devices
+from wifimgrd.http.health import Health
+from wifimgrd.http.interfaces import Interfaces
+from wifimgrd.http.models import Models
+from wifimgrd.http.problems import problems_middleware
+from wifimgrd.http.request_safety import RequestSafety
+from wifimgrd.http.requests import BODY_LIMIT
+from wifimgrd.http.routes import Routes
+from wifimgrd.http.settings import Settings
+
+
+def build_app(client: HubClient, settings: Settings) -> web.Application:
+    """The whole shim on a client that is started and stopped with it."""
+    safety = RequestSafety(settings.hosts, settings.origins)
+    cors = Cors(settings.origins)
+    token = None if settings.token is None else AccessToken(settings.token)
+    channel = Channel(client)
+
+    middlewares = [problems_middleware, safety.host, cors.preflight]
+    if token is not None:
+        middlewares.append(token.middleware)
+    middlewares.append(safety.site)
+    app = web.Application(middlewares=middlewares, client_max_size=BODY_LIMIT)
+
+    routes = Routes(app)
+    prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
+    Models(client, prefix, catalog.models()).add_to(routes)
+    Interfaces(client, prefix).add_to(routes)
+    Connection(client, prefix).add_to(routes)
+    Devices(client, prefix).add_to(routes)
+    Health(client).add_to(routes)
+    channel.add_to(routes)
+    if token is not None:
+        token.add_to(routes)
+
+    async def running_client(_: web.Application) -> AsyncIterator[None]:
+        await client.start()
+        yield
+        await client.stop()
+
+    async def close_channel(_: web.Application) -> None:
+        await channel.close()
+
+    app.cleanup_ctx.append(running_client)
+    app.on_shutdown.append(close_channel)
+    app.on_response_prepare.append(_general_headers)
+    app.on_response_prepare.append(cors.name_origin)
+    return app
+
+
+async def _general_headers(_: web.Request, response: web.StreamResponse) -> None:
+    """What every answer carries; a resource that may be kept in a cache says so itself."""
+    response.headers.popall("Server", None)
+    response.headers.setdefault("Cache-Control", "no-store")
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")

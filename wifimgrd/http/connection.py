@@ -1,0 +1,79 @@
+"""Connect, disconnect and connection status of a device."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.live import device_of, live
+from wifimgrd.http.records import status_json
+from wifimgrd.http.request_safety import own_site_only
+from wifimgrd.http.requests import query_id, query_wait
+from wifimgrd.http.routes import Routes
+
+
+class Connection:
+    """The resource at `P/wifi/`."""
+
+    def __init__(self, client: HubClient, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+
+    def add_to(self, routes: Routes) -> None:
+        """Wire the addresses; GET that changes state has no HEAD."""
+        routes.add("GET POST", self._prefix + "/wifi/connect", self.connect)
+        routes.add("GET POST", self._prefix + "/wifi/disconnect", self.disconnect)
+        routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)
+
+    @own_site_only
+    async def connect(self, request: web.Request) -> web.Response:
+        """Connect a device; with `wait`, answer when the attempt has ended or the wait ran out."""
+        client = live(self._client)
+        device_id, wait_s = query_id(request), query_wait(request)
+        known = device_of(client, device_id)
+        ended = False
+        try:
+            if wait_s > 0:
+                await client.connect_device(device_id, wait=True, timeout_s=wait_s)
+                ended = True
+            else:
+                await client.connect_device(device_id)
+        except TimeoutError:
+            if wait_s == 0:
+                raise
+        device = device_of(client, device_id)
+        connected = ended or device.state == "connected"
+        message = f"{known.name} is connected" if connected else f"connecting {known.name}"
+        return json_response(
+            {
+                "message": message,
+                "status": "connected" if connected else "connecting",
+                "device_connection_id": device_id,
+                "interface": device.interface,
+            }
+        )
+
+    @own_site_only
+    async def disconnect(self, request: web.Request) -> web.Response:
+        """Disconnect a device, and answer when that is done or takes too long."""
+        client = live(self._client)
+        device_id = query_id(request)
+        known = device_of(client, device_id)
+        done = True
+        try:
+            await client.disconnect_device(device_id)
+        except TimeoutError:
+            done = False
+        return json_response(
+            {
+                "message": f"{known.name} is disconnected" if done else f"disconnecting {known.name}",
+                "status": "disconnected" if done else "disconnecting",
+                "device_connection_id": device_id,
+            }
+        )
+
+    async def status(self, request: web.Request) -> web.Response:
+        """Where a device's connection stands."""
+        client = live(self._client)
+        return json_response(status_json(device_of(client, query_id(request))))

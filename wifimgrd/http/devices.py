@@ -1,0 +1,103 @@
+"""Devices: create, list, one, change, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.live import device_of, live
+from wifimgrd.http.records import device_json
+from wifimgrd.http.request_safety import own_site_only
+from wifimgrd.http.requests import idempotency_key, invalid, json_body, path_id
+from wifimgrd.http.routes import Routes
+
+_OF_CREATE: Final = ("codename", "connection_type", "name")
+_OF_SETTINGS: Final = ("ssid", "password")
+
+
+class Devices:
+    """The resource at `P/` and `P/{id}/`."""
+
+    def __init__(self, client: HubClient, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+
+    def add_to(self, routes: Routes) -> None:
+        """Wire the addresses; words that other resources have are no ids."""
+        one = self._prefix + r"/{id:(?!(?:wifi|supported-devices)(?:/|$))[^/]+}"
+        routes.add("GET HEAD", self._prefix, self.list)
+        routes.add("POST", self._prefix, self.create)
+        routes.add("GET HEAD", one, self.one)
+        routes.add("PATCH", one, self.update)
+        routes.add("DELETE", one, self.remove)
+
+    async def list(self, _: web.Request) -> web.Response:
+        """Every device, in order of id."""
+        return json_response([device_json(device) for device in live(self._client).devices.values()])
+
+    async def one(self, request: web.Request) -> web.Response:
+        """One device."""
+        live(self._client)
+        return json_response(device_json(device_of(self._client, path_id(request))))
+
+    @own_site_only
+    async def create(self, request: web.Request) -> web.Response:
+        """Register a device; the daemon judges what the fields mean."""
+        client = live(self._client)
+        key = idempotency_key(request)
+        properties = _properties(await json_body(request), _OF_CREATE)
+        if key is not None:
+            properties["idempotency_key"] = key
+        device_id = await client.create_device(properties)
+        if live(client).devices.get(device_id) is None:
+            raise DeviceNotFound(f"the device that was made of this is {device_id}, and it was removed since")
+        location = f"{self._prefix}/{device_id}/"
+        return json_response(
+            device_json(device_of(client, device_id)), status=201, headers={"Location": location}
+        )
+
+    @own_site_only
+    async def update(self, request: web.Request) -> web.Response:
+        """Change a device's name, SSID or password; what is not named stays."""
+        live(self._client)
+        device_id = device_of(self._client, path_id(request)).id
+        body = await json_body(request)
+        if not isinstance(body, dict):
+            raise invalid("the body must be a JSON object")
+        if not isinstance(body.get("connection_settings", {}), dict):
+            sentence = "connection_settings must be an object"
+            raise invalid(sentence, {"connection_settings": {name: [sentence] for name in _OF_SETTINGS}})
+        properties = _properties(body, ("name",))
+        await live(self._client).update_device(device_id, properties)
+        return json_response(device_json(device_of(self._client, device_id)))
+
+    @own_site_only
+    async def remove(self, request: web.Request) -> web.Response:
+        """Disconnect and forget a device."""
+        live(self._client)
+        device_id = device_of(self._client, path_id(request)).id
+        await self._client.remove_device(device_id)
+        return web.Response(status=204)
+
+
+def _properties(body: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields that the daemon knows, flat as on D-Bus; fields that nobody knows are dropped.
+
+    What is no object has none of the fields, and the daemon says which are missing.
+    """
+    fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
+    settings = fields.get("connection_settings")
+    nested: Mapping[str, Any] = settings if isinstance(settings, dict) else {}
+    flat = {name: fields[name] for name in names if name in fields}
+    flat |= {name: nested[name] for name in _OF_SETTINGS if name in nested}
+    return {name: _shallow(value) for name, value in flat.items()}
+
+
+def _shallow(value: Any) -> Any:
+    """No field is a list or an object, so an empty one says as much, and D-Bus can carry it."""
+    return type(value)() if isinstance(value, list | dict) else value

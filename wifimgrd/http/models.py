@@ -1,0 +1,51 @@
+"""The camera models that a client can offer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from wifimgrd.catalog import Model
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.live import live
+from wifimgrd.http.routes import Routes
+
+
+class Models:
+    """The resource at `P/supported-devices/`."""
+
+    def __init__(self, client: HubClient, prefix: str, models: Sequence[Model]) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._models = models
+
+    def add_to(self, routes: Routes) -> None:
+        """Wire the address."""
+        routes.add("GET HEAD", self._prefix + "/supported-devices", self.list)
+
+    async def list(self, _: web.Request) -> web.Response:
+        """Every model, with the fields that a form for it needs."""
+        live(self._client)
+        return json_response({"supported_devices": [model_json(model) for model in self._models]})
+
+
+def model_json(model: Model) -> dict[str, Any]:
+    """A model as the platform's frontend reads it."""
+    return {
+        "codename": model.codename,
+        "device_name": model.device_name,
+        "device_image_url": None,
+        "connection_types": {
+            "wifi": {
+                "name": "Wi-Fi",
+                "fields": {
+                    "ssid": {"name": "Network name (SSID)", "type": "text", "required": True},
+                    "password": {"name": "Password", "type": "password", "required": True},
+                },
+            }
+        },
+        "wizard_steps": [],
+    }

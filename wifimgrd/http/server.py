@@ -1,0 +1,145 @@
+"""Serves the application on its sockets, and stops in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+from aiohttp import web
+
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.problems import Problem, internal_problem
+
+STOP_S: Final = 3.0
+"""What requests that still run get to end by themselves."""
+_NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+"""A name can have an address of a family that this host does not use."""
+_FIRST_PASSED_FD: Final = 3
+"""SD_LISTEN_FDS_START of sd_listen_fds(3)."""
+
+_log = structlog.get_logger("wifimgrd.http")
+
+
+class _Connection(web.RequestHandler):
+    """One connection. What is no HTTP reaches no middleware, and is answered here."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what is wrong with the request itself, or with us."""
+        if request.writer.output_size > 0:
+            raise ConnectionResetError("the answer had begun")
+        if status < 500:
+            problem = Problem(ErrorCode.INVALID_REQUEST, "this is not a request in HTTP", status=status)
+        else:
+            _log.error("request_failed", detail=message, exc_info=exc)
+            problem = internal_problem()
+        response = problem.response()
+        response.headers["Server"] = "wifimgrd"
+        response.force_close()
+        return response
+
+
+class Server:
+    """The application, answering on some sockets."""
+
+    def __init__(self, app: web.Application) -> None:
+        self._runner = web.AppRunner(app, access_log=None)
+        self._listeners: list[asyncio.Server] = []
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it answers, as URLs."""
+        names = [one.getsockname() for listener in self._listeners for one in listener.sockets]
+        return [_url(name) for name in names]
+
+    async def start(self, sockets: Sequence[socket.socket]) -> None:
+        """Start what the application needs, then answer on sockets that are bound."""
+        await self._runner.setup()
+        server = self._runner.server
+        if server is None:
+            raise RuntimeError("the runner has no server after its set-up")
+        loop = asyncio.get_running_loop()
+
+        def connection() -> web.RequestHandler:
+            return _Connection(server, loop=loop, access_log=None)  # type: ignore[arg-type]
+
+        for one in sockets:
+            self._listeners.append(await loop.create_server(connection, sock=one))
+
+    async def stop(self) -> None:
+        """Take no more requests, send channels away, let the others end, and clean up."""
+        for listener in self._listeners:
+            listener.close()
+        await self._runner.shutdown()
+        if self._runner.server is not None:
+            await self._runner.server.shutdown(STOP_S)
+        await self._runner.cleanup()
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets for each address that `host` has here, on one port where that is free to choose."""
+    bound: list[socket.socket] = []
+    failure: OSError | None = None
+    for family, kind, proto, _, address in socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    ):
+        chosen = bound[0].getsockname()[1] if bound and not port else port
+        try:
+            bound.append(_bind_one(socket.socket(family, kind, proto), (address[0], chosen, *address[2:])))
+        except OSError as error:
+            failure = error
+            if error.errno not in _NO_SUCH_ADDRESS:
+                break
+    if failure is not None and (not bound or failure.errno not in _NO_SUCH_ADDRESS):
+        for one in bound:
+            one.close()
+        raise failure
+    return bound
+
+
+def _bind_one(one: socket.socket, address: tuple[object, ...]) -> socket.socket:
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if one.family == socket.AF_INET6:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        one.bind(address)
+    except OSError:
+        one.close()
+        raise
+    return one
+
+
+def passed_sockets() -> list[socket.socket]:
+    """Sockets that systemd has bound for us, by sd_listen_fds(3); none where it has not."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return []
+    count = int(os.environ.get("LISTEN_FDS", "0"))
+    return [socket.socket(fileno=fd) for fd in range(_FIRST_PASSED_FD, _FIRST_PASSED_FD + count)]
+
+
+def notify(state: str) -> None:
+    """Tell the service manager of a change, by sd_notify(3); nothing where there is none."""
+    address = os.environ.get("NOTIFY_SOCKET")
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one:
+            one.connect("\0" + address[1:] if address.startswith("@") else address)
+            one.sendall(state.encode())
+
+
+def _url(name: object) -> str:
+    if not isinstance(name, tuple):
+        return f"unix:{name}"
+    host, port = name[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
