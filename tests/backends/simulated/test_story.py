@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from hypothesis import settings
+from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -14,7 +14,7 @@ from tests.backends.simulated.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Ssid
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.ports import JoinRequest
@@ -22,7 +22,8 @@ from wifimgrd.ports import JoinRequest
 T = TypeVar("T")
 
 ADAPTERS = ("wlan0", "wlan1", "wlan2")
-SCENARIO = parse_scenario("adapter_count = 3\ncamera_count = 3")
+SCENARIO = parse_scenario("adapter_count = 3\ncamera_count = 2")
+USUALLY = st.sampled_from([True, True, True, False])
 SSIDS = tuple(SCENARIO.cameras)
 
 
@@ -36,14 +37,16 @@ class Story:
         self.state: BackendState | None = None
 
     def adapter_present(self, adapter: Adapter) -> None:
+        assert adapter.name in self.facts or self.state is not BackendState.READY
+        assert self.state is not BackendState.READY or adapter.name in self.facts
         self.present.add(adapter.name)
 
     def adapter_gone(self, name: str) -> None:
         assert name in self.present
         self.present.discard(name)
+        self.facts.discard(name)
 
     def interface_facts(self, name: str, facts: BackendFacts) -> None:
-        assert name in self.present
         self.facts.add(name)
 
     def backend_changed(self, status: BackendStatus) -> None:
@@ -61,6 +64,8 @@ class Story:
         self.links[interface] = "up"
 
     def link_ended(self, interface: str, error: WifimgrdError) -> None:
+        sudden = interface not in self.present or self.state is not BackendState.READY
+        assert self.links[interface] == "interrupted" or sudden or isinstance(error, InterfaceLost)
         del self.links[interface]
 
     def link_changed(self, interface: str, link: Link) -> None:
@@ -73,12 +78,16 @@ class WorldMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.runner = asyncio.Runner(loop_factory=VirtualTimeLoop)
+        self.accidents: list[dict[str, Any]] = []
+        self.runner.get_loop().set_exception_handler(lambda _, context: self.accidents.append(context))
         self.story = Story()
         self.world = SimulatedWorld(SCENARIO)
         self.attempts: dict[str, asyncio.Task[Link]] = {}
         self.plugged = set(ADAPTERS)
         self.run(self.world.adapters.start(self.story))
         self.run(self.world.backend.start(self.story))
+        for number, adapter in enumerate(ADAPTERS):
+            self.join(adapter, SSIDS[number // 2], right=True, seconds=1)
 
     def teardown(self) -> None:
         if hasattr(self, "runner"):
@@ -100,8 +109,13 @@ class WorldMachine(RuleBasedStateMachine):
         self.story.links[request.interface] = "up"
         return link
 
-    @rule(adapter=st.sampled_from(ADAPTERS), ssid=st.sampled_from(SSIDS), right=st.booleans())
-    def join(self, adapter: str, ssid: bytes, right: bool) -> None:
+    @rule(
+        adapter=st.sampled_from(ADAPTERS),
+        ssid=st.sampled_from(SSIDS),
+        right=USUALLY,
+        seconds=st.sampled_from([0, 0.1, 1]),
+    )
+    def join(self, adapter: str, ssid: bytes, right: bool, seconds: float) -> None:
         if adapter in self.attempts or adapter in self.story.links:
             return
         passphrase = SCENARIO.cameras[ssid].passphrase if right else Passphrase("something-else")
@@ -109,7 +123,7 @@ class WorldMachine(RuleBasedStateMachine):
 
         async def begin() -> None:
             self.attempts[adapter] = asyncio.create_task(self.attempt(request))
-            await asyncio.sleep(0)
+            await asyncio.sleep(seconds)
 
         self.run(begin())
 
@@ -143,13 +157,25 @@ class WorldMachine(RuleBasedStateMachine):
             self.do(self.world.power_off_camera, ssid, orderly)
 
     @rule(
+        ssid=st.sampled_from(SSIDS),
+        orderly=st.booleans(),
+        gaps=st.lists(st.sampled_from([0.0, 0.1, 0.3, 1.2]), min_size=1, max_size=4),
+    )
+    def flicker(self, ssid: bytes, orderly: bool, gaps: list[float]) -> None:
+        for gap in gaps:
+            self.do(self.world.power_off_camera, ssid, orderly)
+            self.run(asyncio.sleep(gap))
+            self.do(self.world.power_on_camera, ssid)
+            self.run(asyncio.sleep(gap))
+
+    @rule(
         kind=st.sampled_from(["backend-gone", "dhcp-dead", "refuse-association", "slow-join"]),
         off=st.booleans(),
     )
     def fault(self, kind: str, off: bool) -> None:
         self.do(self.world.set_fault, kind, {"off": off})
 
-    @rule(adapter=st.sampled_from(ADAPTERS), off=st.booleans())
+    @rule(adapter=st.sampled_from(ADAPTERS), off=USUALLY)
     def block(self, adapter: str, off: bool) -> None:
         if adapter in self.plugged:
             self.do(self.world.set_fault, "rfkill", {"interface": adapter, "off": off})
@@ -177,10 +203,12 @@ class WorldMachine(RuleBasedStateMachine):
     def links_are_as_told(self) -> None:
         if not hasattr(self, "story"):
             return
+        assert self.accidents == []
         for adapter, attempt in tuple(self.attempts.items()):
             if attempt.done():
                 del self.attempts[adapter]
                 self.run(self.settled(attempt))
+        event(f"{len(self.story.links)} links")
         held = {held.interface for held in self.run(self.world.backend.links())}
         assert held == {name for name, state in self.story.links.items() if state == "up"}
         assert set(self.story.links) <= self.plugged
@@ -194,4 +222,4 @@ class WorldMachine(RuleBasedStateMachine):
 
 
 TestStory = WorldMachine.TestCase
-TestStory.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestStory.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)

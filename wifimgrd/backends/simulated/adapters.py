@@ -23,7 +23,7 @@ class SimulatedAdapters:
         """Tell of every adapter that is plugged in."""
         self._listener = listener
         for name in tuple(self._plugged):
-            self._tell(name)
+            self.tell(name)
 
     async def stop(self) -> None:
         """Stop watching."""
@@ -39,13 +39,13 @@ class SimulatedAdapters:
         return self._known[name] if name in self._plugged else None
 
     def plug(self, name: str) -> None:
-        """Plug one in; an unknown name makes a new one. Raises InvalidRequest."""
+        """Plug one in, of which `tell` tells then; an unknown name makes a new one. Raises
+        InvalidRequest."""
         if name in self._plugged:
             raise InvalidRequest(f"the adapter {name} is plugged in already")
         if name not in self._known:
             self._known[name] = new_adapter(name, len(self._known))
         self._plugged[name] = None
-        self._tell(name)
 
     def unplug(self, name: str) -> None:
         """Pull one out. Raises InvalidRequest."""
@@ -58,14 +58,15 @@ class SimulatedAdapters:
         """Block one by rfkill, or unblock it with the empty word. Raises InvalidRequest."""
         self.require(name)
         self._known[name] = replace(self._known[name], rfkill=rfkill)
-        self._tell(name)
+        self.tell(name)
 
     def require(self, name: str) -> None:
         """Raises InvalidRequest where no adapter of that name is plugged in."""
         if name not in self._plugged:
             raise InvalidRequest(f"there is no adapter {name!r} plugged in")
 
-    def _tell(self, name: str) -> None:
+    def tell(self, name: str) -> None:
+        """Describe one to the listener."""
         plan = self._known[name]
         if self._listener is not None:
             self._listener.adapter_present(plan.adapter(plan.rfkill))

@@ -71,6 +71,7 @@ class SimulatedWorld:
         _checked("the adapter's name", check.interface_name, name)
         self.adapters.plug(name)
         self.backend.appeared(name)
+        self.adapters.tell(name)
 
     def unplug_adapter(self, name: str) -> None:
         """Pull an adapter out."""
