@@ -1,1 +1,5 @@
-"""The adapters of this host, from udev."""
+"""The host's Wi-Fi adapters: who is plugged in, and who comes and goes."""
+
+from wifimgrd.udev.source import UdevAdapterSource
+
+__all__ = ["UdevAdapterSource"]

@@ -1,0 +1,373 @@
+"""Adapters that are there, come, go, are renamed and blocked, on a fake host with udev's events."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from tests.udev.testbed import FakeHost, Listener, Radio
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity
+from wifimgrd.udev import UdevAdapterSource
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+async def source(host: FakeHost, tmp_path: Path) -> AsyncIterator[UdevAdapterSource]:
+    source = UdevAdapterSource(tmp_path / "no udevd")
+    yield source
+    await source.stop()
+
+
+# What is there
+
+
+async def test_what_is_plugged_in_is_told_before_start_returns(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    host.adapter("mock0", "1-1.4", "00:e0:4c:01:02:03", serial="A1")
+    host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04", product="Other")
+    await source.start(listener)
+    assert listener.told.qsize() == 2
+    assert await listener.present() == Adapter(
+        name="mock0",
+        identity=AdapterIdentity("00:e0:4c:01:02:03", "1-1.4", "A1"),
+        driver="rtw88_8822bu",
+        usb_vendor_id="0bda",
+        usb_product_id="b812",
+        usb_product="802.11ac NIC",
+    )
+    second = await listener.present()
+    assert (second.name, second.usb_product, second.identity.usb_serial) == ("mock1", "Other", "")
+    assert second.is_usb
+
+
+async def test_a_built_in_interface_is_told_too_and_is_not_on_usb(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    card = host.add("pci", "0000:02:00.0", None, {}, {})
+    host.radio(
+        "mock0",
+        card,
+        properties={
+            "ID_BUS": "pci",
+            "ID_VENDOR_ID": "0x8086",
+            "ID_MODEL_ID": "0x2723",
+            "ID_SERIAL": "none of its own",
+            "ID_NET_DRIVER": "iwlwifi",
+        },
+    )
+    await source.start(listener)
+    assert await listener.present() == Adapter(
+        name="mock0", identity=AdapterIdentity("00:e0:4c:01:02:03"), driver="iwlwifi"
+    )
+
+
+async def test_what_udev_alone_says_is_on_usb_counts_as_such(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    """So do the lab's simulated radios, which have no USB device behind them."""
+    lab = {
+        "ID_BUS": "usb",
+        "ID_VENDOR_ID": "0BDA",
+        "ID_MODEL_ID": "8812",
+        "ID_USB_DRIVER": "rtl8812au",
+        "ID_NET_DRIVER": "mac80211_hwsim",
+        "ID_SERIAL": "labwifi_02:00:00:00:00:00",
+        "ID_PATH": "platform-lab-usb-0:1.3:1.0",
+    }
+    host.radio("mock0", None, "02:00:00:00:00:00", properties=lab)
+    host.radio("mock1", None, "02:00:00:00:00:01", properties={"ID_BUS": "usb"})
+    await source.start(listener)
+    assert await listener.present() == Adapter(
+        name="mock0",
+        identity=AdapterIdentity("02:00:00:00:00:00", "0-1.3", "labwifi_02:00:00:00:00:00"),
+        driver="rtl8812au",
+        usb_vendor_id="0bda",
+        usb_product_id="8812",
+    )
+    assert (await listener.present()).is_usb
+
+
+async def test_what_cannot_join_a_network_is_passed_over(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    port = host.usb_port("1-1")
+    host.add("net", "mock0", port, {"type": "1", "ifindex": "900000"}, {"INTERFACE": "mock0"})  # Ethernet
+    host.radio("mon0", port, attributes={"type": "803"})
+    await source.start(listener)
+    assert listener.nothing_told()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "properties", "mac"),
+    [
+        ({}, {}, "00:e0:4c:01:02:03"),
+        ({"addr_assign_type": "1"}, {}, ""),  # random
+        ({"addr_assign_type": "3"}, {"ID_NET_NAME_MAC": "wlx00e04cffffff"}, "00:e0:4c:ff:ff:ff"),
+        ({"address": "00:00:00:00:00:00"}, {}, ""),
+        ({"address": "junk"}, {"ID_NET_NAME_MAC": "junk"}, ""),
+    ],
+)
+async def test_the_address_is_the_permanent_one_or_none(
+    host: FakeHost,
+    source: UdevAdapterSource,
+    listener: Listener,
+    attributes: dict[str, str],
+    properties: dict[str, str],
+    mac: str,
+) -> None:
+    host.radio("mock0", host.usb_port("1-1"), attributes=attributes, properties=properties)
+    await source.start(listener)
+    assert (await listener.present()).identity.mac == mac
+
+
+async def test_hostile_strings_are_made_harmless(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    port = host.usb_port("1-1", idVendor="../..", serial="\x1b[2J\x07serial")
+    hostile = b"\xff\xfe evil \x1b]0;title\x07 \xe2\x80\xae txet " + "😀".encode() * 500
+    host.call("set_attribute_binary", str(Path(port).parent), "product", hostile, len(hostile))
+    host.radio("mock0", port, properties={"ID_VENDOR_ID": "0bda"})
+    await source.start(listener)
+    adapter = await listener.present()
+    assert adapter.usb_product.startswith("\ufffd\ufffd evil ]0;title txet 😀")
+    assert len(adapter.usb_product) <= 128
+    assert adapter.usb_product.isprintable()
+    assert adapter.identity.usb_serial == "[2J serial"
+    assert adapter.usb_vendor_id == "0bda"
+
+
+async def test_nothing_is_told_until_udev_is_done_with_an_interface(
+    host: FakeHost, listener: Listener, tmp_path: Path
+) -> None:
+    udevd = tmp_path / "udevd"
+    udevd.touch()
+    host.adapter("mock0")  # not in udev's database, which umockdev does not imitate
+    source = UdevAdapterSource(udevd)
+    await source.start(listener)
+    assert listener.nothing_told()
+    await source.stop()
+
+
+# What comes and goes
+
+
+async def test_plugging_in_and_pulling_out(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    await source.start(listener)
+    assert listener.nothing_told()
+    radio = host.adapter("mock0")
+    adapter = await listener.present()
+    radio.pull()
+    assert await listener.gone() == "mock0"
+    radio.plug_again()
+    assert await listener.present() == adapter
+    assert listener.nothing_told()
+
+
+async def test_an_adapter_pulled_and_plugged_in_at_once_is_told_as_both(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    await source.start(listener)
+    adapter = await listener.present()
+    radio.pull()
+    radio.plug_again()
+    assert await listener.gone() == "mock0"
+    assert await listener.present() == adapter
+
+
+async def test_what_udev_calls_removed_is_gone_also_while_its_folder_still_stands(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    await source.start(listener)
+    await listener.present()
+    host.call("uevent", radio.path, "remove")
+    assert await listener.gone() == "mock0"
+
+
+async def test_a_late_word_of_an_adapter_whose_name_another_has_by_now_is_no_matter(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    await source.start(listener)
+    await listener.present()
+    host.call("set_property", radio.path, "IFINDEX", "899999")  # what the event will say
+    host.call("uevent", radio.path, "remove")
+    host.call("set_property", radio.path, "IFINDEX", str(radio.ifindex))
+    other = host.adapter("mock1", "1-2", "00:e0:4c:01:02:05")
+    assert (await listener.present()).name == other.name
+    assert listener.nothing_told()
+
+
+async def test_a_change_of_nothing_is_not_told(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    await source.start(listener)
+    await listener.present()
+    radio.change()
+    host.adapter("mock1", "1-2", "00:e0:4c:01:02:05")
+    assert (await listener.present()).name == "mock1"
+
+
+async def test_a_rename_is_the_old_name_gone_and_the_new_one_present(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    await source.start(listener)
+    adapter = await listener.present()
+    radio.rename("camera-left")
+    assert await listener.gone() == "mock0"
+    assert await listener.present() == replace(adapter, name="camera-left")
+    assert listener.nothing_told()
+
+
+async def test_two_adapters_that_swap_names(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    left = host.adapter("mock0", "1-1", "00:e0:4c:01:02:03")
+    right = host.adapter("mock1", "1-2", "00:e0:4c:01:02:04")
+    await source.start(listener)
+    first, second = await listener.present(), await listener.present()
+    left.rename("mock9")
+    right.rename("mock0")
+    left.rename("mock1")
+    assert {await listener.gone(), await listener.gone()} == {"mock0", "mock1"}
+    told = [await listener.present(), await listener.present()]
+    assert sorted(told, key=lambda adapter: adapter.name) == [
+        replace(second, name="mock0"),
+        replace(first, name="mock1"),
+    ]
+    assert listener.nothing_told()
+
+
+async def test_nothing_is_told_after_stop(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    await source.start(listener)
+    await source.stop()
+    host.adapter("mock0")
+    await turn()
+    assert listener.nothing_told()
+    await source.start(listener)
+    assert (await listener.present()).name == "mock0"
+
+
+# rfkill
+
+
+async def test_rfkill_is_told_as_it_changes(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    host.adapter("mock1", "1-2", "00:e0:4c:01:02:04")
+    radio.block(soft=True)
+    await source.start(listener)
+    assert [(await listener.present()).rfkill for _ in range(2)] == ["soft-blocked", ""]
+    for soft, hard, told in (
+        (True, True, "hard-blocked"),
+        (False, False, ""),
+        (False, True, "hard-blocked"),
+        (True, False, "soft-blocked"),
+    ):
+        radio.block(soft, hard)
+        adapter = await listener.present()
+        assert (adapter.name, adapter.rfkill) == ("mock0", told)
+    assert listener.nothing_told()
+
+
+# Floods
+
+
+async def turn() -> None:
+    """Let the event loop read what udev said."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+class Inventory(Listener):
+    """Holds what is present, and that gone and present come in turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.adapters: dict[str, Adapter] = {}
+        self.count = 0
+
+    def adapter_present(self, adapter: Adapter) -> None:
+        self.count += 1
+        self.adapters[adapter.name] = adapter
+
+    def adapter_gone(self, name: str) -> None:
+        self.count += 1
+        del self.adapters[name]
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_thousand_events_in_a_burst_end_in_what_is_there(
+    host: FakeHost, source: UdevAdapterSource, seed: int
+) -> None:
+    draw = random.Random(seed)
+    inventory = Inventory()
+    radios = [host.adapter(f"mock{number}", f"1-{number + 1}") for number in range(4)]
+    plugged = dict.fromkeys(range(4), True)
+    await source.start(inventory)
+    for number in range(1000):
+        which = draw.randrange(4)
+        if plugged[which]:
+            radios[which].pull()
+        else:
+            radios[which].plug_again()
+        plugged[which] = not plugged[which]
+        if number % 4 == 3:  # umockdev's socket holds ten events
+            await turn()
+    await turn()
+    assert inventory.adapters.keys() == {radios[which].name for which in range(4) if plugged[which]}
+    assert inventory.count <= 1000 + 4
+
+
+def lose_events(source: UdevAdapterSource) -> None:
+    """As the kernel does when the socket's buffer is full: an error once, in place of the events."""
+
+    def poll(_: float) -> Any:
+        raise OSError(errno.ENOBUFS, "No buffer space available")
+
+    source._monitor.poll = poll
+
+
+async def test_events_that_were_lost_are_made_up_for(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radios: list[Radio] = [host.adapter(f"mock{number}", f"1-{number + 1}") for number in range(3)]
+    await source.start(listener)
+    before = [await listener.present() for _ in radios]
+    with structlog.testing.capture_logs() as logs:
+        lose_events(source)
+        radios[0].vanish()
+        radios[1].rename("renamed", announce=False)
+        host.call("set_attribute", radios[2].switch, "soft", "1")
+        new = host.adapter("mock7", "1-7", "00:e0:4c:01:02:07")
+        assert {await listener.gone(), await listener.gone()} == {"mock0", "mock1"}
+        told = {adapter.name: adapter for adapter in [await listener.present() for _ in range(3)]}
+    assert told["renamed"] == replace(before[1], name="renamed")
+    assert told["mock2"] == replace(before[2], rfkill="soft-blocked")
+    assert told["mock7"].identity.mac == new.attributes["address"]
+    assert "lost" in logs[0]["event"]
+    assert listener.nothing_told()
+
+    new.pull()  # and the new monitor hears
+    assert await listener.gone() == "mock7"

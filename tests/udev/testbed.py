@@ -1,0 +1,220 @@
+"""A host of the test's own: USB adapters, radios and rfkill switches by umockdev."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from wifimgrd.domain.adapter import Adapter
+
+_ifindexes = itertools.count(900_001)
+"""Not those of this host's own interfaces, whose data udev may keep."""
+
+
+def _library() -> Any:
+    """https://github.com/martinpitt/umockdev/blob/main/src/umockdev.vala"""
+    library = ctypes.CDLL("libumockdev.so.0")
+    pointer, text = ctypes.c_void_p, ctypes.c_char_p
+    texts = ctypes.POINTER(text)
+    for name, result, arguments in (
+        ("new", pointer, []),
+        ("get_root_dir", text, [pointer]),
+        ("add_devicev", text, [pointer, text, text, text, texts, texts]),
+        ("remove_device", None, [pointer, text]),
+        ("set_attribute", None, [pointer, text, text, text]),
+        ("set_attribute_binary", None, [pointer, text, text, text, ctypes.c_int]),
+        ("set_attribute_link", None, [pointer, text, text, text]),
+        ("set_property", None, [pointer, text, text, text]),
+        ("uevent", None, [pointer, text, text]),
+    ):
+        function = getattr(library, f"umockdev_testbed_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _pairs(values: Mapping[str, str]) -> Any:
+    flat = [text.encode() for pair in values.items() for text in pair]
+    return (ctypes.c_char_p * (len(flat) + 1))(*flat, None)
+
+
+class FakeHost:
+    """The fake host. Its devices stand in /sys of this process alone."""
+
+    def __enter__(self) -> Self:
+        self._library = _library()
+        self._testbed = self._library.umockdev_testbed_new()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        gobject = ctypes.CDLL("libgobject-2.0.so.0")
+        gobject.g_object_unref.argtypes = [ctypes.c_void_p]
+        gobject.g_object_unref(self._testbed)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """One of umockdev's functions; text goes as text."""
+        plain = [part.encode() if isinstance(part, str) else part for part in arguments]
+        return getattr(self._library, f"umockdev_testbed_{name}")(self._testbed, *plain)
+
+    def add(
+        self,
+        subsystem: str,
+        name: str,
+        parent: str | None,
+        attributes: Mapping[str, str],
+        properties: Mapping[str, str],
+    ) -> str:
+        """A device; returns its path in sysfs. udev tells of it as `add`."""
+        path = self.call("add_devicev", subsystem, name, parent, _pairs(attributes), _pairs(properties))
+        return str(path.decode())
+
+    def usb_port(self, port: str, **attributes: str) -> str:
+        """A USB device in a port, with one interface; returns the interface's path."""
+        usb = self.add(
+            "usb",
+            port,
+            None,
+            {"idVendor": "0bda", "idProduct": "b812", "product": "802.11ac NIC", **attributes},
+            {"DEVTYPE": "usb_device"},
+        )
+        return self.add("usb", f"{port}:1.0", usb, {}, {"DEVTYPE": "usb_interface", "DRIVER": "rtw88_8822bu"})
+
+    def radio(
+        self,
+        name: str,
+        parent: str | None,
+        mac: str = "00:e0:4c:01:02:03",
+        attributes: Mapping[str, str] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Radio:
+        """A wireless interface below `parent`, with its phy and its rfkill switch."""
+        index = next(_ifindexes)
+        phy = self.add("ieee80211", f"phy{index}", parent, {}, {})
+        switch = self.add(
+            "rfkill",
+            f"rfkill{index}",
+            phy,
+            {"type": "wlan", "soft": "0", "hard": "0"},
+            {"RFKILL_TYPE": "wlan"},
+        )
+        radio = Radio(self, name, parent, phy, switch, index)
+        radio.attributes = {
+            "address": mac,
+            "addr_assign_type": "0",
+            "type": "1",
+            "ifindex": str(index),
+            **(attributes or {}),
+        }
+        radio.properties = {"DEVTYPE": "wlan", "IFINDEX": str(index), **(properties or {})}
+        radio.appear()
+        return radio
+
+    def adapter(self, name: str, port: str = "1-1.4", mac: str = "00:e0:4c:01:02:03", **usb: str) -> Radio:
+        """A USB Wi-Fi adapter in a port."""
+        return self.radio(name, self.usb_port(port, **usb), mac)
+
+
+@dataclass(slots=True)
+class Radio:
+    """A wireless interface of the fake host."""
+
+    host: FakeHost
+    name: str
+    parent: str | None
+    phy: str
+    switch: str
+    ifindex: int
+    path: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+
+    def appear(self) -> None:
+        """The kernel makes the interface."""
+        self.path = self.host.add(
+            "net", self.name, self.parent, self.attributes, {"INTERFACE": self.name, **self.properties}
+        )
+        self.host.call("set_attribute_link", self.path, "phy80211", f"../{Path(self.phy).name}")
+        self.change()
+
+    def change(self) -> None:
+        """udev tells that something about it is new."""
+        self.host.call("uevent", self.path, "change")
+
+    def pull(self) -> None:
+        """It goes away: the kernel says so, and its folder is gone."""
+        self.host.call("uevent", self.path, "remove")
+        self.vanish()
+
+    def vanish(self) -> None:
+        """It goes away, and nobody says so."""
+        self.host.call("remove_device", self.path)
+
+    def plug_again(self) -> None:
+        """The same adapter in the same port: another ifindex."""
+        self.ifindex = next(_ifindexes)
+        self.attributes["ifindex"] = self.properties["IFINDEX"] = str(self.ifindex)
+        self.appear()
+
+    def rename(self, name: str, announce: bool = True) -> None:
+        """As `ip link set NAME name OTHER` does."""
+        old = self.path
+        self.vanish()
+        self.name = name
+        self.path = self.host.add(
+            "net",
+            name,
+            self.parent,
+            self.attributes,
+            {"INTERFACE": name, **self.properties, "DEVPATH_OLD": old.removeprefix("/sys")},
+        )
+        self.host.call("set_attribute_link", self.path, "phy80211", f"../{Path(self.phy).name}")
+        if announce:
+            self.host.call("uevent", self.path, "move")
+
+    def block(self, soft: bool = False, hard: bool = False) -> None:
+        """The rfkill switch is moved; udev tells of the switch, not of the interface."""
+        self.host.call("set_attribute", self.switch, "soft", str(int(soft)))
+        self.host.call("set_attribute", self.switch, "hard", str(int(hard)))
+        self.host.call("uevent", self.switch, "change")
+
+
+class Listener:
+    """Keeps what a source tells, in order: an `Adapter` that is present, or the name of one gone."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[Adapter | str] = asyncio.Queue()
+
+    def adapter_present(self, adapter: Adapter) -> None:
+        """An adapter appeared, or is described anew."""
+        self.told.put_nowait(adapter)
+
+    def adapter_gone(self, name: str) -> None:
+        """An adapter was pulled out."""
+        self.told.put_nowait(name)
+
+    async def next(self) -> Adapter | str:
+        """What is told next."""
+        return await asyncio.wait_for(self.told.get(), 5)
+
+    async def present(self) -> Adapter:
+        """What is told next, which is an adapter that is present."""
+        told = await self.next()
+        assert isinstance(told, Adapter), told
+        return told
+
+    async def gone(self) -> str:
+        """What is told next, which is the name of an adapter that is gone."""
+        told = await self.next()
+        assert isinstance(told, str), told
+        return told
+
+    def nothing_told(self) -> bool:
+        """Whether all that was told was asked for."""
+        return self.told.empty()

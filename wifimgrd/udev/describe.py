@@ -1,0 +1,189 @@
+"""A network device of udev -> an `Adapter`: who it is, what drives it, whether rfkill blocks it.
+
+Whatever a USB device says of itself is hostile until it is cleaned: any bytes, any length.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import re
+import socket
+import struct
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity
+
+_ARPHRD_ETHER: Final = "1"
+"""A netdev that can be a station; monitors are 801 to 803 (linux/if_arp.h)."""
+_NET_ADDR_PERM: Final = "0"
+"""Not random, copied or set (linux/netdevice.h, `addr_assign_type`)."""
+_LONGEST_TEXT: Final = 128
+"""A USB string has at most 126 characters (USB 2.0, 9.6.7)."""
+
+_SIOCETHTOOL: Final = 0x8946
+_ETHTOOL_GPERMADDR: Final = 0x20
+_MAX_ADDR_LEN: Final = 32
+
+_MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
+_NAME_BY_MAC: Final = re.compile(r"wl(?:an)?x([0-9a-f]{12})")
+_USB_PATH: Final = re.compile(r"-usb(?:v[23])?-(\d+):(\d+(?:\.\d+)*)(?::|$)")
+_USB_ID: Final = re.compile(r"[0-9a-f]{4}")
+
+
+class UdevDevice(Protocol):
+    """What is used of `pyudev.Device`, which ships no types."""
+
+    action: str | None
+    attributes: Any
+    device_type: str | None
+    is_initialized: bool
+    properties: Any
+    subsystem: str | None
+    sys_name: str
+    sys_path: str
+
+    def find_parent(self, subsystem: str, device_type: str | None = None) -> UdevDevice | None:
+        """The nearest ancestor of a kind."""
+
+
+def is_station(device: UdevDevice) -> bool:
+    """Whether the device is a wireless interface that can join a network."""
+    return device.device_type == "wlan" and attribute(device, "type") == _ARPHRD_ETHER
+
+
+def ifindex(device: UdevDevice) -> int:
+    """The kernel's number of a network device, which a rename leaves alone; 0 = not known."""
+    # The property first: of an event it is the event's, whoever has the name by now.
+    text = property_of(device, "IFINDEX") or attribute(device, "ifindex")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def describe(device: UdevDevice) -> Adapter:
+    """The adapter behind a network device, as far as it is known."""
+    usb = device.find_parent("usb", "usb_device")
+    usb_interface = device.find_parent("usb", "usb_interface")
+    on_usb = usb is not None or property_of(device, "ID_BUS") == "usb"
+    vendor = product = ""
+    if on_usb:
+        vendor = _usb_id(usb, "idVendor") or _usb_id_property(device, "ID_VENDOR_ID")
+        product = _usb_id(usb, "idProduct") or _usb_id_property(device, "ID_MODEL_ID")
+    name = str(device.sys_name)
+    port = _usb_port(device, usb) if on_usb else ""
+    return Adapter(
+        name=name,
+        identity=AdapterIdentity(
+            mac=permanent_mac(name) or _mac_of_udev(device),
+            usb_port=port,
+            usb_serial=_usb_serial(device, usb) if on_usb else "",
+        ),
+        driver=(property_of(usb_interface, "DRIVER") if usb_interface is not None else "")
+        or property_of(device, "ID_USB_DRIVER")
+        or property_of(device, "ID_NET_DRIVER"),
+        # What udev alone says is on USB counts as such, also where it says no more.
+        usb_vendor_id=vendor or ("0000" if on_usb and not port else ""),
+        usb_product_id=product,
+        usb_product=_usb_product(device, usb) if on_usb else "",
+        rfkill=_rfkill(device),
+    )
+
+
+def permanent_mac(name: str) -> str:
+    """The address burnt into the adapter, as ethtool asks for it; empty where it says none.
+
+    Source: linux/ethtool.h, struct ethtool_perm_addr.
+    """
+    answer = array.array("B", struct.pack("II", _ETHTOOL_GPERMADDR, _MAX_ADDR_LEN) + bytes(_MAX_ADDR_LEN))
+    request = struct.pack("16sP16x", name.encode(), answer.buffer_info()[0])
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            fcntl.ioctl(sock, _SIOCETHTOOL, request)
+    except OSError:
+        return ""
+    _, size = struct.unpack_from("II", answer)
+    return _mac(answer.tobytes()[8 : 8 + size].hex(":"))
+
+
+def clean(text: str | bytes) -> str:
+    """The text without what could harm a terminal, a log or a message: printable and bounded."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    text = text[: 4 * _LONGEST_TEXT]
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(shown.split())[:_LONGEST_TEXT]
+
+
+def attribute(device: UdevDevice, name: str) -> str:
+    """A file of the device's folder in sysfs, cleaned; empty where there is none."""
+    return clean(device.attributes.get(name) or b"")
+
+
+def property_of(device: UdevDevice, name: str) -> str:
+    """A property of the device in udev's database, cleaned; empty where there is none."""
+    try:
+        return clean(device.properties.get(name) or "")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _mac_of_udev(device: UdevDevice) -> str:
+    if match := _NAME_BY_MAC.fullmatch(property_of(device, "ID_NET_NAME_MAC")):
+        return _mac(bytes.fromhex(match[1]).hex(":"))
+    if attribute(device, "addr_assign_type") == _NET_ADDR_PERM:
+        return _mac(attribute(device, "address"))
+    return ""
+
+
+def _mac(text: str) -> str:
+    text = text.lower()
+    return text if _MAC.fullmatch(text) and text != "00:00:00:00:00:00" else ""
+
+
+def _usb_port(device: UdevDevice, usb: UdevDevice | None) -> str:
+    if usb is not None:
+        return clean(usb.sys_name)
+    match = _USB_PATH.search(property_of(device, "ID_PATH"))
+    return f"{match[1]}-{match[2]}" if match else ""
+
+
+def _usb_serial(device: UdevDevice, usb: UdevDevice | None) -> str:
+    if usb is not None:
+        # ID_SERIAL is then vendor and model where the device has no serial: not its own.
+        return attribute(usb, "serial") or property_of(device, "ID_SERIAL_SHORT")
+    return property_of(device, "ID_SERIAL_SHORT") or property_of(device, "ID_SERIAL")
+
+
+def _usb_product(device: UdevDevice, usb: UdevDevice | None) -> str:
+    said = attribute(usb, "product") if usb is not None else ""
+    return (
+        said
+        or property_of(device, "ID_MODEL_FROM_DATABASE")
+        or property_of(device, "ID_MODEL").replace("_", " ")
+    )
+
+
+def _usb_id(usb: UdevDevice | None, name: str) -> str:
+    return "" if usb is None else _checked_id(attribute(usb, name))
+
+
+def _usb_id_property(device: UdevDevice, name: str) -> str:
+    return _checked_id(property_of(device, name))
+
+
+def _checked_id(text: str) -> str:
+    text = text.lower()
+    return text if _USB_ID.fullmatch(text) else ""
+
+
+def _rfkill(device: UdevDevice) -> str:
+    """The worst of the switches of the device's radio; they are children of its phy in sysfs."""
+    blocks = set()
+    for switch in Path(device.sys_path, "phy80211").glob("rfkill*"):
+        for block in ("hard", "soft"):
+            try:
+                if (switch / block).read_bytes().strip() == b"1":
+                    blocks.add(block)
+            except OSError:  # pulled out meanwhile
+                continue
+    return next((f"{block}-blocked" for block in ("hard", "soft") if block in blocks), "")
