@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import signal
 import socket
 import sys
@@ -13,11 +12,12 @@ from pathlib import Path
 
 import structlog
 
-from wifimgrd import config
+from wifimgrd import config, log
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.app import build_app
-from wifimgrd.http.server import Server, bind, notify, passed_sockets
+from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings, SettingsError
+from wifimgrd.service_manager import notify
 
 _log = structlog.get_logger("wifimgrd.http")
 
@@ -25,7 +25,7 @@ _log = structlog.get_logger("wifimgrd.http")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; 0 after an orderly stop, 1 where it cannot start."""
     options = _parser().parse_args(arguments)
-    _set_up_log()
+    log.configure()
     try:
         settings = Settings.of(config.load(options.config), options.listen)
     except (config.ConfigError, SettingsError) as error:
@@ -70,21 +70,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration file of one's own")
     return parser
-
-
-def _set_up_log() -> None:
-    """One JSON object a line on stderr; what libraries say as warnings, too."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
 
 
 if __name__ == "__main__":

@@ -129,15 +129,6 @@ def passed_sockets() -> list[socket.socket]:
     return [socket.socket(fileno=fd) for fd in range(_FIRST_PASSED_FD, _FIRST_PASSED_FD + count)]
 
 
-def notify(state: str) -> None:
-    """Tell the service manager of a change, by sd_notify(3); nothing where there is none."""
-    address = os.environ.get("NOTIFY_SOCKET")
-    if address:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one:
-            one.connect("\0" + address[1:] if address.startswith("@") else address)
-            one.sendall(state.encode())
-
-
 def _url(name: object) -> str:
     if not isinstance(name, tuple):
         return f"unix:{name}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
     from wifimgrd.config import Config
 
-_PLATFORM: Final = re.compile(r"[A-Za-z0-9._-]+")
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
@@ -39,8 +37,6 @@ class Settings:
     def of(cls, config: Config, listen: str | None = None) -> Settings:
         """Read the configuration; `listen` takes the place of its own."""
         host, port = listen_address(listen or config.http.listen)
-        if not _PLATFORM.fullmatch(config.platform.name):
-            raise SettingsError("[platform] name: expected letters, digits, dots, dashes and underscores")
         origins = set()
         for said in config.http.allowed_origins:
             origin = origin_of(said)

@@ -1,0 +1,238 @@
+"""What the channel says of each change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.dbus.client.changes import (
+    AttemptFailed,
+    DaemonVanished,
+    DeviceAdded,
+    DeviceChanged,
+    DeviceRemoved,
+    InterfaceAdded,
+    InterfaceChanged,
+    InterfaceRemoved,
+    ServiceChanged,
+)
+from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.http.events import Message, Translator
+from wifimgrd.http.records import device_json, interface_json
+
+UPDATE = "device.connection_status.update"
+DEVICE = DeviceRecord(3, "Front", "x", ssid=b"CAM")
+CONNECTING = replace(DEVICE, state="connecting", interface="wlan0", last_connection_attempt_us=1)
+CONNECTED = replace(
+    CONNECTING, state="connected", local_address="10.0.0.2", camera_address="10.0.0.1", signal_strength=70
+)
+STEP = frozenset({"State", "Interface"})
+SIGNAL = frozenset({"SignalStrength"})
+
+
+@pytest.fixture
+def translator() -> Translator:
+    """Knows DEVICE, disconnected."""
+    translator = Translator()
+    translator.resynchronise(ServiceRecord("1", "simulated", "ready"), [DEVICE])
+    return translator
+
+
+def types(messages: list[Message]) -> list[str]:
+    return [message.type for message in messages]
+
+
+def test_a_new_device_is_told_as_its_record(translator: Translator) -> None:
+    assert translator.messages(DeviceAdded(DEVICE)) == [Message("device.created", device_json(DEVICE))]
+
+
+def test_a_removed_device_is_told_by_its_id(translator: Translator) -> None:
+    assert translator.messages(DeviceRemoved(3)) == [Message("device.removed", {"id": 3})]
+
+
+def test_a_step_of_the_connection_is_told_with_what_the_contract_names(translator: Translator) -> None:
+    assert translator.messages(DeviceChanged(CONNECTING, STEP)) == [
+        Message(
+            UPDATE,
+            {
+                "id": 3,
+                "name": "Front",
+                "connection_status": "connecting",
+                "connected": False,
+                "interface": "wlan0",
+                "last_connection_attempt": "1970-01-01T00:00:00.000001Z",
+                "last_successful_connection": None,
+                "connection_error_code": None,
+                "connection_error_message": None,
+            },
+        )
+    ]
+
+
+def test_a_failed_attempt_is_told_with_the_state_after_it(translator: Translator) -> None:
+    after = replace(DEVICE, error_code="busy", error_message="kept", last_connection_attempt_us=5)
+    assert translator.messages(AttemptFailed(3, "device-not-reachable", "not there")) == []
+    failed, disconnected = translator.messages(DeviceChanged(after, STEP))
+    assert failed.type == disconnected.type == UPDATE
+    assert failed.data["connection_status"] == "failed"
+    assert failed.data["connected"] is False
+    assert failed.data["connection_error_code"] == "device-not-reachable"
+    assert failed.data["connection_error_message"] == "not there"
+    assert failed.data["last_connection_attempt"] == disconnected.data["last_connection_attempt"]
+    assert disconnected.data["connection_status"] == "disconnected"
+    assert disconnected.data["connection_error_code"] == "busy"
+
+
+def test_a_failure_is_told_once(translator: Translator) -> None:
+    translator.messages(AttemptFailed(3, "busy", "no"))
+    translator.messages(DeviceChanged(DEVICE, STEP))
+    assert types(translator.messages(DeviceChanged(CONNECTING, STEP))) == [UPDATE]
+
+
+def test_a_failure_waits_for_its_own_device(translator: Translator) -> None:
+    translator.messages(AttemptFailed(3, "busy", "no"))
+    other = replace(CONNECTING, id=4)
+    assert [one.data["connection_status"] for one in translator.messages(DeviceChanged(other, STEP))] == [
+        "connecting"
+    ]
+
+
+def test_a_failure_does_not_outlive_its_device(translator: Translator) -> None:
+    translator.messages(AttemptFailed(3, "busy", "no"))
+    translator.messages(DeviceRemoved(3))
+    translator.messages(DeviceAdded(DEVICE))
+    assert types(translator.messages(DeviceChanged(CONNECTING, STEP))) == [UPDATE]
+
+
+def test_a_new_name_alone_is_an_update(translator: Translator) -> None:
+    renamed = replace(DEVICE, name="Rear")
+    assert translator.messages(DeviceChanged(renamed, frozenset({"Name"}))) == [
+        Message("device.updated", device_json(renamed))
+    ]
+
+
+def test_addresses_that_come_with_a_step_follow_it_as_an_update(translator: Translator) -> None:
+    translator.messages(DeviceChanged(CONNECTING, STEP))
+    step, update = translator.messages(DeviceChanged(CONNECTED, STEP | {"LocalAddress"}))
+    assert step.type == UPDATE
+    assert update == Message("device.updated", device_json(CONNECTED))
+
+
+def test_a_step_that_moves_nothing_else_has_no_update(translator: Translator) -> None:
+    carried = STEP | {"LocalAddress", "CameraAddress", "Name", "Ssid"}
+    assert types(translator.messages(DeviceChanged(CONNECTING, carried))) == [UPDATE]
+
+
+def test_a_signal_moves_in_steps_and_has_no_number(translator: Translator) -> None:
+    translator.messages(DeviceChanged(CONNECTED, STEP))
+    told = [
+        message
+        for percent in (71, 74, 75, 73, 71, 70, 100)
+        for message in translator.messages(DeviceChanged(replace(CONNECTED, signal_strength=percent), SIGNAL))
+    ]
+    assert told == [
+        Message("device.signal", {"id": 3, "signal_strength": percent}, numbered=False)
+        for percent in (75, 70, 100)
+    ]
+
+
+def test_a_signal_without_a_connection_is_not_told(translator: Translator) -> None:
+    assert translator.messages(DeviceChanged(replace(CONNECTING, signal_strength=None), SIGNAL)) == []
+
+
+@given(st.lists(st.integers(min_value=0, max_value=100)))
+def test_signals_told_are_multiples_of_the_step_and_differ(percents: list[int]) -> None:
+    translator = Translator()
+    translator.resynchronise(ServiceRecord(), [])
+    told = [
+        message.data["signal_strength"]
+        for percent in percents
+        for message in translator.messages(DeviceChanged(replace(CONNECTED, signal_strength=percent), SIGNAL))
+    ]
+    assert all(percent % 5 == 0 for percent in told)
+    assert all(one != other for one, other in pairwise(told))
+
+
+def test_interfaces_are_told_as_objects_and_by_name(translator: Translator) -> None:
+    wlan0 = InterfaceRecord("wlan0", "in-use", device_id=3)
+    assert translator.messages(InterfaceAdded(wlan0)) == [Message("interface.added", interface_json(wlan0))]
+    assert translator.messages(InterfaceChanged(wlan0)) == [
+        Message("interface.updated", interface_json(wlan0))
+    ]
+    assert translator.messages(InterfaceRemoved("wlan0")) == [Message("interface.removed", {"name": "wlan0"})]
+
+
+@pytest.mark.parametrize("name", ["Backend", "BackendState", "BackendReason"])
+def test_a_change_of_the_backend_is_told(translator: Translator, name: str) -> None:
+    service = ServiceRecord("1", "networkmanager", "unavailable", "it is not running")
+    assert translator.messages(ServiceChanged(service, frozenset({name}))) == [
+        Message(
+            "service.updated",
+            {
+                "backend": "networkmanager",
+                "backend_state": "unavailable",
+                "backend_reason": "it is not running",
+            },
+        )
+    ]
+
+
+def test_the_counts_of_interfaces_are_not_told(translator: Translator) -> None:
+    changed = frozenset({"TotalInterfaces", "AssignedInterfaces"})
+    assert translator.messages(ServiceChanged(ServiceRecord(), changed)) == []
+
+
+def test_a_daemon_that_goes_away_is_an_unavailable_service(translator: Translator) -> None:
+    assert translator.messages(DaemonVanished("it was stopped")) == [
+        Message(
+            "service.updated",
+            {"backend": "simulated", "backend_state": "unavailable", "backend_reason": "it was stopped"},
+        )
+    ]
+
+
+def test_a_failure_does_not_outlive_the_daemon(translator: Translator) -> None:
+    translator.messages(AttemptFailed(3, "busy", "no"))
+    translator.messages(DaemonVanished("gone"))
+    translator.resynchronise(ServiceRecord(), [DEVICE])
+    assert types(translator.messages(DeviceChanged(CONNECTING, STEP))) == [UPDATE]
+
+
+device_fields: dict[str, st.SearchStrategy[Any]] = {
+    "Name": st.sampled_from(["Front", "Rear"]),
+    "Ssid": st.sampled_from([b"CAM", b"\xff"]),
+    "State": st.sampled_from(["disconnected", "connecting", "connected", "disconnecting"]),
+    "Interface": st.sampled_from(["/", "/org/wifimgrd1/interfaces/wlan0"]),
+    "ConnectionErrorCode": st.sampled_from(["", "busy"]),
+    "ConnectionErrorMessage": st.sampled_from(["", "no"]),
+    "LastConnectionAttempt": st.integers(min_value=0, max_value=9),
+    "LastSuccessfulConnection": st.integers(min_value=0, max_value=9),
+    "LocalAddress": st.sampled_from(["", "10.0.0.2"]),
+    "CameraAddress": st.sampled_from(["", "10.0.0.1"]),
+    "SignalStrength": st.integers(min_value=0, max_value=100),
+}
+
+
+@given(st.lists(st.fixed_dictionaries({}, optional=device_fields)))
+def test_snapshot_and_events_say_together_what_the_list_says(steps: list[dict[str, Any]]) -> None:
+    """`State` is among what changed wherever a field of the connection's status did, as the daemon
+    promises."""
+    device = DEVICE
+    translator = Translator()
+    translator.resynchronise(ServiceRecord(), [device])
+    view = device_json(device)
+    for properties in steps:
+        carried = properties | ({} if properties.keys() <= {"SignalStrength"} else {"State": device.state})
+        device = device.updated(carried | properties)
+        for message in translator.messages(DeviceChanged(device, frozenset(carried | properties))):
+            view |= message.data
+    quiet = {"signal_strength"}
+    now = device_json(device)
+    assert {k: v for k, v in view.items() if k not in quiet} == {
+        k: v for k, v in now.items() if k not in quiet
+    }

@@ -1,0 +1,132 @@
+"""Records as JSON values, exactly as the contract names them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord
+from wifimgrd.http.json_text import dumps
+from wifimgrd.http.records import (
+    device_json,
+    interface_json,
+    interfaces_json,
+    settings_json,
+    status_json,
+    time_text,
+)
+
+CONNECTED = DeviceRecord(
+    3,
+    "Front",
+    "insta360-x4",
+    ssid="Kamera ä".encode(),
+    state="connected",
+    interface="wlan0",
+    last_connection_attempt_us=1_700_000_000_000_001,
+    last_successful_connection_us=1_700_000_001_000_000,
+    local_address="192.168.42.2",
+    camera_address="192.168.42.1",
+    signal_strength=70,
+)
+
+
+def test_a_device_record_has_the_contracts_members_and_no_other() -> None:
+    assert device_json(CONNECTED) == {
+        "id": 3,
+        "name": "Front",
+        "codename": "insta360-x4",
+        "connection_type": "wifi",
+        "connection_status": "connected",
+        "connected": True,
+        "connection_settings": {"ssid": "Kamera ä"},
+        "interface": "wlan0",
+        "local_address": "192.168.42.2",
+        "camera_address": "192.168.42.1",
+        "signal_strength": 70,
+        "address": None,
+        "reachable": None,
+        "last_connection_attempt": "2023-11-14T22:13:20.000001Z",
+        "last_successful_connection": "2023-11-14T22:13:21.000000Z",
+        "connection_error_code": None,
+        "connection_error_message": None,
+        "device_type_icon_url": None,
+    }
+
+
+def test_what_a_new_device_lacks_is_null() -> None:
+    absent = {name for name, value in device_json(DeviceRecord(1)).items() if value is None}
+    assert absent >= {"interface", "local_address", "camera_address", "signal_strength"}
+    assert absent >= {"last_connection_attempt", "last_successful_connection", "connection_error_code"}
+
+
+def test_an_ssid_that_is_no_text_is_told_in_hex_as_well() -> None:
+    assert settings_json(b"ab\xff") == {"ssid": "ab\ufffd", "ssid_hex": "6162ff"}
+
+
+@given(st.binary(max_size=32))
+def test_every_ssid_makes_json_that_can_be_encoded(ssid: bytes) -> None:
+    settings = settings_json(ssid)
+    assert dumps(settings).encode()
+    assert settings["ssid"].encode() == ssid or bytes.fromhex(settings["ssid_hex"]) == ssid
+
+
+@given(st.datetimes(min_value=datetime(1970, 1, 1)))  # noqa: DTZ001 - written as UTC
+def test_times_are_rfc_3339_with_microseconds(moment: datetime) -> None:
+    delta = moment - datetime(1970, 1, 1)  # noqa: DTZ001
+    microseconds = (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+    text = time_text(microseconds)
+    assert text is not None
+    assert datetime.fromisoformat(text).replace(tzinfo=None) == moment
+    assert len(text) == len("2023-11-14T22:13:20.000001Z")
+
+
+def test_never_is_null() -> None:
+    assert time_text(None) is None
+
+
+def test_a_status_has_the_contracts_members_and_no_other() -> None:
+    assert status_json(CONNECTED) == {
+        "device_connection_id": 3,
+        "device_name": "Front",
+        "connection_type": "wifi",
+        "connection_status": "connected",
+        "connected": True,
+        "interface": "wlan0",
+        "last_connection_attempt": "2023-11-14T22:13:20.000001Z",
+        "last_successful_connection": "2023-11-14T22:13:21.000000Z",
+        "connection_error_code": None,
+        "connection_error_message": None,
+        "is_wifi_connection": True,
+    }
+
+
+def test_an_interface_has_the_contracts_members_and_no_other() -> None:
+    wlan0 = InterfaceRecord(
+        "wlan0", "in-use", None, 3, "02:00:00:00:00:01", "mt76x2u", "0e8d", "7612", "WLAN", "1-1.4", ("2.4",)
+    )
+    assert interface_json(wlan0) == {
+        "name": "wlan0",
+        "state": "in-use",
+        "reason": None,
+        "device_id": 3,
+        "mac_address": "02:00:00:00:00:01",
+        "driver": "mt76x2u",
+        "usb": {"vendor_id": "0e8d", "product_id": "7612", "product": "WLAN", "port": "1-1.4"},
+        "bands": ["2.4"],
+    }
+
+
+def test_the_answer_on_interfaces_adds_up() -> None:
+    interfaces = {
+        "wlan0": InterfaceRecord("wlan0", "in-use", device_id=3),
+        "wlan1": InterfaceRecord("wlan1"),
+        "wlan2": InterfaceRecord("wlan2", "unavailable", "it carries the default route"),
+    }
+    answer = interfaces_json(interfaces)
+    assert answer["available_interfaces"] == ["wlan1"]
+    assert answer["interface_assignments"] == {"3": "wlan0"}
+    assert (answer["total_interfaces"], answer["assigned_interfaces"]) == (3, 1)
+    assert [one["name"] for one in answer["interfaces"]] == ["wlan0", "wlan1", "wlan2"]
