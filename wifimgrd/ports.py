@@ -51,7 +51,8 @@ class BackendListener(Protocol):
         """
 
     def interface_facts(self, name: str, facts: BackendFacts) -> None:
-        """What the backend knows of an interface changed, or is known now."""
+        """What the backend knows of an interface changed, or is known now; it may come before the
+        adapter is told of. Until then the interface counts as unavailable."""
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
         """A link that was up dropped; the backend tries to restore it on the same interface."""

@@ -20,6 +20,7 @@ from typing import Any, Final
 LIBRARY: Final = os.environ.get("WIFIMGRD_DBUS_LIBRARY", "dbus_next")
 _library: Any = importlib.import_module(LIBRARY)
 _aio: Any = importlib.import_module(LIBRARY + ".aio")
+introspection: Any = importlib.import_module(LIBRARY + ".introspection")
 _constants: Any = importlib.import_module(LIBRARY + ".constants")
 _Message: Any = _library.Message
 _MessageType: Any = _constants.MessageType

@@ -20,6 +20,9 @@ ERROR_PREFIX: Final = "org.wifimgrd1.Error."
 NO_OBJECT: Final = "/"
 """The object path that stands for none."""
 
+CONTAINERS: Final = frozenset({DEVICES_PATH, INTERFACES_PATH})
+"""Paths that are there to be looked into also while nothing is in them."""
+
 PROPERTIES: Final = "org.freedesktop.DBus.Properties"
 OBJECT_MANAGER: Final = "org.freedesktop.DBus.ObjectManager"
 INTROSPECTABLE: Final = "org.freedesktop.DBus.Introspectable"

@@ -84,16 +84,13 @@ class Claim:
         return reservation.device in (self.device, self.name)
 
 
-_NOTHING: Mapping[DeviceId, str] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Allocator:
     """Interfaces, and who has which."""
 
     rules: AllocationRules = AllocationRules()
     interfaces: Mapping[str, Interface] = field(default_factory=lambda: MappingProxyType({}))
-    assignments: Mapping[DeviceId, str] = _NOTHING
+    assignments: Mapping[DeviceId, str] = field(default_factory=lambda: MappingProxyType({}))
     """The interface of each device that has one."""
     holders: Mapping[str, DeviceId] = field(default_factory=lambda: MappingProxyType({}))
     """The same, seen from the interfaces."""

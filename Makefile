@@ -1,0 +1,37 @@
+# What a developer types; each target installs what it needs. `make help` lists them.
+
+PORT ?= 8080
+STATE ?=
+SCENARIO ?=
+CONFIG ?=
+BACKEND ?=
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lab bench lint soak clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENARIO= CONFIG= BACKEND=)
+	@tools/set-up run >&2
+	@PORT='$(PORT)' STATE='$(STATE)' SCENARIO='$(SCENARIO)' CONFIG='$(CONFIG)' BACKEND='$(BACKEND)' exec .venv/bin/python tools/run_hub.py
+
+test: ## everything that must pass: lint, the suite on both D-Bus libraries, real 802.11
+	@tools/set-up test
+	@tools/test
+
+lab: ## the tests on real 802.11 alone (PYTEST_ARGS=)
+	@tools/set-up test
+	@tests/lab/run $(PYTEST_ARGS)
+
+bench: ## measurements, side by side in one run
+	@tools/set-up test
+	@benchmarks/run
+
+lint: ## ruff, mypy --strict, import rules
+	@tools/set-up test
+	@tools/lint
+
+clean: ## forget what was installed and built here
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,64 @@
+"""`wifimgrd`: the daemon's command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import Final
+
+from wifimgrd import __version__, config, daemon, log
+from wifimgrd.dbus.bus import BusClosed, NameTaken
+from wifimgrd.domain.errors import WifimgrdError
+
+# sysexits(3)
+EX_UNAVAILABLE: Final = 69
+EX_CANTCREAT: Final = 73
+EX_TEMPFAIL: Final = 75
+EX_CONFIG: Final = 78
+
+
+def main() -> None:
+    """Run the daemon until it is told to stop; see `wifimgrd --help`."""
+    parser = argparse.ArgumentParser(
+        prog="wifimgrd", description="Connects Wi-Fi cameras through the USB adapters of this host."
+    )
+    parser.add_argument("--config", type=Path, help=f"configuration file (default {config.DEFAULT_PATH})")
+    parser.add_argument(
+        "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
+    )
+    parser.add_argument(
+        "--simulate",
+        nargs="?",
+        const="",
+        metavar="SCENARIO",
+        help="use simulated adapters and cameras, of a scenario file or the default ones",
+    )
+    parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
+    arguments = parser.parse_args()
+    log.configure()
+    options = daemon.DaemonOptions(
+        bus=arguments.bus,
+        simulate=arguments.simulate is not None,
+        scenario=Path(arguments.simulate) if arguments.simulate else None,
+    )
+    try:
+        asyncio.run(daemon.run(config.load(arguments.config), options))
+    except config.ConfigError as error:
+        _exit(EX_CONFIG, error)
+    except NameTaken as error:
+        _exit(EX_TEMPFAIL, error)
+    except (BusClosed, daemon.BusLost) as error:
+        _exit(EX_UNAVAILABLE, error)
+    except (WifimgrdError, OSError) as error:
+        _exit(EX_CANTCREAT, error)
+
+
+def _exit(status: int, error: Exception) -> None:
+    print(f"wifimgrd: {error}", file=sys.stderr)  # noqa: T201 - a person waits for this line
+    raise SystemExit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""`org.wifimgrd1.Device`: one registered camera."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import MethodCall
+from wifimgrd.dbus.service.objects import ExportedObject
+from wifimgrd.domain.device import CONNECTION_TYPE, DeviceId, DeviceStatus
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.manager.hub import Hub
+
+
+class DeviceObject(ExportedObject):
+    """A device on the bus."""
+
+    def __init__(self, hub: Hub, status: DeviceStatus) -> None:
+        self._hub = hub
+        self._id: DeviceId = status.device.id
+        super().__init__(names.device_path(self._id), names.DEVICE, device_properties(status))
+        self.methods = {"Connect": self._connect, "Disconnect": self._disconnect, "Update": self._update}
+
+    async def _connect(self, call: MethodCall) -> Sequence[Any]:
+        wait = call.body[0].get("wait", False)
+        if not isinstance(wait, bool):
+            raise InvalidRequest("the option wait is a boolean", {"wait": ("Not a boolean.",)})
+        await self._hub.connect(self._id, wait=wait)
+        return ()
+
+    async def _disconnect(self, call: MethodCall) -> Sequence[Any]:
+        del call
+        await self._hub.disconnect(self._id)
+        return ()
+
+    async def _update(self, call: MethodCall) -> Sequence[Any]:
+        await self._hub.update(self._id, call.body[0])
+        return ()
+
+
+def device_properties(status: DeviceStatus) -> dict[str, Any]:
+    """The properties of a device on D-Bus."""
+    device, link = status.device, status.link
+    return {
+        "Id": device.id,
+        "Name": device.name,
+        "Codename": device.codename,
+        "ConnectionType": CONNECTION_TYPE,
+        "Ssid": device.ssid.octets,
+        "State": status.state.value,
+        "Interface": names.interface_path(status.interface) if status.interface else names.NO_OBJECT,
+        "ConnectionErrorCode": device.failure.code.value if device.failure else "",
+        "ConnectionErrorMessage": device.failure.message if device.failure else "",
+        "LastConnectionAttempt": device.last_attempt_us,
+        "LastSuccessfulConnection": device.last_success_us,
+        "LocalAddress": link.local_address if link else "",
+        "CameraAddress": link.camera_address if link else "",
+        "SignalStrength": link.signal_percent if link else 0,
+    }

@@ -1,0 +1,69 @@
+"""`org.wifimgrd1.Manager`: the hub itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wifimgrd import __version__
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import MethodCall
+from wifimgrd.dbus.service.objects import ExportedObject
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound
+from wifimgrd.domain.events import BackendStatus
+from wifimgrd.manager.hub import Hub
+
+
+class ManagerObject(ExportedObject):
+    """The hub on the bus."""
+
+    def __init__(self, hub: Hub, is_exported: Callable[[str], bool]) -> None:
+        """`is_exported` says whether there is an object at a path."""
+        self._hub = hub
+        self._is_exported = is_exported
+        super().__init__(
+            names.ROOT_PATH,
+            names.MANAGER,
+            {
+                "Version": __version__,
+                "Backend": hub.backend_name,
+                **backend_properties(hub.backend_status),
+                "TotalInterfaces": 0,
+                "AssignedInterfaces": 0,
+            },
+        )
+        self.methods = {
+            "CreateDevice": self._create_device,
+            "RemoveDevice": self._remove_device,
+            "GetDevice": self._get_device,
+            "GetInterface": self._get_interface,
+        }
+
+    async def _create_device(self, call: MethodCall) -> Sequence[Any]:
+        return (names.device_path(await self._hub.create(call.body[0])),)
+
+    async def _remove_device(self, call: MethodCall) -> Sequence[Any]:
+        path = call.body[0]
+        device = names.device_id_of(path)
+        if device is None:
+            raise DeviceNotFound(f"{path} is no device")
+        await self._hub.remove(DeviceId(device))
+        return ()
+
+    async def _get_device(self, call: MethodCall) -> Sequence[Any]:
+        path = names.device_path(call.body[0])
+        if not self._is_exported(path):
+            raise DeviceNotFound(f"there is no device {call.body[0]}")
+        return (path,)
+
+    async def _get_interface(self, call: MethodCall) -> Sequence[Any]:
+        path = names.interface_path(call.body[0])
+        if not self._is_exported(path):
+            raise InterfaceNotFound(f"there is no interface {call.body[0]}")
+        return (path,)
+
+
+def backend_properties(status: BackendStatus) -> dict[str, Any]:
+    """The manager's properties that tell of the backend."""
+    return {"BackendState": status.state.value, "BackendReason": status.reason}

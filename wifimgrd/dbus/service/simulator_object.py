@@ -1,0 +1,52 @@
+"""`org.wifimgrd1.Simulator`: the simulated world, to be changed while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import MethodCall
+from wifimgrd.dbus.service.objects import ExportedObject
+
+
+class World(Protocol):
+    """What the simulated world lets one do to it; each raises InvalidRequest."""
+
+    def plug_adapter(self, name: str) -> None:
+        """Plug an adapter in."""
+
+    def unplug_adapter(self, name: str) -> None:
+        """Pull an adapter out."""
+
+    def add_camera(self, ssid: bytes, password: str, options: Mapping[str, Any]) -> None:
+        """Put a camera into the air."""
+
+    def power_on_camera(self, ssid: bytes) -> None:
+        """Switch a camera on."""
+
+    def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
+        """Switch a camera off."""
+
+    def set_fault(self, kind: str, options: Mapping[str, Any]) -> None:
+        """Make something go wrong, or right again."""
+
+
+class SimulatorObject(ExportedObject):
+    """The simulated world on the bus."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(names.SIMULATOR_PATH, names.SIMULATOR, {})
+        self._actions: Mapping[str, Callable[..., None]] = {
+            "PlugAdapter": world.plug_adapter,
+            "UnplugAdapter": world.unplug_adapter,
+            "AddCamera": world.add_camera,
+            "PowerOnCamera": world.power_on_camera,
+            "PowerOffCamera": world.power_off_camera,
+            "SetFault": world.set_fault,
+        }
+        self.methods = dict.fromkeys(self._actions, self._act)
+
+    async def _act(self, call: MethodCall) -> Sequence[Any]:
+        self._actions[call.member](*call.body)
+        return ()
