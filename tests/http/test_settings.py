@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.config import Config, Http, Platform
-from wifimgrd.http.settings import Settings, SettingsError, allowed_hosts, listen_address, read_token
+from wifimgrd.config import Config, ConfigError, Http, Platform
+from wifimgrd.http.settings import Settings, allowed_hosts, listen_address, read_token
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_listen_address_is_host_and_port(text: str, address: tuple[str, int]) 
     ["", "8080", ":8080", "localhost", "::1:80", "[::1]", "a:", "a:-1", "a:65536", "a:８0", "a:00000080"],
 )
 def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"\[http\] listen"):
+    with pytest.raises(ConfigError, match=r"\[http\] listen"):
         listen_address(text)
 
 
@@ -70,7 +70,7 @@ def test_the_platform_and_the_origins_come_from_the_configuration() -> None:
     "origin", ["*", "null", "hub.example", "http://", "http://hub.example/page", "http://a:b"]
 )
 def test_what_is_no_origin_is_refused(origin: str) -> None:
-    with pytest.raises(SettingsError, match="allowed_origins"):
+    with pytest.raises(ConfigError, match="allowed_origins"):
         Settings.of(Config(http=Http(allowed_origins=(origin,))))
 
 
@@ -87,10 +87,10 @@ def test_a_token_is_not_shown() -> None:
 def test_an_empty_token_file_stops_the_start(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(" \n")
-    with pytest.raises(SettingsError, match="is empty"):
+    with pytest.raises(ConfigError, match="is empty"):
         read_token(file)
 
 
 def test_a_token_file_that_is_not_there_stops_the_start(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         read_token(tmp_path / "token")

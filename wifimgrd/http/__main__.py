@@ -9,31 +9,37 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import structlog
 
-from wifimgrd import config, log
+from wifimgrd import __version__, config, log
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind, passed_sockets
-from wifimgrd.http.settings import Settings, SettingsError
+from wifimgrd.http.settings import Settings
 from wifimgrd.service_manager import notify
+
+# sysexits(3)
+EX_OSERR: Final = 71
+EX_CONFIG: Final = 78
 
 _log = structlog.get_logger("wifimgrd.http")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until SIGTERM or SIGINT; 0 after an orderly stop, 1 where it cannot start."""
+    """Run until SIGTERM or SIGINT; see `wifimgrd-http --help`."""
     options = _parser().parse_args(arguments)
     log.configure()
     try:
         settings = Settings.of(config.load(options.config), options.listen)
-    except (config.ConfigError, SettingsError) as error:
-        return _refuse(str(error))
+    except config.ConfigError as error:
+        return _refuse(EX_CONFIG, str(error))
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
     except OSError as error:
-        return _refuse(f"cannot listen on {settings.listen_host} port {settings.listen_port}: {error}")
+        where = f"{settings.listen_host} port {settings.listen_port}"
+        return _refuse(EX_OSERR, f"cannot listen on {where}: {error}")
     asyncio.run(_serve(settings, options.bus, sockets))
     return 0
 
@@ -55,9 +61,9 @@ async def _serve(settings: Settings, bus: str, sockets: Sequence[socket.socket])
     _log.info("stopped")
 
 
-def _refuse(why: str) -> int:
+def _refuse(status: int, why: str) -> int:
     sys.stderr.write(f"wifimgrd-http: {why}\n")
-    return 1
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,9 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--listen", metavar="HOST:PORT", help="where to answer; port 0 is any free one")
     parser.add_argument(
-        "--bus", default="system", metavar="BUS", help="system (the default), session or a D-Bus address"
+        "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a configuration file of one's own")
+    parser.add_argument("--config", type=Path, help=f"configuration file (default {config.DEFAULT_PATH})")
+    parser.add_argument("--version", action="version", version=f"wifimgrd-http {__version__}")
     return parser
 
 

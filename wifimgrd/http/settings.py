@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from wifimgrd.config import Config, ConfigError
 from wifimgrd.http.request_safety import LOOPBACK_NAMES, host_name, origin_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from wifimgrd.config import Config
-
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
-
-
-class SettingsError(ValueError):
-    """A setting that cannot be used: which, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,7 @@ class Settings:
         for said in config.http.allowed_origins:
             origin = origin_of(said)
             if origin is None or said.rstrip("/").count("/") != 2:
-                raise SettingsError(f"[http] allowed_origins: {said!r} is not scheme://host[:port]")
+                raise ConfigError(f"[http] allowed_origins: {said!r} is not scheme://host[:port]")
             origins.add(origin)
         token_file = config.http.token_file
         return cls(
@@ -55,14 +48,14 @@ class Settings:
 
 
 def listen_address(text: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`, an IPv6 address in brackets; raises SettingsError."""
+    """Host and port of `HOST:PORT`, an IPv6 address in brackets; raises ConfigError."""
     host, colon, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     plain = host[1:-1] if bracketed else host
     if not colon or not plain or (":" in plain and not bracketed):
-        raise SettingsError(f"[http] listen: {text!r} is not HOST:PORT, with an IPv6 address in brackets")
+        raise ConfigError(f"[http] listen: {text!r} is not HOST:PORT, with an IPv6 address in brackets")
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 65536):
-        raise SettingsError(f"[http] listen: {port!r} is not a port from 0 to 65535")
+        raise ConfigError(f"[http] listen: {port!r} is not a port from 0 to 65535")
     return plain, int(port)
 
 
@@ -76,11 +69,11 @@ def allowed_hosts(own_name: str, listen_host: str, more: tuple[str, ...]) -> fro
 
 
 def read_token(file: Path) -> str:
-    """The token in a file; raises SettingsError where there is none."""
+    """The token in a file; raises ConfigError where there is none."""
     try:
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"[http] token_file: {file} cannot be read: {error}") from None
+        raise ConfigError(f"[http] token_file: {file} cannot be read: {error}") from None
     if not token:
-        raise SettingsError(f"[http] token_file: {file} is empty; expected a token")
+        raise ConfigError(f"[http] token_file: {file} is empty; expected a token")
     return token
