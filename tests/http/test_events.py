@@ -21,9 +21,9 @@ from wifimgrd.dbus.client.changes import (
     InterfaceRemoved,
     ServiceChanged,
 )
+from wifimgrd.dbus.client.json_records import device_json, interface_json
+from wifimgrd.dbus.client.messages import Message, Translator
 from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
-from wifimgrd.http.events import Message, Translator
-from wifimgrd.http.records import device_json, interface_json
 
 UPDATE = "device.connection_status.update"
 DEVICE = DeviceRecord(3, "Front", "x", ssid=b"CAM")

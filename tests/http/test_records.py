@@ -7,9 +7,7 @@ from datetime import datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord
-from wifimgrd.http.json_text import dumps
-from wifimgrd.http.records import (
+from wifimgrd.dbus.client.json_records import (
     device_json,
     interface_json,
     interfaces_json,
@@ -17,6 +15,8 @@ from wifimgrd.http.records import (
     status_json,
     time_text,
 )
+from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord
+from wifimgrd.http.json_text import dumps
 
 CONNECTED = DeviceRecord(
     3,

@@ -12,12 +12,12 @@ from aiohttp import WSCloseCode, web
 
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json, time_text
+from wifimgrd.dbus.client.messages import Message, Translator
 from wifimgrd.http.channel_client import QUEUE_LIMIT, ChannelClient
 from wifimgrd.http.event_log import EventLog
-from wifimgrd.http.events import Message, Translator
 from wifimgrd.http.json_text import dumps
 from wifimgrd.http.live import live
-from wifimgrd.http.records import device_json, interface_json, service_json, time_text
 from wifimgrd.http.request_safety import own_site_only
 from wifimgrd.http.requests import invalid
 from wifimgrd.http.routes import Routes

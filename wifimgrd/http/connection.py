@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_records import status_json
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import device_of, live
-from wifimgrd.http.records import status_json
 from wifimgrd.http.request_safety import own_site_only
 from wifimgrd.http.requests import query_id, query_wait
 from wifimgrd.http.routes import Routes

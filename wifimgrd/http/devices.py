@@ -8,10 +8,10 @@ from typing import Any, Final
 from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_records import device_json
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import device_of, live
-from wifimgrd.http.records import device_json
 from wifimgrd.http.request_safety import own_site_only
 from wifimgrd.http.requests import idempotency_key, invalid, json_body, path_id
 from wifimgrd.http.routes import Routes

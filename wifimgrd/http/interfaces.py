@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_records import interfaces_json
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import live
-from wifimgrd.http.records import interfaces_json
 from wifimgrd.http.routes import Routes
 
 
