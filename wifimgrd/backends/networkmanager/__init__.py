@@ -1,1 +1,5 @@
 """Joins networks through NetworkManager, watching wpa_supplicant beside it."""
+
+from wifimgrd.backends.networkmanager.backend import NetworkManagerBackend
+
+__all__ = ["NetworkManagerBackend"]

@@ -1,0 +1,239 @@
+"""One attempt to join a network: look for it, activate, and see it through to a link or a cause."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from wifimgrd.backends.networkmanager import air, defs, diagnosis
+from wifimgrd.backends.networkmanager.activation import (
+    Activation,
+    Joined,
+    Reading,
+    activate,
+    is_free,
+    read_link,
+    take_down,
+    wait_for_state,
+)
+from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
+from wifimgrd.backends.networkmanager.devices import Gone, NmDevice, StateChange
+from wifimgrd.backends.networkmanager.inventory import Inventory
+from wifimgrd.backends.networkmanager.profile import settings_for
+from wifimgrd.backends.networkmanager.supplicant import ScanRefused, Station
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    DeviceNotReachable,
+    InterfaceLost,
+    WifimgrdError,
+)
+from wifimgrd.ports import JoinRequest
+
+_log = structlog.get_logger(__name__)
+
+_APPEARANCE_S: Final = 5.0
+"""How long NetworkManager may take to have an adapter that udev has, and to make it ready."""
+_FRESH_S: Final = 3
+"""The supplicant joins at once what it heard in its last scan, if that is less than 5 s old
+(scan_res_valid_for_connect); older results are worth a look on their channel first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanEnd:
+    """A scan of the supplicant ended."""
+
+    complete: bool
+
+
+AttemptEvent = StateChange | Gone | ScanEnd | Mapping[str, Any]
+
+
+class Attempt:
+    """The flow of one join. `run` once; `abort` from outside where there is no sense in going on."""
+
+    def __init__(
+        self, connection: BusConnection, inventory: Inventory, request: JoinRequest, deadline: float
+    ) -> None:
+        self._connection = connection
+        self._inventory = inventory
+        self._request = request
+        self._ssid = request.ssid
+        self._deadline = deadline  # loop time
+        self._events: asyncio.Queue[AttemptEvent] = asyncio.Queue()
+        self._device: NmDevice | None = None
+        self._station: Station | None = None
+        self._activation: Activation | None = None
+        self._witness: diagnosis.Witness | None = None
+        self._body: asyncio.Task[Joined] | None = None
+        self._abort_cause: WifimgrdError | None = None
+        self._log = _log.bind(device=request.device, interface=request.interface)
+
+    def abort(self, cause: WifimgrdError) -> None:
+        """End the attempt with this error, as soon as it is cleaned up."""
+        if self._body and not self._body.done() and not self._abort_cause:
+            self._abort_cause = cause
+            self._body.cancel()
+
+    async def run(self) -> Joined:
+        """Bring the link up. Raises the errors of Backend.join; then nothing is left of the attempt."""
+        self._body = asyncio.get_running_loop().create_task(self._join())
+        try:
+            return await self._body
+        except BaseException as error:  # noqa: BLE001 - cancellation, too, leaves nothing behind
+            await self._clean_up()
+            raise self._cause_of(error) from None
+
+    def _cause_of(self, error: BaseException) -> BaseException:
+        if isinstance(error, asyncio.CancelledError) and self._abort_cause:
+            return self._abort_cause
+        if isinstance(error, BusError):
+            if self._device is None or self._device.path not in self._inventory.devices:
+                return diagnosis.adapter_gone(self._request.interface)
+            who = "wpa_supplicant" if error.name.startswith(defs.WPAS) else "NetworkManager"
+            self._log.warning("join_refused", by=who, error=str(error))
+            return BackendUnavailable(f"{who} refused: {error.message}")
+        if isinstance(error, BusClosed):
+            return BackendUnavailable("the connection to the message bus was lost")
+        if isinstance(error, TimeoutError):
+            return BackendUnavailable("NetworkManager does not answer")
+        return error
+
+    async def _join(self) -> Joined:
+        try:
+            async with asyncio.timeout_at(self._deadline) as limit:
+                self._device = device = await self._free_device()
+                device.ears.append(self._post)
+                self._inventory.reserve(device, True)
+                self._station = station = await Station.open(self._connection, self._request.interface)
+                points = await self._find(device, station)
+                key_management = air.choose_key_management(points, self._ssid, self._request.passphrase)
+                station.on_change = self._post
+                station.on_scan_done = lambda complete: self._post(ScanEnd(complete))
+                self._witness = witness = diagnosis.Witness(
+                    self._ssid,
+                    sae=any(point.offers_sae for point in points),
+                    protected=not self._request.passphrase.is_open,
+                )
+                activation = await self._activate(device, key_management)
+                reading = await self._see_it_through(device, station, witness)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise self._verdict_at_deadline() from None
+        device.ears.remove(self._post)
+        return Joined(device, station, activation, reading)
+
+    def _verdict_at_deadline(self) -> WifimgrdError:
+        if self._device is None:
+            return InterfaceLost(f"NetworkManager does not know the adapter {self._request.interface}")
+        if self._witness is None:
+            seconds = f"{self._request.timeout_s:g}"
+            return DeviceNotReachable(
+                f'the network "{self._ssid.printable}" was not found within {seconds} s'
+            )
+        return self._witness.at_deadline(self._device.state)
+
+    async def _free_device(self) -> NmDevice:
+        """The device, ready and idle; waits a little where NetworkManager is not done with it yet."""
+        name = self._request.interface
+        device = await self._inventory.wait_for(name, _APPEARANCE_S)
+        if device is None:
+            raise InterfaceLost(f"NetworkManager does not know the adapter {name}")
+        try:
+            async with asyncio.timeout(_APPEARANCE_S):
+                if not await wait_for_state(device, _is_settled):
+                    raise diagnosis.adapter_gone(name)
+        except TimeoutError:
+            what = "does not manage" if device.state == DeviceState.UNMANAGED else "is not ready with"
+            raise InterfaceLost(f"NetworkManager {what} the adapter {name}") from None
+        carried = await self._inventory.carried_by(str(device.properties["ActiveConnection"]))
+        if carried is None or is_free(device.state):
+            return device
+        if not carried.ours:
+            raise InterfaceLost(f'the adapter {name} carries the connection "{carried.name}"')
+        self._log.info("leftover_removed", profile=carried.name)
+        await take_down(self._connection, device, Activation(carried.uuid, carried.profile, carried.path))
+        return device
+
+    async def _find(self, device: NmDevice, station: Station) -> list[air.Bss]:
+        """Find the network: in the supplicant's list, where it was met before, on all channels."""
+        listed = await station.networks(self._ssid)
+        if fresh := [point for point in listed if point.age_s < _FRESH_S]:
+            return fresh
+        frequencies = air.frequencies_to_try(self._request.sightings, listed, device.bands)
+        for channels in (frequencies, ()):
+            try:
+                points = await station.look(self._ssid, channels)
+            except ScanRefused as error:
+                self._log.warning("scan_refused", channels=channels, error=str(error))
+                continue
+            self._log.debug("looked", channels=channels or "all", found=len(points))
+            if points:
+                return points
+        raise diagnosis.not_seen(self._ssid)
+
+    async def _activate(self, device: NmDevice, key_management: air.KeyManagement) -> Activation:
+        remaining = self._deadline - asyncio.get_running_loop().time()
+        identity = str(uuid.uuid4())
+        settings = settings_for(self._request, key_management, identity, remaining)
+        while not self._events.empty():
+            self._events.get_nowait()
+        self._activation = await activate(self._connection, device, identity, settings)
+        return self._activation
+
+    async def _see_it_through(
+        self, device: NmDevice, station: Station, witness: diagnosis.Witness
+    ) -> Reading:
+        reading: Reading | None = None
+        while True:
+            match await self._events.get():
+                case StateChange(state=DeviceState.ACTIVATED):
+                    reading = await read_link(self._connection, device)
+                    if reading is None:
+                        raise diagnosis.no_address(self._ssid)
+                case StateChange(state=DeviceState.NEED_AUTH, reason=DeviceReason.SUPPLICANT_DISCONNECT):
+                    raise diagnosis.wrong_password(self._ssid)
+                case StateChange(state=state, reason=reason):
+                    reading = None
+                    if state >= DeviceState.DEACTIVATING or is_free(state):
+                        raise diagnosis.attempt_failed(reason, self._ssid, device.name)
+                case ScanEnd(complete=True) if diagnosis.is_down(witness.state):
+                    if not await station.heard_in_scan(self._ssid):
+                        raise diagnosis.not_seen(self._ssid)
+                case Mapping() as changed:
+                    if verdict := witness.hear(changed):
+                        self._log.info("supplicant_verdict", state=witness.furthest, **_codes(changed))
+                        raise verdict
+            if reading and self._events.empty() and not diagnosis.is_down(witness.state):
+                return reading
+
+    def _post(self, event: AttemptEvent) -> None:
+        if isinstance(event, Gone):
+            self.abort(diagnosis.adapter_gone(self._request.interface))
+        else:
+            self._events.put_nowait(event)
+
+    async def _clean_up(self) -> None:
+        if self._device is None:
+            return
+        if self._post in self._device.ears:
+            self._device.ears.remove(self._post)
+        if self._activation:
+            await take_down(self._connection, self._device, self._activation)
+        if self._station:
+            await self._station.close()
+        self._inventory.reserve(self._device, False)
+
+
+def _is_settled(state: int) -> bool:
+    return DeviceState.DISCONNECTED <= state <= DeviceState.ACTIVATED
+
+
+def _codes(changed: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in changed.items() if key.endswith(("Code", "Reason"))}

@@ -1,0 +1,237 @@
+"""NetworkManager's Wi-Fi devices, live: what each is doing, and what stands in the way of using it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, Protocol
+
+import structlog
+
+from wifimgrd.backends.networkmanager import defs
+from wifimgrd.backends.networkmanager.defs import DeviceType
+from wifimgrd.backends.networkmanager.devices import Carried, Gone, NmDevice, Radio, StateChange, obstacle_of
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.domain.interface import BackendFacts
+
+_log = structlog.get_logger(__name__)
+
+
+class InventoryListener(Protocol):
+    """Told of the devices."""
+
+    def device_seen(self, device: NmDevice, facts: BackendFacts) -> None:
+        """A device appeared, or something about it changed."""
+
+    def device_gone(self, device: NmDevice) -> None:
+        """A device was removed."""
+
+
+_WATCHED_DEVICE_PROPERTIES: Final = frozenset(
+    ("Interface", "Managed", "Autoconnect", "ActiveConnection", "FirmwareMissing")
+)
+
+
+class Inventory:
+    """Follows the devices of one run of NetworkManager; nothing is polled."""
+
+    def __init__(self, connection: BusConnection, listener: InventoryListener) -> None:
+        self.devices: dict[str, NmDevice] = {}
+        """By object path."""
+        self.radio = Radio()
+        self._connection = connection
+        self._listener = listener
+        self._watches: list[Watch] = []
+        self._stale: dict[str, None] = {}
+        self._meanwhile: dict[str, dict[str, Any]] = {}
+        """What signals said of a device while it was being read: newer than the reply, or the same."""
+        self._wake = asyncio.Event()
+        self._appeared = asyncio.Event()
+        self._refresher: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Subscribe, then look at every device; returns when all are known. Raises BusError, BusClosed."""
+        watch = self._connection.watch
+        self._watches = list(
+            await asyncio.gather(
+                watch(self._device_added, sender=defs.NM, interface=defs.NM, member="DeviceAdded"),
+                watch(self._device_removed, sender=defs.NM, interface=defs.NM, member="DeviceRemoved"),
+                watch(self._state_changed, sender=defs.NM, interface=defs.NM_DEVICE, member="StateChanged"),
+                *(
+                    watch(
+                        handler,
+                        sender=defs.NM,
+                        interface=defs.PROPERTIES,
+                        member="PropertiesChanged",
+                        arg0=interface,
+                    )
+                    for handler, interface in (
+                        (self._device_changed, defs.NM_DEVICE),
+                        (self._root_changed, defs.NM),
+                        (self._active_changed, defs.NM_ACTIVE),
+                    )
+                ),
+            )
+        )
+        root = await self._connection.get_all(defs.NM, defs.NM_PATH, defs.NM)
+        self._note_radio(root)
+        await asyncio.gather(*(self._look(path) for path in root["Devices"]))
+        self._refresher = asyncio.get_running_loop().create_task(self._refresh(), name="nm-inventory")
+
+    async def stop(self) -> None:
+        """Stop following; every device is gone for its ears."""
+        if self._refresher:
+            self._refresher.cancel()
+            await asyncio.wait([self._refresher])
+        watches, self._watches = self._watches, []
+        for watch in watches:
+            await watch.close()
+
+    def by_name(self, name: str) -> NmDevice | None:
+        """The device of that name, if NetworkManager has it."""
+        return next((device for device in self.devices.values() if device.name == name), None)
+
+    async def wait_for(self, name: str, timeout_s: float) -> NmDevice | None:
+        """The device of that name as soon as NetworkManager has it; None after `timeout_s` seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while (device := self.by_name(name)) is None:
+                    self._appeared.clear()
+                    await self._appeared.wait()
+        except TimeoutError:
+            return None
+        return device
+
+    def look_again(self, device: NmDevice) -> None:
+        """Read a device anew, soon."""
+        self._stale[device.path] = None
+        self._wake.set()
+
+    def reserve(self, device: NmDevice, reserved: bool) -> None:
+        """Say whether a device works for us; what it carries is read anew when it does not any more."""
+        device.reserved = reserved
+        if not reserved:
+            self.look_again(device)
+
+    async def carried_by(self, path: str) -> Carried | None:
+        """Read an active connection; None where it is gone."""
+        if path == defs.NO_OBJECT:
+            return None
+        try:
+            active = await self._connection.get_all(defs.NM, path, defs.NM_ACTIVE)
+        except BusError:
+            return None
+        settings = None
+        try:
+            settings = (
+                await self._connection.call(
+                    defs.NM, active["Connection"], defs.NM_SETTINGS_CONNECTION, "GetSettings"
+                )
+            )[0]
+        except BusError:
+            _log.debug("profile_unreadable", profile=active.get("Id", ""))
+        return Carried(
+            path,
+            str(active["Connection"]),
+            str(active["Id"]),
+            str(active["Uuid"]),
+            int(active["State"]),
+            bool(active["Default"]),
+            settings,
+        )
+
+    # -- signals
+
+    def _device_added(self, signal: Signal) -> None:
+        self._stale[signal.body[0]] = None
+        self._wake.set()
+
+    def _device_removed(self, signal: Signal) -> None:
+        self._stale.pop(signal.body[0], None)
+        device = self.devices.pop(signal.body[0], None)
+        if device is not None:
+            for ear in list(device.ears):
+                ear(Gone())
+            self._listener.device_gone(device)
+
+    def _state_changed(self, signal: Signal) -> None:
+        state, _, reason = signal.body
+        device = self._note(signal.path, {"State": state})
+        if device is None:
+            return
+        for ear in list(device.ears):
+            ear(StateChange(state, reason))
+        if not device.reserved:
+            self.look_again(device)
+
+    def _device_changed(self, signal: Signal) -> None:
+        changed: dict[str, Any] = signal.body[1]
+        device = self._note(signal.path, changed)
+        if device is not None and not _WATCHED_DEVICE_PROPERTIES.isdisjoint(changed):
+            self.look_again(device)
+
+    def _root_changed(self, signal: Signal) -> None:
+        before = self.radio
+        self._note_radio(signal.body[1])
+        if self.radio != before:
+            for device in self.devices.values():
+                self._tell(device)
+
+    def _active_changed(self, signal: Signal) -> None:
+        """A foreign connection became the default route, or ceased to be it."""
+        if "Default" in signal.body[1]:
+            for device in self.devices.values():
+                if device.carried is not None and device.carried.path == signal.path:
+                    self.look_again(device)
+
+    def _note(self, path: str, changed: dict[str, Any]) -> NmDevice | None:
+        if path in self._meanwhile:
+            self._meanwhile[path].update(changed)
+        device = self.devices.get(path)
+        if device is not None:
+            device.properties.update(changed)
+        return device
+
+    def _note_radio(self, root: dict[str, Any]) -> None:
+        self.radio = Radio(
+            bool(root.get("WirelessEnabled", self.radio.enabled)),
+            bool(root.get("WirelessHardwareEnabled", self.radio.hardware_enabled)),
+        )
+
+    # -- reading
+
+    async def _refresh(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._stale:
+                path = next(iter(self._stale))
+                del self._stale[path]
+                try:
+                    await self._look(path)
+                except (BusClosed, TimeoutError) as error:
+                    _log.warning("device_unreadable", path=path, error=str(error))
+
+    async def _look(self, path: str) -> None:
+        """Read a device and tell of it, where it is a Wi-Fi device and still there."""
+        self._meanwhile[path] = {}
+        try:
+            properties = await self._connection.get_all(defs.NM, path, defs.NM_DEVICE)
+            if properties["DeviceType"] != DeviceType.WIFI:
+                return
+            wireless = await self._connection.get_all(defs.NM, path, defs.NM_WIRELESS)
+            carried = await self.carried_by(properties["ActiveConnection"])
+        except BusError:
+            return
+        finally:
+            meanwhile = self._meanwhile.pop(path)
+        properties.update(meanwhile)
+        device = self.devices.get(path)
+        if device is None:
+            device = self.devices[path] = NmDevice(path, properties, wireless)
+            _log.info("device_seen", interface=device.name, state=device.state)
+        device.properties, device.wireless, device.carried = properties, wireless, carried
+        self._appeared.set()
+        self._tell(device)
+
+    def _tell(self, device: NmDevice) -> None:
+        self._listener.device_seen(device, BackendFacts(obstacle_of(device, self.radio), device.bands))

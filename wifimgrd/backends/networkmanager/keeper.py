@@ -1,0 +1,238 @@
+"""A link that is up, watched until it ends: early loss, return, signal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
+
+import structlog
+
+from wifimgrd.backends.networkmanager import defs, diagnosis
+from wifimgrd.backends.networkmanager.activation import Joined, Reading, is_free, read_link
+from wifimgrd.backends.networkmanager.defs import DeviceState, SupplicantState
+from wifimgrd.backends.networkmanager.devices import Gone, StateChange
+from wifimgrd.backends.networkmanager.supplicant import ScanRefused
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.ports import BackendListener, HeldLink
+
+_log = structlog.get_logger(__name__)
+
+_BREATH_S: Final = 0.4
+"""Between two looks for a network that dropped."""
+_LOOKS_PER_FULL_SCAN: Final = 8
+"""Looks on the known channel before all channels are scanned once: the camera may come back elsewhere."""
+_PATIENCE_S: Final = 2.0
+"""How long the supplicant may take to join a network that a look has found."""
+
+
+class Keeper:
+    """Watches one link through NetworkManager (the device) and the supplicant (the association).
+
+    The supplicant tells of a loss 15 s before NetworkManager does; NetworkManager decides when a
+    link is gone for good. The listener is told from `begin` on, until the link ended or `close`.
+    """
+
+    def __init__(
+        self,
+        connection: BusConnection,
+        held: HeldLink,
+        joined: Joined,
+    ) -> None:
+        self.held = held
+        self.device = joined.device
+        self.activation = joined.activation
+        self._connection = connection
+        self._station = joined.station
+        self._reading = joined.reading
+        self._listener: BackendListener | None = None
+        self._on_end: Callable[[Keeper], None] | None = None
+        self._state: str = SupplicantState.COMPLETED
+        self._reason = 0
+        """The last reason for a disconnection that the supplicant gave; it comes before the state."""
+        self._interrupted = False
+        self._moved = asyncio.Event()
+        self._watches: list[Watch] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._seeker: asyncio.Task[None] | None = None
+        self._log = _log.bind(device=held.device, interface=held.interface)
+        self._station.on_change = self._changed
+        self._station.on_scan_done = None
+        self.device.ears.append(self._device_event)
+
+    def begin(self, listener: BackendListener, on_end: Callable[[Keeper], None]) -> None:
+        """Tell this listener from now on, also of what happened since the link came up.
+
+        `on_end` is called when the link is gone for good, before the listener is told.
+        """
+        self._listener = listener
+        self._on_end = on_end
+        self._do(self._watch_readings())
+        if diagnosis.is_down(self._state):
+            self._drop()
+
+    def note_state(self, state: str) -> None:
+        """Take in the supplicant's state as it was found, for a link that is adopted."""
+        self._state = state
+
+    def close(self) -> None:
+        """Stop watching, tell nobody."""
+        if self._device_event in self.device.ears:
+            self.device.ears.remove(self._device_event)
+        self._listener = None
+        self._station.on_change = None
+        if self._seeker:
+            self._seeker.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    async def closed(self) -> None:
+        """Close, and give the subscriptions back to the bus."""
+        self.close()
+        watches, self._watches = self._watches, []
+        for watch in watches:
+            await watch.close()
+        await self._station.close()
+
+    def end(self, error: WifimgrdError) -> None:
+        """The link is gone for good: tell it and stop watching."""
+        listener, on_end = self._listener, self._on_end
+        self.close()
+        if on_end:
+            on_end(self)
+        self._log.info("link_ended", code=error.code.value)
+        if listener:
+            listener.link_ended(self.held.interface, error)
+
+    # -- what happens
+
+    def _device_event(self, event: StateChange | Gone) -> None:
+        match event:
+            case Gone():
+                self.end(diagnosis.adapter_gone(self.held.interface))
+            case StateChange(state=state, reason=reason) if state >= DeviceState.DEACTIVATING or is_free(
+                state
+            ):
+                self.end(diagnosis.link_ended(reason, self.held.ssid, self.held.interface))
+            case StateChange(state=DeviceState.ACTIVATED):
+                self._look_restored()
+
+    def _changed(self, changed: Mapping[str, Any]) -> None:
+        self._reason = changed.get("DisconnectReason", self._reason)
+        state = changed.get("State")
+        if state is None:
+            return
+        self._state = state
+        self._moved.set()
+        if diagnosis.is_down(state):
+            self._drop()
+        elif state == SupplicantState.COMPLETED:
+            self._look_restored()
+
+    def _drop(self) -> None:
+        if self._interrupted or self._listener is None:
+            return
+        self._interrupted = True
+        self._log.info("link_interrupted", reason=self._reason)
+        cause = diagnosis.interrupted(self.held.ssid, self._reason)
+        self._reason = 0
+        self._listener.link_interrupted(self.held.interface, cause)
+        self._seeker = self._do(self._seek())
+
+    def _look_restored(self) -> None:
+        if self._interrupted and self._state == SupplicantState.COMPLETED:
+            self._do(self._restore())
+
+    async def _restore(self) -> None:
+        """The association is back: so is the link, if NetworkManager still has its addresses."""
+        if self.device.state != DeviceState.ACTIVATED:
+            return  # it renews them, and comes back to ACTIVATED
+        reading = await read_link(self._connection, self.device)
+        up = self._state == SupplicantState.COMPLETED and self.device.state == DeviceState.ACTIVATED
+        if reading is None or not up or not self._interrupted:
+            return
+        self._interrupted = False
+        if self._seeker:
+            self._seeker.cancel()
+        self._take(reading)
+        self._log.info("link_restored")
+        if self._listener:
+            self._listener.link_restored(self.held.interface, reading.link)
+        await self._watch_readings()
+
+    async def _seek(self) -> None:
+        """Make the supplicant look for the network, mostly where it was, so that a camera that
+        comes back is met at once and not in the supplicant's next scan of all channels. Ends with
+        the interruption, which the manager bounds.
+        """
+        ssid, sighting = self.held.ssid, self._reading.link.sighting
+        known = [sighting.frequency_mhz] if sighting else []
+        looks = 0
+        while True:
+            found = False
+            if diagnosis.is_down(self._state):
+                looks += 1
+                everywhere = looks % (_LOOKS_PER_FULL_SCAN + 1) == 0
+                with contextlib.suppress(ScanRefused, BusError, TimeoutError):
+                    found = bool(await self._station.look(ssid, () if everywhere else known))
+            self._moved.clear()
+            try:
+                async with asyncio.timeout(_PATIENCE_S if found else _BREATH_S):
+                    await self._moved.wait()
+            except TimeoutError:
+                continue
+
+    # -- signal and addresses
+
+    async def _watch_readings(self) -> None:
+        """Follow the access point's strength and the addresses, as NetworkManager has them."""
+        old, self._watches = self._watches, []
+        for watch in old:
+            await watch.close()
+        for path, interface in (
+            (self._reading.access_point, defs.NM_ACCESS_POINT),
+            (self._reading.ip4, defs.NM_IP4_CONFIG),
+        ):
+            if path != defs.NO_OBJECT:
+                self._watches.append(
+                    await self._connection.watch(
+                        self._reading_changed,
+                        sender=defs.NM,
+                        path=path,
+                        interface=defs.PROPERTIES,
+                        member="PropertiesChanged",
+                        arg0=interface,
+                    )
+                )
+
+    def _reading_changed(self, signal: Signal) -> None:
+        if not {"Strength", "AddressData"}.isdisjoint(signal.body[1]) and not self._interrupted:
+            self._do(self._read_again())
+
+    async def _read_again(self) -> None:
+        reading = await read_link(self._connection, self.device)
+        if reading is None or self._interrupted or reading.link == self._reading.link:
+            return
+        self._take(reading)
+        if self._listener:
+            self._listener.link_changed(self.held.interface, reading.link)
+
+    def _take(self, reading: Reading) -> None:
+        self._reading = reading
+        self.held = HeldLink(self.held.device, self.held.interface, self.held.ssid, reading.link)
+
+    # -- tasks
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except (BusError, BusClosed, TimeoutError) as error:
+            self._log.debug("link_unreadable", error=str(error))

@@ -1,0 +1,197 @@
+"""wpa_supplicant over D-Bus, beside NetworkManager: scans, what is on the air, and why things happen.
+
+https://w1.fi/wpa_supplicant/devel/dbus.html. Readable by root and, in Debian, by group `netdev`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Self
+
+from wifimgrd.backends.networkmanager import defs
+from wifimgrd.backends.networkmanager.air import Bss, bss_of, heard_since
+from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant, Watch
+from wifimgrd.domain.device import Ssid
+
+_CHANNEL_WIDTH_MHZ: Final = 20
+_SCAN_TRIES: Final = 12
+_SETTLE_S: Final = 0.1
+"""How long to wait for a word of the supplicant before a refused scan is asked for again."""
+_ROUNDING_S: Final = 0.5
+"""An access point's age may be this much more than a scan took, and it still answered the scan."""
+
+
+class ScanRefused(Exception):
+    """The supplicant does not scan: each request was refused or ended early."""
+
+
+class Station:
+    """One interface as wpa_supplicant has it; `open` subscribes, `close` lets go.
+
+    `on_change` gets each PropertiesChanged, `on_scan_done` the end of each scan (True = complete).
+    """
+
+    def __init__(self, connection: BusConnection, path: str) -> None:
+        """Use `Station.open`."""
+        self.on_change: Callable[[Mapping[str, Any]], None] | None = None
+        self.on_scan_done: Callable[[bool], None] | None = None
+        self.scan_started: float | None = None
+        """Loop time at which the scan that runs was first heard of; None where none runs."""
+        self._connection = connection
+        self._path = path
+        self._watches: list[Watch] = []
+        self._ssids: dict[str, bytes] = {}
+        self._words: list[asyncio.Future[bool]] = []
+
+    @classmethod
+    async def open(cls, connection: BusConnection, interface: str) -> Self:
+        """Find an interface by its name and listen to it; raises BusError where there is none."""
+        path = (
+            await connection.call(
+                defs.WPAS, defs.WPAS_PATH, defs.WPAS, "GetInterface", "s", [interface], timeout_s=5
+            )
+        )[0]
+        station = cls(connection, path)
+        station._watches = list(
+            await asyncio.gather(
+                connection.watch(
+                    station._changed,
+                    sender=defs.WPAS,
+                    path=path,
+                    interface=defs.PROPERTIES,
+                    member="PropertiesChanged",
+                    arg0=defs.WPAS_INTERFACE,
+                ),
+                connection.watch(
+                    station._scan_done,
+                    sender=defs.WPAS,
+                    path=path,
+                    interface=defs.WPAS_INTERFACE,
+                    member="ScanDone",
+                ),
+            )
+        )
+        return station
+
+    async def close(self) -> None:
+        """Stop listening."""
+        self.on_change = self.on_scan_done = None
+        watches, self._watches = self._watches, []
+        for watch in watches:
+            await watch.close()
+
+    async def state(self) -> str:
+        """The connection's state now, one of defs.SupplicantState."""
+        return str(await self._get("State"))
+
+    async def networks(self, ssid: Ssid) -> list[Bss]:
+        """The access points of that name in the supplicant's list, however long ago they were heard."""
+        paths = await self._get("BSSs")
+        unread = [path for path in paths if path not in self._ssids]
+        names = await asyncio.gather(*(self._bss(path, "SSID") for path in unread))
+        self._ssids.update(
+            (path, bytes(name)) for path, name in zip(unread, names, strict=True) if name is not None
+        )
+        matching = [path for path in paths if self._ssids.get(path) == ssid.octets]
+        found = await asyncio.gather(*(self._bss(path) for path in matching))
+        return [
+            bss_of(path, properties) for path, properties in zip(matching, found, strict=True) if properties
+        ]
+
+    async def look(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
+        """Scan for a network by name, hidden or not, and return its access points that were heard.
+
+        On the given frequencies, MHz, or on all that the adapter may use. A scan that runs is
+        ended for it. Raises ScanRefused.
+        """
+        started = await self._scan(ssid, frequencies)
+        found = await self.networks(ssid)
+        return heard_since(found, self._now() - started + _ROUNDING_S)
+
+    async def heard_in_scan(self, ssid: Ssid) -> list[Bss]:
+        """The access points of that name heard since the scan began that just ended."""
+        since = self.scan_started
+        found = await self.networks(ssid)
+        return found if since is None else heard_since(found, self._now() - since + _ROUNDING_S)
+
+    async def request_scan(self, ssid: Ssid, frequencies: Sequence[int]) -> bool:
+        """Ask for a scan and do not wait for it; False where the supplicant has another one to do first."""
+        try:
+            await self._call_scan(ssid, frequencies)
+        except BusError:
+            return False
+        return True
+
+    async def _scan(self, ssid: Ssid, frequencies: Sequence[int]) -> float:
+        """Scan to the end; returns the loop time of its start."""
+        for _ in range(_SCAN_TRIES):
+            started = self._now()
+            ended = self._next_word()
+            try:
+                await self._call_scan(ssid, frequencies)
+            except BusError as error:
+                self._words.remove(ended)
+                if error.name != defs.WPAS_SCAN_ERROR:
+                    raise ScanRefused(error.message) from None
+                await self._settle()
+                continue
+            if await ended:
+                return started
+        raise ScanRefused("each request was refused")
+
+    async def _settle(self) -> None:
+        """End the scan that is in the way, and wait for its end, or a moment where none is."""
+        ended = self._next_word()
+        with contextlib.suppress(BusError):  # none runs: the interface is on its way up
+            await self._connection.call(defs.WPAS, self._path, defs.WPAS_INTERFACE, "AbortScan", timeout_s=5)
+        await asyncio.wait([ended], timeout=_SETTLE_S)
+        if ended in self._words:
+            self._words.remove(ended)
+
+    async def _call_scan(self, ssid: Ssid, frequencies: Sequence[int]) -> None:
+        arguments = {"Type": Variant("s", "active"), "SSIDs": Variant("aay", [ssid.octets])}
+        if frequencies:
+            channels = [[mhz, _CHANNEL_WIDTH_MHZ] for mhz in frequencies]
+            arguments["Channels"] = Variant("a(uu)", channels)
+        await self._connection.call(
+            defs.WPAS, self._path, defs.WPAS_INTERFACE, "Scan", "a{sv}", [arguments], timeout_s=5
+        )
+
+    def _next_word(self) -> asyncio.Future[bool]:
+        """Resolves at the end of the next scan that ends, with whether it was complete."""
+        word: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._words.append(word)
+        return word
+
+    def _scan_done(self, signal: Signal) -> None:
+        complete = bool(signal.body[0])
+        words, self._words = self._words, []
+        for word in words:
+            if not word.done():
+                word.set_result(complete)
+        if self.on_scan_done:
+            self.on_scan_done(complete)
+
+    def _changed(self, signal: Signal) -> None:
+        changed: Mapping[str, Any] = signal.body[1]
+        if changed.get("Scanning") is True:
+            self.scan_started = self._now()
+        if self.on_change:
+            self.on_change(changed)
+
+    async def _get(self, name: str) -> Any:
+        return await self._connection.get(defs.WPAS, self._path, defs.WPAS_INTERFACE, name)
+
+    async def _bss(self, path: str, name: str | None = None) -> Any:
+        try:
+            if name:
+                return await self._connection.get(defs.WPAS, path, defs.WPAS_BSS, name)
+            return await self._connection.get_all(defs.WPAS, path, defs.WPAS_BSS)
+        except BusError:
+            return None  # dropped from the list meanwhile
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
