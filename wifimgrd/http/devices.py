@@ -9,7 +9,6 @@ from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import device_of, live
 from wifimgrd.http.request_safety import own_site_only
@@ -54,8 +53,6 @@ class Devices:
         if key is not None:
             properties["idempotency_key"] = key
         device_id = await client.create_device(properties)
-        if live(client).devices.get(device_id) is None:
-            raise DeviceNotFound(f"the device that was made of this is {device_id}, and it was removed since")
         location = f"{self._prefix}/{device_id}/"
         return json_response(
             device_json(device_of(client, device_id)), status=201, headers={"Location": location}
