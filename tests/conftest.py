@@ -1,12 +1,14 @@
-"""What every part of the suite shares: a private message bus for each test."""
+"""What every part of the suite shares: a private message bus, and the daemon on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.message_bus import MessageBusDaemon
+from tests.processes import Hub, running_hub
 
 
 @pytest.fixture
@@ -14,3 +16,10 @@ def message_bus() -> Iterator[MessageBusDaemon]:
     """A real dbus-daemon of the test's own."""
     with MessageBusDaemon.start() as daemon:
         yield daemon
+
+
+@pytest.fixture
+async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The daemon with the default simulated world, as a real process."""
+    async with running_hub(message_bus.address, tmp_path / "state") as hub:
+        yield hub

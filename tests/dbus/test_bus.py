@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,12 @@ def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+Pair = tuple[BusConnection, BusConnection]
 BUS = "org.freedesktop.DBus"
 
 
 @pytest.fixture
-async def pair(message_bus: MessageBusDaemon):
+async def pair(message_bus: MessageBusDaemon) -> AsyncIterator[Pair]:
     server = await BusConnection.open(message_bus.address)
     client = await BusConnection.open(message_bus.address)
     yield server, client
@@ -35,7 +37,7 @@ async def pair(message_bus: MessageBusDaemon):
     await server.close()
 
 
-async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair):
+async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair: Pair) -> None:
     server, client = pair
     seen: list[int] = []
     done = asyncio.Event()
@@ -54,7 +56,7 @@ async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair):
     assert server.is_open
 
 
-async def test_a_call_is_answered_and_variants_are_unpacked(pair):
+async def test_a_call_is_answered_and_variants_are_unpacked(pair: Pair) -> None:
     server, client = pair
     server.serve(
         lambda call: server.reply(
@@ -65,13 +67,13 @@ async def test_a_call_is_answered_and_variants_are_unpacked(pair):
     assert answer == {"a": b"\xff", "b": 3}
 
 
-async def test_the_caller_is_known(pair):
+async def test_the_caller_is_known(pair: Pair) -> None:
     server, client = pair
     server.serve(lambda call: server.reply(call, "s", [call.sender]))
     assert await client.call(server.unique_name, "/x", "t.X", "Who") == [client.unique_name]
 
 
-async def test_an_error_reply_carries_name_sentence_and_further_arguments(pair):
+async def test_an_error_reply_carries_name_sentence_and_further_arguments(pair: Pair) -> None:
     server, client = pair
     server.serve(lambda call: server.reply_error(call, "t.Error.No", "no way", "sas", [["why"]]))
     with pytest.raises(BusError) as caught:
@@ -83,7 +85,7 @@ async def test_an_error_reply_carries_name_sentence_and_further_arguments(pair):
     )
 
 
-async def test_a_call_without_answer_times_out_and_leaves_nothing(pair):
+async def test_a_call_without_answer_times_out_and_leaves_nothing(pair: Pair) -> None:
     server, client = pair
     server.serve(lambda call: None)
     with pytest.raises(TimeoutError):
@@ -91,7 +93,7 @@ async def test_a_call_without_answer_times_out_and_leaves_nothing(pair):
     assert client._pending == {}
 
 
-async def test_a_call_fails_at_once_when_the_bus_dies(message_bus: MessageBusDaemon):
+async def test_a_call_fails_at_once_when_the_bus_dies(message_bus: MessageBusDaemon) -> None:
     server = await BusConnection.open(message_bus.address)
     client = await BusConnection.open(message_bus.address)
     called = asyncio.Event()
@@ -108,7 +110,7 @@ async def test_a_call_fails_at_once_when_the_bus_dies(message_bus: MessageBusDae
     server.emit("/x", "t.X", "Sig", "", [])
 
 
-async def test_connections_leave_no_file_descriptor(message_bus: MessageBusDaemon):
+async def test_connections_leave_no_file_descriptor(message_bus: MessageBusDaemon) -> None:
     before = open_descriptors()
     for _ in range(20):
         connection = await BusConnection.open(message_bus.address)
@@ -116,7 +118,7 @@ async def test_connections_leave_no_file_descriptor(message_bus: MessageBusDaemo
     assert open_descriptors() == before
 
 
-async def test_a_failed_connection_leaves_no_file_descriptor(tmp_path):
+async def test_a_failed_connection_leaves_no_file_descriptor(tmp_path: Path) -> None:
     before = open_descriptors()
     for _ in range(5):
         with pytest.raises(BusClosed):
@@ -124,14 +126,16 @@ async def test_a_failed_connection_leaves_no_file_descriptor(tmp_path):
     assert open_descriptors() == before
 
 
-async def test_a_second_owner_of_a_name_is_refused(pair):
+async def test_a_second_owner_of_a_name_is_refused(pair: Pair) -> None:
     server, client = pair
     await server.request_name("t.name")
     with pytest.raises(NameTaken):
         await client.request_name("t.name")
 
 
-async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(message_bus: MessageBusDaemon, pair):
+async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
+    message_bus: MessageBusDaemon, pair: Pair
+) -> None:
     first, client = pair
     heard: asyncio.Queue[str] = asyncio.Queue()
     await first.request_name("t.name")
@@ -147,7 +151,7 @@ async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(message_bus
     await second.close()
 
 
-async def test_a_closed_watch_hears_nothing(pair):
+async def test_a_closed_watch_hears_nothing(pair: Pair) -> None:
     server, client = pair
     heard: list[str] = []
     last: asyncio.Queue[str] = asyncio.Queue()
@@ -160,7 +164,7 @@ async def test_a_closed_watch_hears_nothing(pair):
     assert heard == []
 
 
-async def test_a_raising_handler_does_not_silence_the_others(pair):
+async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
     server, client = pair
     heard: asyncio.Queue[str] = asyncio.Queue()
     problems: list[str] = []
@@ -176,7 +180,7 @@ async def test_a_raising_handler_does_not_silence_the_others(pair):
     assert problems == ["handling the D-Bus signal Sig failed"]
 
 
-async def test_namespaces_and_first_arguments_select(pair):
+async def test_namespaces_and_first_arguments_select(pair: Pair) -> None:
     server, client = pair
     heard: asyncio.Queue[str] = asyncio.Queue()
     await client.watch(lambda s: heard.put_nowait(s.path), path_namespace="/a/b", arg0="yes")
@@ -187,7 +191,7 @@ async def test_namespaces_and_first_arguments_select(pair):
     assert heard.empty()
 
 
-async def test_a_call_that_wants_no_reply_gets_none(pair):
+async def test_a_call_that_wants_no_reply_gets_none(pair: Pair) -> None:
     server, client = pair
     calls: list[MethodCall] = []
     server.serve(calls.append)

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Final
+from xml.etree import ElementTree
 
 from wifimgrd.dbus.bus import introspection
+
+_DOCTYPE: Final = (
+    '<!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"\n'
+    ' "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">\n'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +33,19 @@ class InterfaceDefinition:
     methods: Mapping[str, Signatures]
     signals: Mapping[str, str]
     properties: Mapping[str, str]
-    parsed: Any
-    """The library's own form of it."""
+    element: ElementTree.Element
+    """The XML itself, its comments dropped."""
 
 
 def parse_interface(xml: str) -> InterfaceDefinition:
-    """Read the one interface in an introspection document; its comments are dropped."""
+    """Read the one interface in an introspection document."""
     [parsed] = introspection.Node.parse(xml).interfaces
     return InterfaceDefinition(
         parsed.name,
         {method.name: Signatures(method.in_signature, method.out_signature) for method in parsed.methods},
         {signal.name: signal.signature for signal in parsed.signals},
         {prop.name: prop.signature for prop in parsed.properties},
-        parsed,
+        ElementTree.fromstring(xml)[0],  # noqa: S314 - our own file
     )
 
 
@@ -47,15 +53,20 @@ def describe_object(
     definition: InterfaceDefinition | None, *, is_object_manager: bool, children: Sequence[str]
 ) -> str:
     """The introspection XML of an object, of its standard interfaces and its children."""
-    node = introspection.Node.default()
-    if not is_object_manager:
-        node.interfaces = [face for face in node.interfaces if not face.name.endswith("ObjectManager")]
-    if definition is None:
-        node.interfaces = [face for face in node.interfaces if not face.name.endswith("Properties")]
-    else:
-        node.interfaces.append(definition.parsed)
-    node.nodes = [introspection.Node(child) for child in children]
-    return str(node.tostring())
+    node = ElementTree.Element("node")
+    standard: str = introspection.Node.default().tostring()
+    for face in ElementTree.fromstring(standard).findall("interface"):  # noqa: S314 - the library's own
+        match str(face.get("name")).rpartition(".")[2]:
+            case "ObjectManager" if not is_object_manager:
+                continue
+            case "Properties" if definition is None:
+                continue
+        node.append(face)
+    if definition is not None:
+        node.append(definition.element)
+    for child in children:
+        ElementTree.SubElement(node, "node", name=child)
+    return _DOCTYPE + ElementTree.tostring(node, encoding="unicode")
 
 
 @cache

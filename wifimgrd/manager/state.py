@@ -177,7 +177,9 @@ class HubState:
             local_address=link.local_address,
             camera_address=link.camera_address,
         )
-        success_us = device.last_success_us if step is Step.ADOPT else self.clock()
+        # An adopted link whose success did not reach the disk before a crash is a success of now.
+        noted = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
+        success_us = device.last_success_us if noted else self.clock()
         seen = remembered(link.sighting, device.sightings)
         self.amend(entry, replace(device, last_success_us=success_us, failure=None, sightings=seen))
         self.publish(DeviceStateChanged(self.status(entry)))

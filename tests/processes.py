@@ -1,0 +1,95 @@
+"""Our own programs as real processes, for tests: the daemon on a private bus."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wifimgrd.dbus.client.hub import HubClient
+
+PROGRAMS = Path(sys.executable).parent
+START_TIMEOUT_S = 20.0
+
+
+@dataclass(slots=True)
+class Hub:
+    """The daemon with the simulated backend, and a client of it."""
+
+    address: str
+    state: Path
+    arguments: tuple[str, ...] = ("--simulate",)
+    process: Process | None = None
+    client: HubClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = HubClient(self.address)
+
+    @property
+    def log(self) -> Path:
+        """What the daemon said on stderr, of all its lives."""
+        return self.state.parent / "daemon.log"
+
+    async def start(self) -> None:
+        """Start the daemon and wait until it serves."""
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                str(PROGRAMS / "wifimgrd"),
+                "--bus",
+                self.address,
+                *self.arguments,
+                env={**os.environ, "STATE_DIRECTORY": str(self.state)},
+                stdin=DEVNULL,
+                stderr=log,
+            )
+        await self.client.wait_until(lambda client: client.available, START_TIMEOUT_S)
+
+    async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End the daemon and wait until its name is gone from the bus; return its status."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        status = await self.process.wait()
+        await self.client.wait_until(lambda client: not client.available, START_TIMEOUT_S)
+        return status
+
+    async def create(self, number: int, **fields: object) -> int:
+        """Register the simulated camera of that number."""
+        return await self.client.create_device({**camera(number), **fields})
+
+    async def until(self, device: int, state: str, timeout_s: float = 5.0) -> None:
+        """Wait until a device is in a state."""
+        await self.client.wait_until(
+            lambda client: device in client.devices and client.devices[device].state == state, timeout_s
+        )
+
+
+def camera(number: int) -> Mapping[str, object]:
+    """The properties that register a camera of the default scenario."""
+    return {
+        "codename": "insta360-x3",
+        "connection_type": "wifi",
+        "ssid": f"SIM-CAM-{number}",
+        "password": f"camera-pass-{number}",
+    }
+
+
+@asynccontextmanager
+async def running_hub(address: str, state: Path, *arguments: str) -> AsyncIterator[Hub]:
+    """The daemon from start to stop; its log must hold no traceback."""
+    hub = Hub(address, state, arguments or ("--simulate",))
+    await hub.client.start()
+    try:
+        await hub.start()
+        yield hub
+    finally:
+        if hub.process is not None and hub.process.returncode is None:
+            hub.process.terminate()
+            await hub.process.wait()
+        await hub.client.stop()
+    assert "Traceback" not in hub.log.read_text()
