@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
@@ -159,6 +160,8 @@ class ObjectServer:
         match call.interface, call.member, call.signature:
             case names.PEER, "Ping", "":
                 return "", []
+            case names.PEER, "GetMachineId", "":
+                return "s", [_machine_id()]
             case names.INTROSPECTABLE, "Introspect", "":
                 return "s", [self._describe(call.path)]
             case names.PROPERTIES, "Get", "ss":
@@ -204,6 +207,14 @@ class ObjectServer:
             is_object_manager=path == names.ROOT_PATH,
             children=sorted(children),
         )
+
+
+def _machine_id() -> str:
+    """See machine-id(5)."""
+    try:
+        return Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        raise _Refused("Failed", "this host has no machine id") from None
 
 
 def _faces(exported: ExportedObject) -> dict[str, dict[str, Any]]:
