@@ -24,10 +24,19 @@ def listener() -> Listener:
 
 
 @pytest.fixture
-async def source(host: FakeHost, tmp_path: Path) -> AsyncIterator[UdevAdapterSource]:
+async def source(
+    host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[UdevAdapterSource]:
+    monkeypatch.setattr("wifimgrd.udev.source._RETRY_S", 3600)  # the tests are about events
     source = UdevAdapterSource(tmp_path / "no udevd")
     yield source
     await source.stop()
+
+
+async def turn() -> None:
+    """Let the event loop read what udev said."""
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 # What is there
@@ -158,6 +167,52 @@ async def test_nothing_is_told_until_udev_is_done_with_an_interface(
     source = UdevAdapterSource(udevd)
     await source.start(listener)
     assert listener.nothing_told()
+    await source.stop()
+
+
+# A udev that is not there
+
+
+async def test_without_libudev_there_are_no_adapters_until_it_comes(
+    host: FakeHost, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wifimgrd.udev import source as module  # noqa: PLC0415
+
+    there = module._new_context
+
+    def missing() -> Any:
+        raise ImportError("No library named udev")
+
+    monkeypatch.setattr(module, "_RETRY_S", 0)
+    monkeypatch.setattr(module, "_new_context", missing)
+    source = UdevAdapterSource(tmp_path / "no udevd")
+    host.adapter("mock0")
+    with structlog.testing.capture_logs() as logs:
+        await source.start(listener)
+        for _ in range(5):
+            await turn()
+    assert listener.nothing_told()
+    assert [log["event"] for log in logs] == [
+        "udev cannot be reached, adapters are not seen: No library named udev"
+    ]
+    monkeypatch.setattr(module, "_new_context", there)
+    assert (await listener.present()).name == "mock0"
+    await source.stop()
+
+
+async def test_a_udevd_that_comes_late_is_subscribed_to_anew(
+    host: FakeHost, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wifimgrd.udev.source._RETRY_S", 0)
+    source = UdevAdapterSource(tmp_path / "udevd")
+    await source.start(listener)
+    (tmp_path / "udevd").touch()
+    await turn()
+    assert source._retry is None
+    heard = source._monitor
+    await turn()
+    assert source._monitor is heard
+    assert source._trouble == ""
     await source.stop()
 
 
@@ -292,12 +347,6 @@ async def test_rfkill_is_told_as_it_changes(
 
 
 # Floods
-
-
-async def turn() -> None:
-    """Let the event loop read what udev said."""
-    for _ in range(3):
-        await asyncio.sleep(0)
 
 
 class Inventory(Listener):

@@ -111,7 +111,7 @@ def clean(text: str | bytes) -> str:
         text = text.decode("utf-8", "replace")
     text = text[: 4 * _LONGEST_TEXT]
     shown = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(shown.split())[:_LONGEST_TEXT]
+    return " ".join(shown.split())[:_LONGEST_TEXT].rstrip()
 
 
 def attribute(device: UdevDevice, name: str) -> str:
