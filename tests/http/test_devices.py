@@ -10,6 +10,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.http.settings import Settings
 
 
 def camera(number: int, **more: Any) -> dict[str, Any]:
@@ -205,9 +206,7 @@ class TestOtherPlatform:
     """Where the configuration names the host platform."""
 
     @pytest.fixture
-    def settings(self) -> Any:
-        from wifimgrd.http.settings import Settings  # noqa: PLC0415
-
+    def settings(self) -> Settings:
         return Settings(platform="other")
 
     async def test_the_addresses_carry_its_name(self, served: Served) -> None:
