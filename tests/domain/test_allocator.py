@@ -1,0 +1,142 @@
+"""Which interface a device gets, and what it is told where it gets none."""
+
+from __future__ import annotations
+
+import pytest
+
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim, Reservation
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import ErrorCode, InterfaceNotFound, NoInterfaceAvailable
+from wifimgrd.domain.interface import BackendFacts
+
+ONE, TWO, THREE = DeviceId(1), DeviceId(2), DeviceId(3)
+
+
+def adapter(number: int, port: str = "", rfkill: str = "") -> Adapter:
+    identity = AdapterIdentity(f"02:00:00:00:00:{number:02x}", port or f"1-{number + 1}")
+    return Adapter(f"wlan{number}", identity, usb_vendor_id="0bda", rfkill=rfkill)
+
+
+def hub(*adapters: Adapter, rules: AllocationRules | None = None) -> Allocator:
+    allocator = Allocator(rules or AllocationRules())
+    for one in adapters:
+        allocator = allocator.plug(one)
+    return allocator
+
+
+def refusal(allocator: Allocator, claim: Claim) -> NoInterfaceAvailable:
+    with pytest.raises(NoInterfaceAvailable) as refused:
+        allocator.assign(claim)
+    assert refused.value.code is ErrorCode.NO_INTERFACE_AVAILABLE
+    return refused.value
+
+
+def test_the_first_free_interface_as_people_count() -> None:
+    allocator, name = hub(adapter(10), adapter(2)).assign(Claim(ONE))
+    assert name == "wlan2"
+    allocator, name = allocator.assign(Claim(TWO))
+    assert name == "wlan10"
+
+
+def test_the_third_of_three_cameras_on_two_adapters_is_refused_and_the_others_keep_theirs() -> None:
+    allocator = hub(adapter(0), adapter(1))
+    allocator, first = allocator.assign(Claim(ONE))
+    allocator, second = allocator.assign(Claim(TWO))
+    error = refusal(allocator, Claim(THREE))
+    assert error.message == (
+        "no Wi-Fi interface is available: wlan0 is in use by device 1, wlan1 is in use by device 2"
+    )
+    assert allocator.assignments == {ONE: first, TWO: second}
+    allocator, third = allocator.release(ONE).assign(Claim(THREE))
+    assert third == first
+
+
+def test_without_any_adapter_the_refusal_says_so() -> None:
+    assert refusal(hub(), Claim(ONE)).message == (
+        "no Wi-Fi interface is available: no USB Wi-Fi adapter is plugged in"
+    )
+
+
+def test_a_refusal_says_why_for_each_interface() -> None:
+    rules = AllocationRules(
+        exclude=("wlan0",), reservations=(Reservation("garage", mac="02:00:00:00:00:02"),)
+    )
+    allocator = hub(*(adapter(number) for number in range(5)), adapter(5, rfkill="hard-blocked"), rules=rules)
+    allocator = allocator.adopt(TWO, "wlan1")
+    allocator = allocator.learn("wlan3", BackendFacts("carrying a connection that is not ours"))
+    allocator = allocator.learn("wlan4", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+    error = refusal(allocator, Claim(ONE, band=Band.GHZ_5))
+    assert error.reasons == {
+        "wlan0": 'excluded by the configuration ("wlan0")',
+        "wlan1": "in use by device 2",
+        "wlan2": "reserved for device garage",
+        "wlan3": "carrying a connection that is not ours",
+        "wlan4": "cannot use the 5GHz band",
+        "wlan5": "blocked by rfkill (hard-blocked)",
+    }
+    assert "wlan4 is unfit: it cannot use the 5GHz band" in error.message
+
+
+def test_a_long_refusal_is_cut_and_its_reasons_are_not() -> None:
+    allocator = hub(*(adapter(number, rfkill="soft-blocked") for number in range(20)))
+    error = refusal(allocator, Claim(ONE))
+    assert error.message.endswith("and 12 more")
+    assert len(error.reasons) == 20
+
+
+def test_a_device_gets_its_last_adapter_back_under_another_name_in_another_port() -> None:
+    moved = Adapter("wlx9", AdapterIdentity("02:00:00:00:00:07", "2-1"), usb_vendor_id="0bda")
+    last = AdapterIdentity("02:00:00:00:00:07", "1-1")
+    _, name = hub(adapter(0), adapter(1), moved).assign(Claim(ONE, last_adapter=last))
+    assert name == "wlx9"
+
+
+def test_a_taken_last_adapter_is_no_reason_to_wait() -> None:
+    allocator = hub(adapter(0), adapter(1)).adopt(TWO, "wlan1")
+    _, name = allocator.assign(Claim(ONE, last_adapter=adapter(1).identity))
+    assert name == "wlan0"
+
+
+@pytest.mark.parametrize("device", [ONE, "front door"])
+def test_a_reservation_keeps_others_off_and_comes_before_the_last_adapter(device: DeviceId | str) -> None:
+    rules = AllocationRules(reservations=(Reservation(device, usb_port="1-1"),))
+    allocator = hub(adapter(0), adapter(1), rules=rules)
+    _, name = allocator.assign(Claim(TWO, "other"))
+    assert name == "wlan1"
+    _, name = allocator.assign(Claim(ONE, "front door", last_adapter=adapter(1).identity))
+    assert name == "wlan0"
+
+
+def test_a_device_with_a_reservation_takes_another_adapter_where_its_own_is_away() -> None:
+    rules = AllocationRules(reservations=(Reservation(ONE, mac="02:00:00:00:00:63"),))
+    _, name = hub(adapter(0), rules=rules).assign(Claim(ONE))
+    assert name == "wlan0"
+
+
+def test_only_usb_adapters_are_listed_unless_told() -> None:
+    card = Adapter("wlan0", AdapterIdentity("02:00:00:00:00:01"))
+    assert not hub(card).interfaces
+    assert hub(card, rules=AllocationRules(usb_only=False)).interfaces
+
+
+def test_pulling_an_adapter_frees_its_device_and_no_other() -> None:
+    allocator = hub(adapter(0), adapter(1)).adopt(ONE, "wlan0").adopt(TWO, "wlan1").unplug("wlan0")
+    assert allocator.assignments == {TWO: "wlan1"}
+    with pytest.raises(InterfaceNotFound):
+        allocator.status("wlan0")
+
+
+def test_an_adapter_described_anew_keeps_its_device_and_what_the_backend_said() -> None:
+    facts = BackendFacts(bands=frozenset({Band.GHZ_5}))
+    allocator = hub(adapter(0)).learn("wlan0", facts).adopt(ONE, "wlan0")
+    allocator = allocator.plug(adapter(0, rfkill="soft-blocked"))
+    assert allocator.assignments == {ONE: "wlan0"}
+    assert allocator.interfaces["wlan0"].facts == facts
+
+
+def test_a_link_that_stands_is_adopted_whatever_the_rules_say() -> None:
+    allocator = hub(adapter(0, rfkill="soft-blocked"), rules=AllocationRules(exclude=("*",)))
+    assert allocator.adopt(ONE, "wlan0").adopt(ONE, "wlan0").assignments == {ONE: "wlan0"}
+    with pytest.raises(InterfaceNotFound):
+        allocator.adopt(ONE, "wlan1")

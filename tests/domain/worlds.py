@@ -1,0 +1,59 @@
+"""Small worlds of adapters, rules and claims, in which names, addresses and ports often meet."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.allocator import AllocationRules, Claim, Reservation
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.interface import BackendFacts
+
+NAMES = ["wlan0", "wlan1", "wlan2", "wlan10", "wlx02"]
+MACS = ["02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"]
+PORTS = ["1-1", "1-1.4", "2-1"]
+SERIALS = ["A", "B"]
+DEVICES = [DeviceId(1), DeviceId(2), DeviceId(3)]
+DEVICE_NAMES = {DeviceId(1): "one", DeviceId(2): "two", DeviceId(3): "three"}
+
+names = st.sampled_from(NAMES)
+device_ids = st.sampled_from(DEVICES)
+bands = st.sampled_from(Band)
+
+identities = st.builds(
+    AdapterIdentity,
+    mac=st.sampled_from(["", *MACS]),
+    usb_port=st.sampled_from(["", *PORTS]),
+    usb_serial=st.sampled_from(["", *SERIALS]),
+)
+adapters = st.builds(
+    Adapter,
+    name=names,
+    identity=identities,
+    usb_vendor_id=st.sampled_from(["", "0bda"]),
+    rfkill=st.sampled_from(["", "", "", "soft-blocked", "hard-blocked"]),
+)
+facts = st.builds(
+    BackendFacts,
+    obstacle=st.sampled_from(["", "", "", "carrying a connection that is not ours"]),
+    bands=st.frozensets(bands, max_size=2),
+)
+reservations = st.builds(
+    Reservation,
+    device=device_ids | st.sampled_from(list(DEVICE_NAMES.values())),
+    mac=st.sampled_from(["", *(mac.upper() for mac in MACS)]),
+    usb_port=st.sampled_from(["", *PORTS]),
+)
+rules = st.builds(
+    AllocationRules,
+    usb_only=st.booleans(),
+    exclude=st.lists(st.sampled_from(["wlan1*", "wlx*", "eth?"]), max_size=2).map(tuple),
+    reservations=st.lists(reservations, max_size=2).map(tuple),
+)
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> Claim:
+    """A device that asks, as it may be remembered."""
+    device = draw(device_ids)
+    return Claim(device, DEVICE_NAMES[device], draw(st.none() | identities), draw(st.none() | bands))
