@@ -10,7 +10,7 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.backends.simulated.virtual_time import VirtualTimeLoop
+from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Ssid

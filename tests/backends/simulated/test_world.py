@@ -10,7 +10,7 @@ from functools import wraps
 import pytest
 
 from tests.backends.recording import Recorder
-from tests.backends.simulated.virtual_time import VirtualTimeLoop
+from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
 from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid

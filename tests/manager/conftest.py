@@ -1,0 +1,84 @@
+"""The manager with the simulated world, in one process, on a clock that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.manager.story import Story
+from tests.store_in_memory import StoreInMemory
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.backends.simulated import SimulatedWorld, load_scenario
+from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.manager.hub import Hub
+from wifimgrd.manager.state import HubSettings
+
+
+@dataclass
+class Bench:
+    """A hub, the world around it and what it told."""
+
+    hub: Hub
+    world: SimulatedWorld
+    store: StoreInMemory
+    story: Story
+
+    async def create(self, number: int = 1, **fields: object) -> DeviceId:
+        return await self.hub.create(
+            {
+                "codename": "x",
+                "connection_type": "wifi",
+                "ssid": f"SIM-CAM-{number}",
+                "password": f"camera-pass-{number}",
+            }
+            | fields
+        )
+
+    async def connected(self, number: int = 1) -> DeviceId:
+        device = await self.create(number)
+        await self.hub.connect(device, wait=True)
+        self.story.forget()
+        return device
+
+    def state(self, device: DeviceId) -> DeviceState:
+        return self.story.devices[device].state
+
+    def code(self, device: DeviceId) -> str | None:
+        failure = self.story.devices[device].device.failure
+        return None if failure is None else failure.code.value
+
+
+def make_bench(settings: HubSettings | None = None, store: StoreInMemory | None = None) -> Bench:
+    """A hub that is not started yet."""
+    world, story, store = SimulatedWorld(load_scenario()), Story(), store or StoreInMemory()
+    ticks = iter(range(1, 10**9))
+    hub = Hub(settings or HubSettings(), world.backend, world.adapters, store, story, lambda: next(ticks))
+    return Bench(hub, world, store, story)
+
+
+RunOnBench = Callable[[Callable[[Bench], Coroutine[Any, Any, None]]], None]
+
+
+@pytest.fixture
+def on_bench() -> Iterator[RunOnBench]:
+    """Run a coroutine function on a started hub, and stop it after."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+
+        def run(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
+            async def whole() -> None:
+                bench = make_bench()
+                await bench.hub.start()
+                for status in bench.hub.interface_statuses():
+                    bench.story.interfaces[status.interface.name] = status
+                bench.story.forget()
+                await test(bench)
+                bench.story.agrees()
+                await bench.hub.stop()
+
+            runner.run(whole())
+
+        yield run

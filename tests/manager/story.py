@@ -1,0 +1,104 @@
+"""A client's view of the hub, made of its events alone; refuses what cannot follow on what was told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
+from wifimgrd.domain.events import (
+    BackendChanged,
+    ConnectionFailed,
+    DeviceCreated,
+    DeviceRemoved,
+    DeviceStateChanged,
+    DeviceUpdated,
+    Event,
+    InterfaceAdded,
+    InterfaceChanged,
+    InterfaceRemoved,
+    SignalChanged,
+)
+from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+
+NEXT = {
+    DeviceState.DISCONNECTED: {DeviceState.DISCONNECTED, DeviceState.CONNECTING, DeviceState.CONNECTED},
+    DeviceState.CONNECTING: {DeviceState.CONNECTED, DeviceState.DISCONNECTED, DeviceState.DISCONNECTING},
+    DeviceState.CONNECTED: {DeviceState.CONNECTING, DeviceState.DISCONNECTED, DeviceState.DISCONNECTING},
+    DeviceState.DISCONNECTING: {DeviceState.DISCONNECTED},
+}
+
+
+@dataclass
+class Story:
+    """An EventSink that keeps both what was told and what it amounts to."""
+
+    told: list[str] = field(default_factory=list)
+    devices: dict[DeviceId, DeviceStatus] = field(default_factory=dict)
+    interfaces: dict[str, InterfaceStatus] = field(default_factory=dict)
+    failing: DeviceId | None = None
+
+    def publish(self, event: Event) -> None:
+        if self.failing is not None:
+            assert isinstance(event, DeviceStateChanged), "a failure is followed by the state at once"
+            assert event.status.device.id == self.failing
+            assert event.status.state is DeviceState.DISCONNECTED
+            self.failing = None
+        match event:
+            case DeviceCreated(status):
+                assert status.device.id not in self.devices
+                self.take(status)
+                self.told.append(f"{status.device.id} created")
+            case DeviceUpdated(status):
+                self.take(status)
+                self.told.append(f"{status.device.id} updated")
+            case SignalChanged(status):
+                assert status.state is DeviceState.CONNECTED
+                self.take(status)
+            case DeviceStateChanged(status):
+                before = self.devices[status.device.id].state
+                assert status.state in NEXT[before], f"{before} -> {status.state}"
+                self.take(status)
+                self.told.append(f"{status.device.id} {status.state}")
+            case ConnectionFailed(device, failure):
+                self.failing = device
+                self.told.append(f"{device} failed {failure.code}")
+            case DeviceRemoved(device):
+                assert self.devices.pop(device).state is DeviceState.DISCONNECTED
+                self.told.append(f"{device} removed")
+            case InterfaceAdded(interface):
+                assert interface.interface.name not in self.interfaces
+                self.interfaces[interface.interface.name] = interface
+                self.told.append(f"{interface.interface.name} added")
+            case InterfaceChanged(interface):
+                assert interface.interface.name in self.interfaces
+                self.interfaces[interface.interface.name] = interface
+                self.told.append(f"{interface.interface.name} {interface.state}")
+            case InterfaceRemoved(name):
+                del self.interfaces[name]
+                self.told.append(f"{name} removed")
+            case BackendChanged(backend):
+                self.told.append(f"backend {backend.state}")
+
+    def take(self, status: DeviceStatus) -> None:
+        """The interface was told before the device: a client never sees the one without the other."""
+        self.devices[status.device.id] = status
+        assert (status.interface is None) == (status.state is DeviceState.DISCONNECTED)
+        assert (status.link is not None) == (status.state is DeviceState.CONNECTED)
+        if status.interface is None:
+            assert status.device.id not in [one.device for one in self.interfaces.values()]
+        else:
+            assert self.interfaces[status.interface].device == status.device.id
+
+    def agrees(self) -> None:
+        """In use if and only if assigned, one to one."""
+        held = {name: one.device for name, one in self.interfaces.items() if one.device is not None}
+        assert held == {
+            status.interface: device for device, status in self.devices.items() if status.interface
+        }
+        for interface in self.interfaces.values():
+            assert (interface.state is InterfaceState.IN_USE) == (interface.device is not None)
+            assert bool(interface.reason) == (interface.state is InterfaceState.UNAVAILABLE)
+
+    def forget(self) -> None:
+        """Begin a new chapter."""
+        self.told.clear()

@@ -1,0 +1,148 @@
+"""Whatever people and the world do, in whatever order, the hub's story stays true."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from tests.manager.conftest import Bench, make_bench
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.errors import WifimgrdError
+
+ADAPTERS = st.sampled_from(["wlan0", "wlan1", "wlan2"])
+CAMERAS = st.sampled_from([b"SIM-CAM-1", b"SIM-CAM-2", b"SIM-CAM-3", b"SIM-CAM-OFF"])
+DEVICES = st.integers(1, 6).map(DeviceId)
+MOMENTS = st.sampled_from([0.0, 0.001, 0.05, 0.2, 0.21, 1.0, 9.0, 15.0])
+
+
+class AnyLife(RuleBasedStateMachine):
+    """Commands run on while the next things happen."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.runner = asyncio.Runner(loop_factory=VirtualTimeLoop)
+        self.accidents: list[dict[str, Any]] = []
+        self.runner.get_loop().set_exception_handler(lambda _, context: self.accidents.append(context))
+        self.commands: set[asyncio.Task[None]] = set()
+        self.bench: Bench = make_bench()
+        self.runner.run(self.bench.hub.start())
+        for status in self.bench.hub.interface_statuses():
+            self.bench.story.interfaces[status.interface.name] = status
+
+    def teardown(self) -> None:
+        if not hasattr(self, "runner"):
+            return
+        self.runner.run(self.rest())
+        self.bench.story.agrees()
+        for status in self.bench.story.devices.values():
+            assert status.state in (DeviceState.CONNECTED, DeviceState.DISCONNECTED)
+        assert all(command.done() for command in self.commands)
+        self.runner.run(self.bench.hub.stop())
+        self.runner.close()
+        assert self.accidents == []
+
+    async def rest(self) -> None:
+        await asyncio.sleep(120)
+
+    def send(self, command: Coroutine[Any, Any, Any], seconds: float) -> None:
+        async def quietly() -> None:
+            try:
+                await command
+            except WifimgrdError:
+                return
+
+        async def whole() -> None:
+            self.commands.add(asyncio.create_task(quietly()))
+            await asyncio.sleep(seconds)
+
+        self.runner.run(whole())
+
+    def act(self, action: Any, *arguments: Any) -> None:
+        async def whole() -> None:
+            try:
+                action(*arguments)
+            except WifimgrdError:
+                return
+
+        self.runner.run(whole())
+
+    @rule(number=st.integers(1, 4), right=st.booleans(), seconds=MOMENTS)
+    def create(self, number: int, right: bool, seconds: float) -> None:
+        password = {} if right else {"password": "something-else"}
+        self.send(self.bench.create(number, **password), seconds)
+
+    @rule(device=DEVICES, wait=st.booleans(), seconds=MOMENTS)
+    def connect(self, device: DeviceId, wait: bool, seconds: float) -> None:
+        self.send(self.bench.hub.connect(device, wait=wait), seconds)
+
+    @rule(device=DEVICES, seconds=MOMENTS)
+    def disconnect(self, device: DeviceId, seconds: float) -> None:
+        self.send(self.bench.hub.disconnect(device), seconds)
+
+    @rule(device=DEVICES, seconds=MOMENTS)
+    def remove(self, device: DeviceId, seconds: float) -> None:
+        self.send(self.bench.hub.remove(device), seconds)
+
+    @rule(device=DEVICES, number=st.integers(1, 4), seconds=MOMENTS)
+    def update(self, device: DeviceId, number: int, seconds: float) -> None:
+        fields = {"ssid": f"SIM-CAM-{number}", "password": f"camera-pass-{number}", "name": f"name {number}"}
+        self.send(self.bench.hub.update(device, fields), seconds)
+
+    @rule(adapter=ADAPTERS)
+    def pull(self, adapter: str) -> None:
+        self.act(self.bench.world.unplug_adapter, adapter)
+
+    @rule(adapter=ADAPTERS)
+    def plug(self, adapter: str) -> None:
+        self.act(self.bench.world.plug_adapter, adapter)
+
+    @rule(camera=CAMERAS, orderly=st.booleans())
+    def switch_off(self, camera: bytes, orderly: bool) -> None:
+        self.act(self.bench.world.power_off_camera, camera, orderly)
+
+    @rule(camera=CAMERAS)
+    def switch_on(self, camera: bytes) -> None:
+        self.act(self.bench.world.power_on_camera, camera)
+
+    @rule(
+        kind=st.sampled_from(["backend-gone", "dhcp-dead", "refuse-association", "slow-join", "slow-leave"]),
+        off=st.booleans(),
+    )
+    def fault(self, kind: str, off: bool) -> None:
+        self.act(self.bench.world.set_fault, kind, {"off": off})
+
+    @rule(adapter=ADAPTERS, off=st.booleans())
+    def block(self, adapter: str, off: bool) -> None:
+        self.act(self.bench.world.set_fault, "rfkill", {"interface": adapter, "off": off})
+
+    @rule(seconds=MOMENTS)
+    def wait(self, seconds: float) -> None:
+        self.runner.run(asyncio.sleep(seconds))
+
+    @invariant()
+    def clients_see_a_consistent_hub(self) -> None:
+        if hasattr(self, "bench"):
+            self.bench.story.agrees()
+
+    @invariant()
+    def the_story_is_the_truth(self) -> None:
+        if hasattr(self, "bench"):
+            assert list(self.bench.hub.device_statuses()) == [
+                self.bench.story.devices[device] for device in sorted(self.bench.story.devices)
+            ]
+
+    @invariant()
+    def the_backend_holds_no_link_that_nobody_has(self) -> None:
+        if hasattr(self, "bench"):
+            held = {link.interface for link in self.runner.run(self.bench.world.backend.links())}
+            assert held <= {one.interface for one in self.bench.story.devices.values() if one.interface}
+
+
+TestAnyLife = AnyLife.TestCase
+TestAnyLife.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)

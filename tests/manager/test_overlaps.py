@@ -1,0 +1,269 @@
+"""Commands and events that cross: the contract's section on overlaps, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.manager.conftest import Bench, RunOnBench
+from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    Busy,
+    Cancelled,
+    ConnectionLost,
+    DeviceNotFound,
+    InterfaceLost,
+    InvalidRequest,
+    NoInterfaceAvailable,
+)
+
+
+def test_connect_while_connecting_joins_the_attempt(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create()
+        await asyncio.gather(*(bench.hub.connect(device, wait=True) for _ in range(3)))
+        assert bench.story.told.count("1 connecting") == 1
+
+    on_bench(test)
+
+
+def test_connect_while_connected_changes_nothing(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        await bench.hub.connect(device, wait=True)
+        assert bench.story.told == []
+
+    on_bench(test)
+
+
+def test_disconnect_while_disconnecting_waits_for_the_same_end(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        await asyncio.gather(*(bench.hub.disconnect(device) for _ in range(3)))
+        assert bench.story.told == ["1 disconnecting", "wlan0 available", "1 disconnected"]
+
+    on_bench(test)
+
+
+def test_connect_while_disconnecting_is_busy(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        leaving = asyncio.create_task(bench.hub.disconnect(device))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await bench.hub.connect(device, wait=False)
+        await leaving
+
+    on_bench(test)
+
+
+def test_disconnect_cancels_an_attempt_and_who_waits_for_it(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create()
+        waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        await asyncio.sleep(0.05)
+        await bench.hub.disconnect(device)
+        with pytest.raises(Cancelled):
+            await waiting
+        assert bench.code(device) is None
+        assert not [told for told in bench.story.told if "failed" in told]
+
+    on_bench(test)
+
+
+def test_a_removal_cancels_frees_and_tells_all_of_it(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create()
+        waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        await asyncio.sleep(0.05)
+        bench.story.forget()
+        removing = asyncio.create_task(bench.hub.remove(device))
+        await asyncio.sleep(0)
+        for command in (
+            bench.hub.connect(device, wait=False),
+            bench.hub.disconnect(device),
+            bench.hub.update(device, {"name": "x"}),
+            bench.hub.remove(device),
+        ):
+            with pytest.raises(Busy):
+                await command
+        await removing
+        with pytest.raises(Cancelled):
+            await waiting
+        assert bench.story.told == ["1 disconnecting", "wlan0 available", "1 disconnected", "1 removed"]
+        with pytest.raises(DeviceNotFound):
+            await bench.hub.connect(device, wait=False)
+
+    on_bench(test)
+
+
+def test_a_removal_while_disconnecting_waits_for_that(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        leaving = asyncio.create_task(bench.hub.disconnect(device))
+        await asyncio.sleep(0)
+        await bench.hub.remove(device)
+        await leaving
+        assert bench.story.told[-2:] == ["1 disconnected", "1 removed"]
+
+    on_bench(test)
+
+
+def test_new_settings_leave_the_link_and_serve_the_next_attempt(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        await bench.hub.update(device, {"ssid": "SIM-CAM-2", "password": "camera-pass-2"})
+        assert bench.story.told == ["1 updated"]
+        assert bench.state(device) is DeviceState.CONNECTED
+        await bench.hub.disconnect(device)
+        await bench.hub.connect(device, wait=True)
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_refused_update_changes_nothing(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        with pytest.raises(InvalidRequest):
+            await bench.hub.update(device, {"name": "good", "password": "short"})
+        assert bench.story.told == []
+        assert bench.store.devices[device].name == "SIM-CAM-1"
+
+    on_bench(test)
+
+
+def test_an_error_stays_until_a_success_and_a_disconnect_does_not_clear_it(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create(password="wrong-password")
+        with pytest.raises(Exception, match="SIM-CAM-1"):
+            await bench.hub.connect(device, wait=True)
+        await bench.hub.disconnect(device)
+        assert bench.code(device) == "authentication-failed"
+        await bench.hub.update(device, {"password": "camera-pass-1"})
+        assert bench.code(device) == "authentication-failed"
+        await bench.hub.connect(device, wait=False)
+        assert bench.code(device) == "authentication-failed"
+        await bench.hub.connect(device, wait=True)
+        assert bench.code(device) is None
+
+    on_bench(test)
+
+
+def test_one_network_registered_twice_takes_two_adapters(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        first, second = await bench.connected(1), await bench.connected(1)
+        assert bench.story.devices[first].interface != bench.story.devices[second].interface
+
+    on_bench(test)
+
+
+def test_a_device_gets_its_last_adapter_back(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        first, second = await bench.connected(1), await bench.connected(2)
+        for device in (first, second):
+            await bench.hub.disconnect(device)
+        await bench.hub.connect(second, wait=True)
+        await bench.hub.connect(first, wait=True)
+        assert bench.story.devices[second].interface == "wlan1"
+        assert bench.story.devices[first].interface == "wlan0"
+
+    on_bench(test)
+
+
+def test_a_pulled_adapter_ends_an_attempt_at_once(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create()
+        waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        await asyncio.sleep(0.05)
+        bench.story.forget()
+        bench.world.unplug_adapter("wlan0")
+        assert bench.story.told == ["wlan0 removed", "1 failed interface-lost", "1 disconnected"]
+        with pytest.raises(InterfaceLost):
+            await waiting
+        await bench.hub.connect(device, wait=True)
+        assert bench.story.devices[device].interface == "wlan1"
+
+    on_bench(test)
+
+
+def test_an_adapter_pulled_while_disconnecting_is_no_failure(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        leaving = asyncio.create_task(bench.hub.disconnect(device))
+        await asyncio.sleep(0)
+        bench.world.unplug_adapter("wlan0")
+        await leaving
+        assert bench.story.told == ["1 disconnecting", "wlan0 removed", "1 disconnected"]
+        assert bench.code(device) is None
+
+    on_bench(test)
+
+
+def test_a_link_that_does_not_come_back_is_lost_after_the_grace_time(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+        assert bench.story.told == ["1 connecting"]
+        assert bench.code(device) == "connection-lost"
+        waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        await asyncio.sleep(9.9)
+        assert bench.state(device) is DeviceState.CONNECTING
+        with pytest.raises(ConnectionLost):
+            await waiting
+        assert bench.story.told == [
+            "1 connecting",
+            "wlan0 available",
+            "1 failed connection-lost",
+            "1 disconnected",
+        ]
+
+    on_bench(test)
+
+
+def test_a_disconnect_ends_the_wait_for_a_lost_link(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+        await bench.hub.disconnect(device)
+        await asyncio.sleep(20)
+        assert bench.story.told == ["1 connecting", "1 disconnecting", "wlan0 available", "1 disconnected"]
+
+    on_bench(test)
+
+
+def test_a_refusal_never_passes_through_connecting_and_counts_as_an_attempt(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        for number in (1, 2, 3):
+            await bench.connected(number)
+        device = await bench.create(4)
+        assert bench.story.told == ["4 created", "4 failed no-interface-available", "4 disconnected"]
+        assert bench.story.devices[device].device.last_attempt_us > 0
+        with pytest.raises(NoInterfaceAvailable) as caught:
+            await bench.hub.connect(device, wait=False)
+        assert set(caught.value.reasons) == {"wlan0", "wlan1", "wlan2"}
+
+    on_bench(test)
+
+
+def test_without_the_backend_an_attempt_is_refused_and_the_device_is_kept(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        bench.world.set_fault("backend-gone", {})
+        bench.story.forget()
+        device = await bench.create()
+        assert bench.story.told == ["1 created", "1 failed backend-unavailable", "1 disconnected"]
+        with pytest.raises(BackendUnavailable):
+            await bench.hub.connect(device, wait=True)
+
+    on_bench(test)
+
+
+def test_two_creates_at_once_get_different_default_names(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await asyncio.gather(bench.create(1), bench.create(1), bench.create(1))
+        names = [status.device.name for status in bench.story.devices.values()]
+        assert names == ["SIM-CAM-1", "SIM-CAM-1 #2", "SIM-CAM-1 #3"]
+
+    on_bench(test)

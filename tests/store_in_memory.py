@@ -1,0 +1,60 @@
+"""A device store without a disk, for tests whose clock jumps: threads do not follow such a clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wifimgrd.domain.device import Device, DeviceId, Passphrase
+from wifimgrd.domain.errors import DeviceNotFound
+
+
+class StoreInMemory:
+    """Keeps what tests/store proves of the real one: ids in order, never reused, one per key."""
+
+    def __init__(self) -> None:
+        self.devices: dict[DeviceId, Device] = {}
+        self.secrets: dict[DeviceId, Passphrase] = {}
+        self.keys: dict[str, DeviceId] = {}
+        self.last = 0
+
+    async def load(self) -> Mapping[DeviceId, Device]:
+        return dict(self.devices)
+
+    async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
+        await asyncio.sleep(0.001)
+        if key is not None and key in self.keys:
+            return self.devices[self.keys[key]]
+        self.last += 1
+        device = replace(draft, id=DeviceId(self.last))
+        self.devices[device.id], self.secrets[device.id] = device, passphrase
+        if key is not None:
+            self.keys[key] = device.id
+        return device
+
+    async def find_key(self, key: str) -> DeviceId | None:
+        return self.keys.get(key)
+
+    async def passphrase(self, device: DeviceId) -> Passphrase:
+        await asyncio.sleep(0.001)
+        if device not in self.secrets:
+            raise DeviceNotFound(f"there is no device {device}")
+        return self.secrets[device]
+
+    async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
+        await asyncio.sleep(0.001)
+        self.devices[device.id] = device
+        if passphrase is not None:
+            self.secrets[device.id] = passphrase
+
+    def record(self, device: Device) -> None:
+        assert device.id in self.devices, "a removed device is written again"
+        self.devices[device.id] = device
+
+    async def remove(self, device: DeviceId) -> None:
+        await asyncio.sleep(0.001)
+        del self.devices[device], self.secrets[device]
+
+    async def close(self) -> None:
+        return
