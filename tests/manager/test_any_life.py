@@ -17,7 +17,8 @@ from wifimgrd.domain.errors import WifimgrdError
 
 ADAPTERS = st.sampled_from(["wlan0", "wlan1", "wlan2"])
 CAMERAS = st.sampled_from([b"SIM-CAM-1", b"SIM-CAM-2", b"SIM-CAM-3", b"SIM-CAM-OFF"])
-DEVICES = st.integers(1, 6).map(DeviceId)
+USUALLY = st.sampled_from([True, True, True, False])
+DEVICES = st.integers(1, 4).map(DeviceId)
 MOMENTS = st.sampled_from([0.0, 0.001, 0.05, 0.2, 0.21, 1.0, 9.0, 15.0])
 
 
@@ -34,6 +35,8 @@ class AnyLife(RuleBasedStateMachine):
         self.runner.run(self.bench.hub.start())
         for status in self.bench.hub.interface_statuses():
             self.bench.story.interfaces[status.interface.name] = status
+        for number in (1, 2):
+            self.runner.run(self.bench.connected(number))
 
     def teardown(self) -> None:
         if not hasattr(self, "runner"):
@@ -42,7 +45,8 @@ class AnyLife(RuleBasedStateMachine):
         self.bench.story.agrees()
         for status in self.bench.story.devices.values():
             assert status.state in (DeviceState.CONNECTED, DeviceState.DISCONNECTED)
-        assert all(command.done() for command in self.commands)
+        for command in self.commands:
+            command.result()
         self.runner.run(self.bench.hub.stop())
         self.runner.close()
         assert self.accidents == []
@@ -72,7 +76,7 @@ class AnyLife(RuleBasedStateMachine):
 
         self.runner.run(whole())
 
-    @rule(number=st.integers(1, 4), right=st.booleans(), seconds=MOMENTS)
+    @rule(number=st.integers(1, 4), right=USUALLY, seconds=MOMENTS)
     def create(self, number: int, right: bool, seconds: float) -> None:
         password = {} if right else {"password": "something-else"}
         self.send(self.bench.create(number, **password), seconds)
@@ -112,12 +116,12 @@ class AnyLife(RuleBasedStateMachine):
 
     @rule(
         kind=st.sampled_from(["backend-gone", "dhcp-dead", "refuse-association", "slow-join", "slow-leave"]),
-        off=st.booleans(),
+        off=USUALLY,
     )
     def fault(self, kind: str, off: bool) -> None:
         self.act(self.bench.world.set_fault, kind, {"off": off})
 
-    @rule(adapter=ADAPTERS, off=st.booleans())
+    @rule(adapter=ADAPTERS, off=USUALLY)
     def block(self, adapter: str, off: bool) -> None:
         self.act(self.bench.world.set_fault, "rfkill", {"interface": adapter, "off": off})
 
