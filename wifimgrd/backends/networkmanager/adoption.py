@@ -46,6 +46,7 @@ async def _keeper_of(connection: BusConnection, device: NmDevice, carried: Carri
         return None
     try:
         station = await Station.open(connection, device.name)
+        await station.listen()
     except BusError:
         return None
     activation = Activation(carried.uuid, carried.profile, carried.path)

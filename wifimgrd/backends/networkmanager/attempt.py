@@ -163,7 +163,7 @@ class Attempt:
 
     async def _find(self, device: NmDevice, station: Station) -> list[air.Bss]:
         """Find the network: in the supplicant's list, where it was met before, on all channels."""
-        listed = await station.networks(self._ssid)
+        _, listed = await asyncio.gather(station.listen(), station.networks(self._ssid))
         if fresh := [point for point in listed if point.age_s < _FRESH_S]:
             return fresh
         frequencies = air.frequencies_to_try(self._request.sightings, listed, device.bands)
@@ -204,9 +204,12 @@ class Attempt:
                     if state >= DeviceState.DEACTIVATING or is_free(state):
                         raise diagnosis.attempt_failed(reason, self._ssid, device.name)
                 case ScanEnd(complete=True) if diagnosis.is_down(witness.state):
+                    self._log.debug("supplicant_scanned")
                     if not await station.heard_in_scan(self._ssid):
                         raise diagnosis.not_seen(self._ssid)
                 case Mapping() as changed:
+                    if "State" in changed:
+                        self._log.debug("supplicant_state", state=changed["State"])
                     if verdict := witness.hear(changed):
                         self._log.info("supplicant_verdict", state=witness.furthest, **_codes(changed))
                         raise verdict

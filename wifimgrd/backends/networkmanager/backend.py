@@ -211,9 +211,9 @@ class NetworkManagerBackend:
         if self._listener:
             self._listener.backend_changed(status)
 
-    def device_seen(self, device: NmDevice, facts: BackendFacts) -> None:
+    def device_seen(self, device: NmDevice, facts: BackendFacts | None) -> None:
         """A device appeared, or something about it changed."""
-        if self._listener:
+        if self._listener and facts:
             self._listener.interface_facts(device.name, facts)
         if self._session:
             self._do(self._holder.apply(self._session.connection, device))

@@ -86,8 +86,8 @@ class Witness:
     """The access point is one for which the supplicant uses SAE."""
     protected: bool
     """The attempt has a passphrase."""
-    state: str = SupplicantState.DISCONNECTED
-    furthest: str = SupplicantState.DISCONNECTED
+    state: str = SupplicantState.DISCONNECTED.value
+    furthest: str = SupplicantState.DISCONNECTED.value
     """The last state on the way up, before it fell."""
 
     def hear(self, changed: Mapping[str, Any]) -> WifimgrdError | None:

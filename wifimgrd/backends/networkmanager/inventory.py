@@ -19,8 +19,8 @@ _log = structlog.get_logger(__name__)
 class InventoryListener(Protocol):
     """Told of the devices."""
 
-    def device_seen(self, device: NmDevice, facts: BackendFacts) -> None:
-        """A device appeared, or something about it changed."""
+    def device_seen(self, device: NmDevice, facts: BackendFacts | None) -> None:
+        """A device appeared, or something about it changed; None where its facts did not."""
 
     def device_gone(self, device: NmDevice) -> None:
         """A device was removed."""
@@ -40,6 +40,7 @@ class Inventory:
         self.radio = Radio()
         self._connection = connection
         self._listener = listener
+        self._told: dict[str, tuple[str, BackendFacts]] = {}
         self._watches: list[Watch] = []
         self._stale: dict[str, None] = {}
         self._meanwhile: dict[str, dict[str, Any]] = {}
@@ -147,6 +148,8 @@ class Inventory:
 
     def _device_removed(self, signal: Signal) -> None:
         self._stale.pop(signal.body[0], None)
+        self._meanwhile.pop(signal.body[0], None)
+        self._told.pop(signal.body[0], None)
         device = self.devices.pop(signal.body[0], None)
         if device is not None:
             for ear in list(device.ears):
@@ -223,7 +226,9 @@ class Inventory:
         except BusError:
             return
         finally:
-            meanwhile = self._meanwhile.pop(path)
+            meanwhile = self._meanwhile.pop(path, None)
+        if meanwhile is None:
+            return  # removed while it was read
         properties.update(meanwhile)
         device = self.devices.get(path)
         if device is None:
@@ -234,4 +239,6 @@ class Inventory:
         self._tell(device)
 
     def _tell(self, device: NmDevice) -> None:
-        self._listener.device_seen(device, BackendFacts(obstacle_of(device, self.radio), device.bands))
+        told = (device.name, BackendFacts(obstacle_of(device, self.radio), device.bands))
+        self._listener.device_seen(device, told[1] if told != self._told.get(device.path) else None)
+        self._told[device.path] = told

@@ -69,7 +69,7 @@ class Keeper:
         """
         self._listener = listener
         self._on_end = on_end
-        self._do(self._watch_readings())
+        self._do(self._watch_readings)
         if diagnosis.is_down(self._state):
             self._drop()
 
@@ -139,11 +139,11 @@ class Keeper:
         cause = diagnosis.interrupted(self.held.ssid, self._reason)
         self._reason = 0
         self._listener.link_interrupted(self.held.interface, cause)
-        self._seeker = self._do(self._seek())
+        self._seeker = self._do(self._seek)
 
     def _look_restored(self) -> None:
         if self._interrupted and self._state == SupplicantState.COMPLETED:
-            self._do(self._restore())
+            self._do(self._restore)
 
     async def _restore(self) -> None:
         """The association is back: so is the link, if NetworkManager still has its addresses."""
@@ -209,7 +209,7 @@ class Keeper:
 
     def _reading_changed(self, signal: Signal) -> None:
         if not {"Strength", "AddressData"}.isdisjoint(signal.body[1]) and not self._interrupted:
-            self._do(self._read_again())
+            self._do(self._read_again)
 
     async def _read_again(self) -> None:
         reading = await read_link(self._connection, self.device)
@@ -225,14 +225,14 @@ class Keeper:
 
     # -- tasks
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _do(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await work
+            await work()
         except (BusError, BusClosed, TimeoutError) as error:
             self._log.debug("link_unreadable", error=str(error))

@@ -18,7 +18,7 @@ from wifimgrd.domain.interface import BackendFacts
 _log = structlog.get_logger(__name__)
 
 _RETRY_S: Final = 1.0
-"""Before a NetworkManager that owns its name and does not answer is asked again."""
+"""At the latest, a NetworkManager that owns its name and has no objects yet is asked again."""
 
 
 class SessionListener(InventoryListener, Protocol):
@@ -84,7 +84,7 @@ class Session:
         if inventory:
             await inventory.stop()
 
-    def device_seen(self, device: NmDevice, facts: BackendFacts) -> None:
+    def device_seen(self, device: NmDevice, facts: BackendFacts | None) -> None:
         """Pass on what the inventory tells."""
         self._listener.device_seen(device, facts)
         if self._settled:
@@ -109,8 +109,8 @@ class Session:
             while self._owners[defs.NM] == owner:
                 await self._next_change()
         except (BusError, TimeoutError) as error:
-            _log.warning("networkmanager_unreadable", error=str(error))
-            await self._next_change(_RETRY_S)
+            _log.info("networkmanager_not_ready", error=str(error))
+            await self._next_word_of_manager()
         finally:
             self._settled = False
             await self.close()
@@ -118,6 +118,14 @@ class Session:
         if not self._owners[defs.NM]:
             self._tell(BackendState.UNAVAILABLE, "NetworkManager is not running")
         self._listener.manager_lost()
+
+    async def _next_word_of_manager(self) -> None:
+        """NetworkManager takes its name before it has objects, and speaks up when it has."""
+        watch = await self.connection.watch(
+            lambda _: self._changed.set(), sender=defs.NM, path=defs.NM_PATH, member="PropertiesChanged"
+        )
+        await self._next_change(_RETRY_S)
+        await watch.close()
 
     def _tell_supplicant(self) -> None:
         """READY, unless an adapter waits for a supplicant that is not there."""

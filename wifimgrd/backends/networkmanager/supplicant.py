@@ -17,10 +17,12 @@ from wifimgrd.domain.device import Ssid
 
 _CHANNEL_WIDTH_MHZ: Final = 20
 _SCAN_TRIES: Final = 12
+_SCAN_S: Final = 30.0
+"""No scan takes longer; one of all channels takes some 10 s."""
 _SETTLE_S: Final = 0.1
 """How long to wait for a word of the supplicant before a refused scan is asked for again."""
-_ROUNDING_S: Final = 0.5
-"""An access point's age may be this much more than a scan took, and it still answered the scan."""
+_SLACK_S: Final = 0.05
+"""A scan is heard to begin this much late, at most."""
 
 
 class ScanRefused(Exception):
@@ -28,7 +30,7 @@ class ScanRefused(Exception):
 
 
 class Station:
-    """One interface as wpa_supplicant has it; `open` subscribes, `close` lets go.
+    """One interface as wpa_supplicant has it; `listen` subscribes, `close` lets go.
 
     `on_change` gets each PropertiesChanged, `on_scan_done` the end of each scan (True = complete).
     """
@@ -47,33 +49,37 @@ class Station:
 
     @classmethod
     async def open(cls, connection: BusConnection, interface: str) -> Self:
-        """Find an interface by its name and listen to it; raises BusError where there is none."""
+        """Find an interface by its name; raises BusError where there is none."""
         path = (
             await connection.call(
                 defs.WPAS, defs.WPAS_PATH, defs.WPAS, "GetInterface", "s", [interface], timeout_s=5
             )
         )[0]
-        station = cls(connection, path)
-        station._watches = list(
+        return cls(connection, path)
+
+    async def listen(self) -> None:
+        """Subscribe, for `on_change`, `on_scan_done` and `look`."""
+        if self._watches:
+            return
+        self._watches = list(
             await asyncio.gather(
-                connection.watch(
-                    station._changed,
+                self._connection.watch(
+                    self._changed,
                     sender=defs.WPAS,
-                    path=path,
+                    path=self._path,
                     interface=defs.PROPERTIES,
                     member="PropertiesChanged",
                     arg0=defs.WPAS_INTERFACE,
                 ),
-                connection.watch(
-                    station._scan_done,
+                self._connection.watch(
+                    self._scan_done,
                     sender=defs.WPAS,
-                    path=path,
+                    path=self._path,
                     interface=defs.WPAS_INTERFACE,
                     member="ScanDone",
                 ),
             )
         )
-        return station
 
     async def close(self) -> None:
         """Stop listening."""
@@ -104,17 +110,17 @@ class Station:
         """Scan for a network by name, hidden or not, and return its access points that were heard.
 
         On the given frequencies, MHz, or on all that the adapter may use. A scan that runs is
-        ended for it. Raises ScanRefused.
+        ended for it. Raises ScanRefused, and TimeoutError where the supplicant never answers.
         """
         started = await self._scan(ssid, frequencies)
         found = await self.networks(ssid)
-        return heard_since(found, self._now() - started + _ROUNDING_S)
+        return heard_since(found, self._now() - started + _SLACK_S)
 
     async def heard_in_scan(self, ssid: Ssid) -> list[Bss]:
         """The access points of that name heard since the scan began that just ended."""
         since = self.scan_started
         found = await self.networks(ssid)
-        return found if since is None else heard_since(found, self._now() - since + _ROUNDING_S)
+        return found if since is None else heard_since(found, self._now() - since + _SLACK_S)
 
     async def request_scan(self, ssid: Ssid, frequencies: Sequence[int]) -> bool:
         """Ask for a scan and do not wait for it; False where the supplicant has another one to do first."""
@@ -137,8 +143,9 @@ class Station:
                     raise ScanRefused(error.message) from None
                 await self._settle()
                 continue
-            if await ended:
-                return started
+            async with asyncio.timeout(_SCAN_S):
+                if await ended:
+                    return started
         raise ScanRefused("each request was refused")
 
     async def _settle(self) -> None:

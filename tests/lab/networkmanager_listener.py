@@ -1,0 +1,151 @@
+"""What tests of NetworkManagerBackend hold in their hands: a listener that can be waited for, and the like."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from wifimgrd.backends.networkmanager import NetworkManagerBackend, defs
+from wifimgrd.dbus.bus import BusConnection, Signal
+from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.ports import JoinRequest
+
+from .guest.access_point import Camera
+from .guest.adapters import Adapter
+from .guest.namespace import run
+
+_SECONDS = 30.0
+
+
+class Memory(dict[str, str]):
+    """A BackendMemory that forgets at the end of the test."""
+
+    def recall(self, key: str) -> str | None:
+        return self.get(key)
+
+    def note(self, key: str, value: str | None) -> None:
+        if value is None:
+            self.pop(key, None)
+        else:
+            self[key] = value
+
+
+class Listener:
+    """Keeps what a backend tells; what was told and not yet asked for can be waited for."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, Any]] = []
+        """What, interface, and the error, the link or the facts; as they came."""
+        self._changed = asyncio.Event()
+        self._read = 0
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        self._tell("backend_changed", "", status)
+
+    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+        self._tell("interface_facts", name, facts)
+
+    def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
+        self._tell("link_interrupted", interface, error)
+
+    def link_restored(self, interface: str, link: Link) -> None:
+        self._tell("link_restored", interface, link)
+
+    def link_ended(self, interface: str, error: WifimgrdError) -> None:
+        self._tell("link_ended", interface, error)
+
+    def link_changed(self, interface: str, link: Link) -> None:
+        self._tell("link_changed", interface, link)
+
+    def links_told(self) -> list[str]:
+        """Which kinds of link events came, in order, changes of signal aside."""
+        return [what for what, _, _ in self.told if what.startswith("link_") and what != "link_changed"]
+
+    async def heard(
+        self,
+        what: str,
+        interface: str = "",
+        fits: Callable[[Any], bool] = lambda _: True,
+        seconds: float = _SECONDS,
+    ) -> Any:
+        """The next event of a kind; events before it are passed over."""
+        async with asyncio.timeout(seconds):
+            while True:
+                while self._read < len(self.told):
+                    kind, name, value = self.told[self._read]
+                    self._read += 1
+                    if kind == what and name == interface and fits(value):
+                        return value
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def status(self, state: BackendState) -> BackendStatus:
+        """The next backend_changed to this state."""
+        status: BackendStatus = await self.heard("backend_changed", "", lambda status: status.state is state)
+        return status
+
+    async def anything(self) -> None:
+        """A moment's rest: until something is told, or 50 ms have passed."""
+        self._changed.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await self._changed.wait()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Return once the world outside is so."""
+        async with asyncio.timeout(_SECONDS):
+            while not condition():
+                await self.anything()
+
+    def _tell(self, what: str, interface: str, value: Any) -> None:
+        self.told.append((what, interface, value))
+        self._changed.set()
+
+
+async def started(listener: Listener, memory: Memory, **options: Any) -> NetworkManagerBackend:
+    """A backend that is ready."""
+    backend = NetworkManagerBackend(memory, **options)
+    await backend.start(listener)
+    await listener.status(BackendState.READY)
+    return backend
+
+
+def request_for(
+    adapter: Adapter | str,
+    camera: Camera,
+    *,
+    device: int = 1,
+    password: str | None = None,
+    timeout_s: float = 30.0,
+    sightings: tuple[Sighting, ...] = (),
+) -> JoinRequest:
+    """Ask for a camera on an adapter."""
+    interface = adapter if isinstance(adapter, str) else adapter.interface
+    passphrase = Passphrase(camera.password if password is None else password)
+    return JoinRequest(DeviceId(device), interface, Ssid(camera.ssid), passphrase, timeout_s, sightings)
+
+
+def profiles() -> list[str]:
+    """The profiles of ours that NetworkManager has."""
+    names = run("nmcli", "-g", "NAME", "connection", "show").splitlines()
+    return [name for name in names if name.startswith("wifimgrd")]
+
+
+@contextlib.asynccontextmanager
+async def counting_scans(interface: str) -> AsyncIterator[Callable[[], int]]:
+    """Count the complete scans of an interface."""
+    connection = await BusConnection.open("system")
+    scans: list[bool] = []
+
+    def count(signal: Signal) -> None:
+        scans.append(signal.body[0])
+
+    path = (await connection.call(defs.WPAS, defs.WPAS_PATH, defs.WPAS, "GetInterface", "s", [interface]))[0]
+    await connection.watch(count, sender=defs.WPAS, path=path, member="ScanDone")
+    try:
+        yield lambda: scans.count(True)
+    finally:
+        await connection.close()

@@ -1,0 +1,369 @@
+"""NetworkManagerBackend against NetworkManager, wpa_supplicant and real 802.11: joins, and why they fail."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+import pytest_asyncio
+
+from wifimgrd.backends.networkmanager import NetworkManagerBackend
+from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import Sighting
+from wifimgrd.domain.errors import (
+    AddressFailed,
+    AssociationRefused,
+    AuthenticationFailed,
+    BackendUnavailable,
+    DeviceNotReachable,
+    InterfaceLost,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import BackendState
+
+from .guest.access_point import Camera
+from .guest.adapters import Adapter
+from .guest.namespace import run
+from .guest.network_manager import NetworkManager
+from .guest.traffic import fetch
+from .networkmanager_listener import Listener, Memory, counting_scans, profiles, request_for, started
+
+Cameras = Callable[..., Camera]
+Adapters = Callable[..., Adapter]
+
+
+@pytest_asyncio.fixture
+async def listener() -> Listener:
+    return Listener()
+
+
+@pytest_asyncio.fixture
+async def backend(nm: NetworkManager, listener: Listener) -> AsyncIterator[NetworkManagerBackend]:
+    """The backend, ready; afterwards, without any profile of ours in NetworkManager."""
+    made = await started(listener, Memory())
+    yield made
+    for link in await made.links():
+        await made.leave(link.interface)
+    await made.stop()
+    assert profiles() == [], "profiles left after the test"
+
+
+@pytest.mark.parametrize("security", ["wpa2", "sae", "sae-mixed", "open"])
+async def test_joins_and_leaves(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, security: str
+) -> None:
+    camera, adapter = cameras("A", security=security), adapters()
+    link = await backend.join(request_for(adapter, camera))
+    assert link.local_address.startswith("192.168.42.")
+    assert link.camera_address == "192.168.42.1"
+    assert link.sighting == Sighting(camera.bssid, 2412)
+    assert 0 < link.signal_percent <= 100
+    assert fetch(adapter.interface) == "A"
+    (held,) = await backend.links()
+    assert (held.device, held.interface, held.ssid.octets, held.link) == (1, "wlan0", camera.ssid, link)
+    await backend.leave(adapter.interface)
+    assert await backend.links() == []
+    assert profiles() == []
+    assert camera.stations() == []
+    await backend.leave(adapter.interface)
+
+
+async def test_joins_a_hidden_network_and_one_with_a_strange_name(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    first, second = adapters(), adapters()
+    hidden = cameras("H", hidden=True, channel=6)
+    strange = cameras("S", ssid=b"\xff caf\xc3\xa9 '\"; x", channel=3)
+    await asyncio.gather(
+        backend.join(request_for(first, hidden)), backend.join(request_for(second, strange, device=2))
+    )
+    assert (fetch(first.interface), fetch(second.interface)) == ("H", "S")
+
+
+async def test_joins_three_at_once(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    plugged = [adapters() for _ in range(3)]
+    made = [cameras("A"), cameras("B", security="sae"), cameras("C", channel=11)]
+    pairs = list(zip(plugged, made, strict=True))
+    await asyncio.gather(*(backend.join(request_for(adapter, camera)) for adapter, camera in pairs))
+    assert [fetch(adapter.interface) for adapter in plugged] == ["A", "B", "C"]
+    again = backend.join(request_for(plugged[0], made[0]))
+    await asyncio.gather(backend.leave("wlan1"), backend.leave("wlan2"), again)
+    assert [held.interface for held in await backend.links()] == ["wlan0"]
+
+
+@pytest.mark.parametrize("security", ["wpa2", "sae", "sae-mixed"])
+async def test_a_wrong_password_is_named(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, security: str
+) -> None:
+    camera, adapter = cameras("A", security=security), adapters()
+    with pytest.raises(AuthenticationFailed, match="CAM_A") as failure:
+        await backend.join(request_for(adapter, camera, password="not-the-password"))
+    assert "not-the-password" not in str(failure.value)
+    assert profiles() == []
+    await backend.join(request_for(adapter, camera))
+    assert fetch(adapter.interface) == "A"
+
+
+@pytest.mark.parametrize(("security", "password"), [("wpa2", ""), ("sae", ""), ("open", "a-password")])
+async def test_a_network_of_another_kind_is_not_joined(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, security: str, password: str
+) -> None:
+    camera, adapter = cameras("A", security=security), adapters()
+    with pytest.raises(AuthenticationFailed, match="password"):
+        await backend.join(request_for(adapter, camera, password=password))
+    assert camera.joins() == []
+
+
+async def test_an_open_network_of_the_same_name_is_passed_by(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    twin = cameras("T", ssid="CAM_A", security="open", channel=1)
+    camera, adapter = cameras("A", channel=6), adapters()
+    known = (Sighting(camera.bssid, 2437),)
+    await backend.join(request_for(adapter, camera, sightings=known))
+    assert fetch(adapter.interface) == "A"
+    assert twin.joins() == []
+
+
+@pytest.mark.parametrize("refusal", ["full", "weak-signal", "not-listed"])
+async def test_a_refusal_is_told_from_absence(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, refusal: str
+) -> None:
+    camera, adapter = cameras("A", refusal=refusal), adapters()
+    with pytest.raises(AssociationRefused, match="CAM_A"):
+        await backend.join(request_for(adapter, camera))
+    assert profiles() == []
+
+
+async def test_a_full_sae_camera_is_not_a_wrong_password(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    camera, adapter = cameras("A", security="sae", refusal="full"), adapters()
+    with pytest.raises(AssociationRefused):
+        await backend.join(request_for(adapter, camera))
+    camera.admit()
+    await backend.join(request_for(adapter, camera))
+
+
+async def test_an_absent_camera_costs_two_scans(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, listener: Listener
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    await listener.heard("interface_facts", adapter.interface, lambda facts: not facts.obstacle)
+    camera.stop()
+    async with counting_scans(adapter.interface) as scans:
+        with pytest.raises(DeviceNotReachable, match="CAM_A"):
+            await backend.join(request_for(adapter, camera, sightings=(Sighting(camera.bssid, 2412),)))
+    assert scans() <= 2
+
+
+async def test_a_camera_that_vanishes_after_the_scan_is_absent(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    link = await backend.join(request_for(adapter, camera))
+    assert link.sighting
+    await backend.leave(adapter.interface)
+    camera.kill()
+    with pytest.raises(DeviceNotReachable):
+        await backend.join(request_for(adapter, camera, sightings=(link.sighting,)))
+    camera.on()
+    await backend.join(request_for(adapter, camera, sightings=(link.sighting,)))
+
+
+async def test_without_dhcp_there_is_no_address(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    camera.dhcp_off()
+    with pytest.raises(AddressFailed, match="CAM_A"):
+        await backend.join(request_for(adapter, camera, timeout_s=5))
+    assert profiles() == []
+    camera.dhcp_on()
+    await backend.join(request_for(adapter, camera))
+
+
+async def test_an_adapter_pulled_out_while_joining(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, listener: Listener
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    camera.dhcp_off()
+    joining = asyncio.create_task(backend.join(request_for(adapter, camera)))
+    while not camera.stations():
+        await listener.anything()
+    adapter.unplug()
+    with pytest.raises(InterfaceLost, match="wlan0"):
+        await joining
+    adapter = adapters("1.1")
+    camera.dhcp_on()
+    await backend.join(request_for(adapter, camera))
+    assert fetch(adapter.interface) == "A"
+
+
+async def test_an_interface_that_nobody_knows(backend: NetworkManagerBackend, cameras: Cameras) -> None:
+    camera = cameras("A")
+    with pytest.raises(InterfaceLost, match="wlan7"):
+        await backend.join(request_for("wlan7", camera, timeout_s=1))
+    await backend.leave("wlan7")
+    await backend.hold("wlan7")
+    await backend.release("wlan7")
+
+
+@pytest.mark.parametrize("moment_s", [0.0, 0.01, 0.03, 0.1, 0.2, 0.4])
+async def test_a_cancelled_attempt_leaves_nothing(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, moment_s: float
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    link = await backend.join(request_for(adapter, camera))
+    await backend.leave(adapter.interface)
+    assert link.sighting
+    with pytest.raises((TimeoutError, asyncio.TimeoutError)):
+        async with asyncio.timeout(moment_s):
+            await backend.join(request_for(adapter, camera, sightings=(link.sighting,)))
+            await asyncio.get_running_loop().create_future()
+    await backend.leave(adapter.interface)
+    assert profiles() == []
+    assert camera.stations() == []
+    await backend.join(request_for(adapter, camera, sightings=(link.sighting,)))
+
+
+async def test_leave_ends_a_running_attempt(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, listener: Listener
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    camera.dhcp_off()
+    joining = asyncio.create_task(backend.join(request_for(adapter, camera)))
+    while not camera.stations():
+        await listener.anything()
+    await backend.leave(adapter.interface)
+    with pytest.raises(WifimgrdError):
+        await joining
+    assert profiles() == []
+
+
+async def test_facts_and_status(
+    nm: NetworkManager, cameras: Cameras, adapters: Adapters, listener: Listener
+) -> None:
+    run("systemctl", "stop", "NetworkManager")
+    camera, adapter = cameras("A"), adapters()
+    backend = NetworkManagerBackend(Memory())
+    await backend.start(listener)
+    await listener.status(BackendState.UNAVAILABLE)
+    with pytest.raises(BackendUnavailable, match="NetworkManager"):
+        await backend.join(request_for(adapter, camera))
+    run("systemctl", "start", "NetworkManager")
+    await listener.status(BackendState.READY)
+    facts = await listener.heard("interface_facts", adapter.interface, lambda facts: not facts.obstacle)
+    assert facts.bands == {Band.GHZ_2_4, Band.GHZ_5}
+    await backend.join(request_for(adapter, camera))
+    await backend.leave(adapter.interface)
+    await backend.stop()
+
+
+async def test_obstacles_are_named(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, listener: Listener
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    name = adapter.interface
+
+    async def obstacle(words: str) -> None:
+        await listener.heard("interface_facts", name, lambda facts: words in facts.obstacle)
+
+    async def none() -> None:
+        await listener.heard("interface_facts", name, lambda facts: not facts.obstacle)
+
+    await none()
+    run("nmcli", "radio", "wifi", "off")
+    await obstacle("switched off")
+    run("nmcli", "radio", "wifi", "on")
+    await none()
+    run("nmcli", "device", "set", name, "managed", "no")
+    await obstacle("not managed")
+    run("nmcli", "device", "set", name, "managed", "yes")
+    await none()
+    run("nmcli", "connection", "add", "type", "wifi", "con-name", "Home", "ifname", name, "ssid", "CAM_A",
+        "autoconnect", "no", "wifi-sec.key-mgmt", "wpa-psk", "wifi-sec.psk", camera.password)  # fmt: skip
+    run("nmcli", "--wait", "30", "connection", "up", "Home")
+    await obstacle('carries the connection "Home"')
+    with pytest.raises(InterfaceLost, match="Home"):
+        await backend.join(request_for(adapter, camera))
+    assert fetch(name) == "A", "another's connection was dropped"
+    run("nmcli", "connection", "delete", "Home")
+    await none()
+    run(
+        "nmcli", "device", "wifi", "hotspot", "ifname", name, "con-name", "Spot", "ssid", "SPOT", "band", "bg"
+    )
+    await obstacle("is an access point")
+    run("nmcli", "connection", "delete", "Spot")
+    await none()
+
+
+async def test_the_default_route_is_named(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, listener: Listener
+) -> None:
+    camera, adapter = cameras("A", security="open"), adapters()
+    run("nmcli", "connection", "add", "type", "wifi", "con-name", "Home", "ifname", adapter.interface,
+        "ssid", "CAM_A", "autoconnect", "no", "ipv4.method", "manual", "ipv4.addresses", "192.168.42.200/24",
+        "ipv4.gateway", "192.168.42.1")  # fmt: skip
+    run("nmcli", "--wait", "30", "connection", "up", "Home")
+    await listener.heard(
+        "interface_facts", adapter.interface, lambda facts: "default route" in facts.obstacle
+    )
+    run("nmcli", "connection", "delete", "Home")
+    assert camera.joins()
+
+
+async def test_a_held_adapter_is_not_taken_by_autoconnect(
+    backend: NetworkManagerBackend,
+    cameras: Cameras,
+    adapters: Adapters,
+    listener: Listener,
+    nm: NetworkManager,
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    await backend.hold(adapter.interface)
+    await listener.heard("interface_facts", adapter.interface, lambda facts: not facts.obstacle)
+    run("nmcli", "connection", "add", "type", "wifi", "con-name", "Saved", "ssid", "CAM_A",
+        "autoconnect", "yes", "wifi-sec.key-mgmt", "wpa-psk", "wifi-sec.psk", camera.password)  # fmt: skip
+    link = await backend.join(request_for(adapter, camera))
+    assert link.sighting
+    await backend.leave(adapter.interface)
+    run("nmcli", "device", "wifi", "rescan", "ifname", adapter.interface, "ssid", "CAM_A")
+    run("nmcli", "device", "wifi", "list", "ifname", adapter.interface, "--rescan", "yes")
+    await backend.join(request_for(adapter, camera, sightings=(link.sighting,)))
+    assert len(camera.joins()) == 2, "the saved profile took the adapter"
+    await backend.leave(adapter.interface)
+    await backend.release(adapter.interface)
+    await listener.heard("interface_facts", adapter.interface, lambda facts: "Saved" in facts.obstacle)
+    run("nmcli", "connection", "delete", "Saved")
+
+
+async def test_a_hold_survives_a_crash_and_a_restart_of_networkmanager(
+    adapters: Adapters, nm: NetworkManager, listener: Listener
+) -> None:
+    memory = Memory()
+    first = await started(listener, memory)
+    adapter = adapters()
+    await first.hold(adapter.interface)
+    await listener.until(lambda: not _autoconnect(adapter))
+    crashed = await BusConnection.open("system")  # what a killed daemon leaves: nothing given back
+    await crashed.close()
+    second_listener = Listener()
+    second = await started(second_listener, memory)
+    await second.hold(adapter.interface)
+    run("systemctl", "restart", "NetworkManager")
+    await second_listener.status(BackendState.READY)
+    await second_listener.until(lambda: not _autoconnect(adapter))
+    await second.stop()
+    assert _autoconnect(adapter)
+    assert memory == {}
+    await first.stop()
+
+
+def _autoconnect(adapter: Adapter) -> bool:
+    try:
+        return run("nmcli", "-g", "GENERAL.AUTOCONNECT", "device", "show", adapter.interface).strip() == "yes"
+    except RuntimeError:
+        return True
