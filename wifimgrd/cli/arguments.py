@@ -1,0 +1,125 @@
+"""The command line's grammar."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Final
+
+from wifimgrd import __version__
+
+_DEFAULT_CODENAME: Final = "generic-wifi-camera"
+_LONGEST_TIMEOUT_S: Final = 86400.0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of `wifimgrctl`'s command line."""
+    top = argparse.ArgumentParser(
+        prog="wifimgrctl",
+        description="Registers, connects and watches Wi-Fi cameras. Without a command it lists devices.",
+        epilog="A DEVICE is named by its id or by its name. Exit status: 0 done, 1 failed, 2 wrong usage.",
+        parents=[_everywhere()],
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"wifimgrctl {__version__}")
+    top.set_defaults(json=False, bus=os.environ.get("WIFIMGRD_BUS") or "system", command="devices")
+    commands = top.add_subparsers(metavar="COMMAND")
+
+    def command(name: str, help_text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name,
+            parents=[_everywhere()],
+            help=help_text,
+            description=help_text[0].upper() + help_text[1:] + ".",
+            allow_abbrev=False,
+        )
+        sub.set_defaults(command=name)
+        return sub
+
+    command("devices", "list the registered devices")
+    command("interfaces", "list the Wi-Fi interfaces and who has them")
+    _add(command("add", "register a camera; it is connected at once where an interface is free"))
+    _device(command("remove", "disconnect a device and forget it"))
+    connect = command("connect", "connect a device and wait until that is done")
+    _device(connect)
+    waiting = connect.add_mutually_exclusive_group()
+    waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt runs")
+    _timeout(waiting, 30)
+    disconnect = command("disconnect", "disconnect a device and wait until that is done")
+    _device(disconnect)
+    _timeout(disconnect, 25)
+    status = command("status", "show how the hub is, or everything about one device")
+    status.add_argument("device", metavar="DEVICE", nargs="?")
+    command("monitor", "print every change as it happens, until Ctrl-C")
+    return top
+
+
+def _everywhere() -> argparse.ArgumentParser:
+    """The options that stand before or behind a command. Each parser needs its own: a default set
+    on the outer one would else be the inner one's too, and undo what was said before the command."""
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, in ASCII, for programs"
+    )
+    shared.add_argument(
+        "--bus",
+        metavar="session|system|ADDRESS",
+        default=argparse.SUPPRESS,
+        help="the message bus (default: $WIFIMGRD_BUS, else system)",
+    )
+    return shared
+
+
+def _add(add: argparse.ArgumentParser) -> None:
+    network = add.add_mutually_exclusive_group(required=True)
+    network.add_argument("--ssid", type=_octets, help="the name of the camera's network")
+    network.add_argument(
+        "--ssid-hex", dest="ssid", type=_hexadecimal, metavar="HEX", help="the same in hexadecimal"
+    )
+    add.add_argument("--name", help="what to call it (default: its SSID)")
+    add.add_argument(
+        "--codename", default=_DEFAULT_CODENAME, help=f"the camera's model (default: {_DEFAULT_CODENAME})"
+    )
+    password = add.add_mutually_exclusive_group()
+    password.add_argument(
+        "--password-file", type=Path, metavar="FILE", help="read the password from a file instead of a prompt"
+    )
+    password.add_argument("--password-stdin", action="store_true", help="read the password from stdin")
+    password.add_argument("--open", action="store_true", help="the network is open and has no password")
+
+
+def _device(command: argparse.ArgumentParser) -> None:
+    command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
+
+
+def _timeout(group: argparse._ActionsContainer, default_s: float) -> None:
+    group.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        default=default_s,
+        help=f"wait at most that long; what was begun goes on (default: {default_s:g})",
+    )
+
+
+def _octets(argument: str) -> bytes:
+    """An argument as the octets that were typed, also where they are no text."""
+    return os.fsencode(argument)
+
+
+def _hexadecimal(argument: str) -> bytes:
+    try:
+        return bytes.fromhex(argument)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{argument!r} is not hexadecimal") from None
+
+
+def _seconds(argument: str) -> float:
+    try:
+        seconds = float(argument)
+    except ValueError:
+        seconds = -1
+    if not 0 < seconds <= _LONGEST_TIMEOUT_S:
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a number of seconds")
+    return seconds
