@@ -1,12 +1,11 @@
-"""What tests of NetworkManagerBackend hold in their hands: a listener that can be waited for, and the like."""
+"""What tests of NetworkManagerBackend hold in their hands: a listener that can be waited for, ..."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
-from wifimgrd.backends.networkmanager import NetworkManagerBackend, defs
-from wifimgrd.dbus.bus import BusConnection, Signal
+from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
@@ -118,6 +117,7 @@ def request_for(
     camera: Camera,
     *,
     device: int = 1,
+    ssid: bytes | None = None,
     password: str | None = None,
     timeout_s: float = 30.0,
     sightings: tuple[Sighting, ...] = (),
@@ -125,27 +125,12 @@ def request_for(
     """Ask for a camera on an adapter."""
     interface = adapter if isinstance(adapter, str) else adapter.interface
     passphrase = Passphrase(camera.password if password is None else password)
-    return JoinRequest(DeviceId(device), interface, Ssid(camera.ssid), passphrase, timeout_s, sightings)
+    return JoinRequest(
+        DeviceId(device), interface, Ssid(ssid or camera.ssid), passphrase, timeout_s, sightings
+    )
 
 
 def profiles() -> list[str]:
     """The profiles of ours that NetworkManager has."""
     names = run("nmcli", "-g", "NAME", "connection", "show").splitlines()
     return [name for name in names if name.startswith("wifimgrd")]
-
-
-@contextlib.asynccontextmanager
-async def counting_scans(interface: str) -> AsyncIterator[Callable[[], int]]:
-    """Count the complete scans of an interface."""
-    connection = await BusConnection.open("system")
-    scans: list[bool] = []
-
-    def count(signal: Signal) -> None:
-        scans.append(signal.body[0])
-
-    path = (await connection.call(defs.WPAS, defs.WPAS_PATH, defs.WPAS, "GetInterface", "s", [interface]))[0]
-    await connection.watch(count, sender=defs.WPAS, path=path, member="ScanDone")
-    try:
-        yield lambda: scans.count(True)
-    finally:
-        await connection.close()
