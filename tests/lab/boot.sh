@@ -73,7 +73,7 @@ case $ENGINE in
   *) echo "boot.sh: unknown engine $ENGINE" >&2; exit 2 ;;
 esac
 guest=$!                                        # setsid: also the id of its session, in which UML's processes live
-power_off() { pkill -KILL -s $guest; wait $guest 2>/dev/null; rm -rf "$scratch"; }
+power_off() { trap '' INT TERM; pkill -KILL -s $guest; wait $guest 2>/dev/null; rm -rf "$scratch"; }
 trap power_off EXIT
 trap 'exit 130' INT TERM
 

@@ -30,8 +30,9 @@ if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
     need xz-utils
     step "UML kernel: unpack $LAB_KERNEL"
     rm -rf "$UML.new"; mkdir "$UML.new"; tar xf "$LAB_KERNEL" -C "$UML.new"
+    python3 "$IMAGE/mend_uml_kernel.py" "$UML.new/linux-uml"
   else
-    need linux-source-6.1 build-essential flex bison bc xz-utils kmod libelf-dev libssl-dev
+    need linux-source-6.1 build-essential patch flex bison bc xz-utils kmod libelf-dev libssl-dev
     step "UML kernel: build (minutes)"
     logged bash "$IMAGE/build_uml_kernel.sh" "$UML.new" "$CACHE/uml-build"
   fi

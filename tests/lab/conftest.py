@@ -1,54 +1,78 @@
 """Fixtures of the lab: NetworkManager on an empty air, cameras and adapters that are gone after each test."""
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from .guest import hwsim
 from .guest.access_point import Camera
 from .guest.adapters import Adapter, plug_in
-from .guest.namespace import NAMESPACES, run
+from .guest.namespace import NAMESPACES, CommandError, run
 from .guest.network_manager import NetworkManager
+from .guest.supplicant import Supplicant
+from .guest.system_bus import SystemBus
 
 IN_GUEST = Path("/run/wifimgrd-lab").exists()
 collect_ignore_glob = [] if IN_GUEST else ["*"]  # the host's plain `pytest tests` passes by
 
-_LAB_CONFIGURATION = """
+_CONFIGURATION = """
 [main]
 no-auto-default=*
 [logging]
 level=INFO
 """
+_NM = "NetworkManager.service"
+_PROFILES = [Path("/run/NetworkManager/system-connections"), Path("/etc/NetworkManager/system-connections")]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _configured() -> None:
     configuration = Path("/run/NetworkManager/conf.d/lab.conf")
     configuration.parent.mkdir(parents=True, exist_ok=True)
-    configuration.write_text(_LAB_CONFIGURATION)
+    configuration.write_text(_CONFIGURATION)
 
 
 @pytest.fixture(autouse=True)
-def _empty_air(_configured: None) -> Iterator[None]:
+def empty_air(_configured: None) -> Iterator[None]:
     """Start each test with NetworkManager up and nothing in the air; fail it where something is left."""
-    run("systemctl", "start", "NetworkManager")
+    try:
+        run("systemctl", "start", _NM)
+    except CommandError:  # killed more often than systemd starts it again
+        run("systemctl", "reset-failed", _NM)
+        run("systemctl", "start", _NM)
     yield
+    for profile in (file for folder in _PROFILES for file in folder.glob("*")):
+        run("nmcli", "connection", "delete", "filename", str(profile))
     assert hwsim.radios() == [], "radios left after the test"
     assert list(NAMESPACES.glob("*")) == [], "network namespaces left after the test"
 
 
-@pytest_asyncio.fixture
-async def nm(_empty_air: None) -> AsyncIterator[NetworkManager]:
-    """NetworkManager, seen by a client of the lab's own."""
-    async with NetworkManager() as network_manager:
-        yield network_manager
+@pytest.fixture
+async def bus(empty_air: None) -> AsyncIterator[SystemBus]:
+    """The guest's system bus."""
+    async with SystemBus() as system_bus:
+        yield system_bus
 
 
 @pytest.fixture
-def cameras(_empty_air: None) -> Iterator[Callable[..., Camera]]:
+async def nm(bus: SystemBus) -> NetworkManager:
+    """NetworkManager, seen by a client of the lab's own; its transitions are kept."""
+    network_manager = NetworkManager(bus)
+    await network_manager.watch()
+    return network_manager
+
+
+@pytest.fixture
+async def supplicant(bus: SystemBus) -> Supplicant:
+    """wpa_supplicant, as it runs under NetworkManager; its changes are kept."""
+    listener = Supplicant(bus)
+    await listener.watch()
+    return listener
+
+
+@pytest.fixture
+def cameras(empty_air: None) -> Iterator[Callable[..., Camera]]:
     """Make cameras, switched on; arguments as Camera's."""
     made: list[Camera] = []
 
@@ -64,7 +88,7 @@ def cameras(_empty_air: None) -> Iterator[Callable[..., Camera]]:
 
 
 @pytest.fixture
-def adapters(_empty_air: None) -> Iterator[Callable[..., Adapter]]:
+def adapters(empty_air: None) -> Iterator[Callable[..., Adapter]]:
     """Plug adapters in, into the next free port or a given one; arguments as plug_in's."""
 
     def make(port: str | None = None, *arguments: object, **options: object) -> Adapter:
@@ -72,5 +96,6 @@ def adapters(_empty_air: None) -> Iterator[Callable[..., Adapter]]:
         return plug_in(port or next(free), *arguments, **options)  # type: ignore[arg-type]
 
     yield make
-    for port in hwsim.radios():
-        hwsim.remove_radio(port)
+    for radio in hwsim.radios():
+        if not radio.startswith("cam"):
+            hwsim.remove_radio(radio)

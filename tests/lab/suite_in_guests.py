@@ -1,7 +1,7 @@
 """Build the lab, boot one or more guests, run the suite in them side by side, and add up what came of it.
 
-Settings come as environment variables, see README.md; arguments are pytest's. The exit status is pytest's own with
-one guest, with several 0 only where every guest ran tests and all of them passed.
+Settings come as environment variables, see README.md; arguments are pytest's. The exit status is pytest's own
+with one guest, with several 0 only where every guest ran tests and all of them passed.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parent
@@ -42,7 +42,6 @@ class Guest:
     prefix: str = ""
     status: int = GUEST_DIED
     boots: int = 0
-    lines: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, options: list[str]) -> None:
         """Boot, and run the suite; boot again where the guest was lost before pytest began."""
@@ -53,15 +52,17 @@ class Guest:
             self.out.mkdir(parents=True, exist_ok=True)
             for name in ("suite_started", "junit.xml"):
                 (self.out / name).unlink(missing_ok=True)
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as boot:
-                _BOOTS.append(boot)
-                assert boot.stdout is not None
-                for line in boot.stdout:
-                    print(f"{self.prefix}{line}", end="", flush=True)
-            self.status = boot.returncode
+            self.status = self._boot(command)
             if self.status not in (OUT_OF_TIME, GUEST_DIED) or (self.out / "suite_started").exists():
                 return
             (self.out / "console").rename(self.out / f"console-of-boot-{self.boots}")
+
+    def _boot(self, command: list[str]) -> int:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as boot:
+            _BOOTS.append(boot)
+            for line in boot.stdout or ():
+                _say(f"{self.prefix}{line.rstrip()}")
+        return boot.returncode
 
     def cases(self) -> list[ElementTree.Element]:
         """Read the results of its tests, one element each."""
@@ -82,7 +83,7 @@ def main(arguments: list[str]) -> int:
     paths = [argument for argument in arguments if _is_test_path(argument)]
     options = [argument for argument in arguments if argument not in paths]
     files = paths or [str(path.relative_to(CHECKOUT)) for path in sorted(LAB.rglob("test_*.py"))]
-    # Options may well leave one guest without a test, which would count as a failure: so one guest, unless told.
+    # Options may leave one of several guests without a test, which counts as a failure: so one, unless told.
     jobs = int(os.environ.get("LAB_JOBS") or (1 if options else min(2, os.cpu_count() or 1)))
     out = LAB / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     guests = [
@@ -104,7 +105,7 @@ def main(arguments: list[str]) -> int:
     if status == 0 and "LAB_KEEP" not in os.environ:
         subprocess.run(("rm", "-rf", out), check=True)
     else:
-        print(f"logs, consoles and journals: {out.relative_to(CHECKOUT)}")
+        _say(f"logs, consoles and journals: {out.relative_to(CHECKOUT)}")
     return status
 
 
@@ -120,10 +121,10 @@ def _summary(guests: list[Guest], seconds: float) -> int:
         )
     for guest in guests:
         if guest.status != 0:
-            print(f"guest {guest.number}: {_meaning(guest)} ({' '.join(guest.paths)})")
-    print(f"{len(guests)} guests on {ENGINE}, {sum(guest.boots - 1 for guest in guests)} boots retried")
+            _say(f"guest {guest.number}: {_meaning(guest)} ({' '.join(guest.paths)})")
+    _say(f"{len(guests)} guests on {ENGINE}, {sum(guest.boots - 1 for guest in guests)} boots retried")
     words = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "no tests ran"
-    print(f" {words} in {seconds:.0f}s ".center(80, "="), flush=True)
+    _say(f" {words} in {seconds:.0f}s ".center(80, "="))
     statuses = {guest.status for guest in guests}
     if statuses == {0} and not all(guest.cases() for guest in guests):
         return NO_TESTS_COLLECTED
@@ -178,7 +179,12 @@ def _remember_durations(guests: list[Guest]) -> None:
 
 
 def _is_test_path(argument: str) -> bool:
-    return not argument.startswith("-") and (CHECKOUT / argument.split("::")[0]).exists()
+    return not argument.startswith("-") and (CHECKOUT / argument.partition("::")[0]).exists()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _quoted(argument: str) -> str:

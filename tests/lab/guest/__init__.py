@@ -1,1 +1,1 @@
-"""What the tests hold in their hands inside the lab's guest: cameras, USB adapters, NetworkManager, traffic."""
+"""What the tests hold in their hands inside the guest: cameras, USB adapters, NetworkManager, traffic."""

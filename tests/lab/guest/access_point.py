@@ -1,4 +1,4 @@
-"""Cameras: access points with a DHCP and a web server, each in its own network namespace, like the real ones."""
+"""Cameras: access points with a DHCP and a web server, each in a network namespace of its own."""
 
 import shutil
 import signal
@@ -24,8 +24,8 @@ while n=$((n + 1)) && echo $n; do /bin/busybox sleep 0.1; done
 class Camera:
     """A camera that can be switched on and off, cut from power, taken from the world, and made to misbehave.
 
-    At http://192.168.42.1/ it answers its name; `/large.bin` is 512 MiB of zeros, `/cgi-bin/ticks` numbered lines,
-    one each 0.1 s, for ever. Its BSSID follows from its name, and stays.
+    At http://192.168.42.1/ it answers its name; `/large.bin` is 512 MiB of zeros, `/cgi-bin/ticks` numbered
+    lines, one each 0.1 s, for ever. Its BSSID follows from its name, and stays.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Camera:
         ticks.write_text(_TICKS)
         ticks.chmod(0o755)
         self._namespace.create()
-        hwsim.add_radio(self._phy, self.bssid, "short" if self._on_short_list else "all", interface=False)
+        hwsim.add_radio(self._phy, self.bssid, self._channels, interface=False)
         run("iw", "phy", self._phy, "set", "netns", "name", self._namespace.name)
         self._namespace.run("iw", "phy", self._phy, "interface", "add", _INTERFACE, "type", "managed")
         self._namespace.run("ip", "address", "add", f"{self.address}/24", "dev", _INTERFACE)
@@ -129,7 +129,7 @@ class Camera:
         return self._hostapd_cli("list_sta").split()
 
     def joins(self) -> list[str]:
-        """Give the addresses of all stations that joined since it was switched on, once per join, in order."""
+        """Give the address of each station that joined since it was switched on, once per join, in order."""
         lines = self.log("hostapd").splitlines()
         return [line.split()[-1] for line in lines if "AP-STA-CONNECTED" in line]
 
@@ -138,8 +138,8 @@ class Camera:
         return self._namespace.log_of(program).read_text(errors="replace")
 
     @property
-    def _on_short_list(self) -> bool:
-        return self.network.channel <= 11 or self.network.channel >= 149
+    def _channels(self) -> hwsim.Channels:
+        return "all" if self.network.channel > 11 else "short"  # the short list's 5 GHz is for stations only
 
     @property
     def _control(self) -> Path:
@@ -151,4 +151,4 @@ class Camera:
         return "AP-ENABLED" in self.log("hostapd")
 
     def _hostapd_cli(self, *command: str) -> str:
-        return self._namespace.run("hostapd_cli", "-p", str(self._control), "-i", _INTERFACE, *command)
+        return self._namespace.run("hostapd_cli", "-p", str(self._control), "-i", _INTERFACE, "--", *command)

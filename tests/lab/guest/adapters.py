@@ -9,12 +9,17 @@ from .deadline import poll_until
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter that is plugged in, or was. Its identity (port, address, serial) is the same after a replug."""
+    """An adapter that is plugged in, or was; its identity (port, address, serial) survives a replug."""
 
     port: str  # the USB port below bus 1, such as "1.4"
     permanent_address: str
     interface: str  # its name when it was plugged in: wlan0, ...
     channels: hwsim.Channels
+
+    @property
+    def sysfs(self) -> str:
+        """Give its interface's folder."""
+        return f"/sys/class/net/{self.interface}"
 
     @property
     def id_path(self) -> str:
@@ -37,7 +42,7 @@ class Adapter:
 
 
 def plug_in(port: str, channels: hwsim.Channels = "short", permanent_address: str | None = None) -> Adapter:
-    """Plug an adapter into a USB port; without an address of its own it gets one that follows from the port."""
+    """Plug an adapter into a USB port; its address follows from the port, unless it is given."""
     address = permanent_address or address_of_port(port)
     hwsim.add_radio(port, address, channels)
     interface = poll_until(lambda: _interface_of(port), f"an interface of the adapter in port {port}", 5)

@@ -1,8 +1,8 @@
 """Radios of mac80211_hwsim, added and removed over generic netlink.
 
 Numbers from Linux 6.1, drivers/net/wireless/mac80211_hwsim.h (HWSIM_CMD_*, HWSIM_ATTR_*), and
-include/uapi/linux/{netlink,genetlink}.h. All radios hear each other, whichever network namespace they live in, as
-long as they were created in the first one.
+include/uapi/linux/{netlink,genetlink}.h. All radios hear each other, whichever network namespace they live
+in, as long as they were created in the first one.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-# "short": hwsim's custom regulatory domain 1 (2.4 GHz channels 1-11, 5725-5850 MHz), a full scan takes 1.3-2.6 s;
-# "all": what the kernel's regulatory domain allows, a full scan takes 9-11 s.
+# "short": hwsim's custom regulatory domain 1 (2.4 GHz channels 1-11, 5725-5850 MHz), a scan takes 1.3-2.6 s.
+# "all": what the kernel's regulatory domain allows, a scan takes 9-11 s.
 Channels = Literal["short", "all"]
 
 _NETLINK_GENERIC = 16
@@ -29,9 +29,11 @@ _SHORT_LIST = 1
 PHYS = Path("/sys/class/ieee80211")
 
 
-def add_radio(name: str, permanent_address: str, channels: Channels = "short", *, interface: bool = True) -> None:
-    """Add a radio, whose phy gets this name; with an interface (wlan0, ...), as an adapter's driver makes it."""
-    attributes = _attribute(_ATTR_RADIO_NAME, name.encode() + b"\0")
+def add_radio(
+    name: str, permanent_address: str, channels: Channels = "short", *, interface: bool = True
+) -> None:
+    """Add a radio, whose phy gets this name; with an interface (wlan0, ...), as an adapter's driver does."""
+    attributes = _name(name)
     attributes += _attribute(_ATTR_PERM_ADDR, bytes.fromhex(permanent_address.replace(":", "")))
     if not interface:
         attributes += _attribute(_ATTR_NO_VIF, b"")
@@ -44,7 +46,7 @@ def add_radio(name: str, permanent_address: str, channels: Channels = "short", *
 def remove_radio(name: str, namespace: str | None = None) -> None:
     """Remove a radio; hwsim looks for it only in the network namespace that the request comes from."""
     with _inside(namespace), _generic_netlink() as netlink:
-        _request(netlink, _family(netlink), _CMD_DEL_RADIO, _attribute(_ATTR_RADIO_NAME, name.encode() + b"\0"))
+        _request(netlink, _family(netlink), _CMD_DEL_RADIO, _name(name))
 
 
 def radios() -> list[str]:
@@ -58,7 +60,8 @@ def _inside(namespace: str | None) -> Iterator[None]:
     if namespace is None:
         yield
         return
-    with open("/proc/thread-self/ns/net", "rb") as ours, open(f"/run/netns/{namespace}", "rb") as theirs:
+    ours_path, theirs_path = Path("/proc/thread-self/ns/net"), Path("/run/netns", namespace)
+    with ours_path.open("rb") as ours, theirs_path.open("rb") as theirs:
         _setns(theirs.fileno())
         try:
             yield
@@ -80,6 +83,10 @@ def _generic_netlink() -> socket.socket:
 
 def _attribute(kind: int, payload: bytes) -> bytes:
     return struct.pack("HH", 4 + len(payload), kind) + payload + b"\0" * (-len(payload) % 4)
+
+
+def _name(radio: str) -> bytes:
+    return _attribute(_ATTR_RADIO_NAME, radio.encode() + b"\0")
 
 
 def _request(netlink: socket.socket, family: int, command: int, attributes: bytes) -> bytes:

@@ -53,7 +53,10 @@ class Namespace:
         with self.log_of(command[0]).open("wb") as log:
             self._programs[command[0]] = subprocess.Popen(
                 ("ip", "netns", "exec", self.name, *command),  # "ip" becomes the command: same process
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def end(self, program: str, by: signal.Signals = signal.SIGTERM) -> None:

@@ -1,26 +1,23 @@
-"""NetworkManager over D-Bus, as far as the lab needs it: a second opinion beside the daemon that is under test.
+"""NetworkManager over D-Bus, as far as the lab needs it: a second opinion beside the daemon under test.
 
 https://networkmanager.dev/docs/api/1.42/spec.html
 """
 
-import asyncio
 import enum
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from dbus_next.aio import MessageBus
-from dbus_next.constants import BusType, MessageType
 from dbus_next.message import Message
 from dbus_next.signature import Variant
 
 from .access_point import Camera
-from .deadline import DeadlineError
+from .system_bus import BusError, SystemBus
 
 _NAME = "org.freedesktop.NetworkManager"
 _ROOT = "/org/freedesktop/NetworkManager"
-_SETTINGS = f"{_ROOT}/Settings"
+_SETTINGS = f"{_NAME}.Settings"
 _DEVICE = f"{_NAME}.Device"
 
 
@@ -52,37 +49,29 @@ class Transition:
     time_s: float  # time.monotonic
 
 
-class BusError(RuntimeError):
-    """The other side answered with an error, whose name this is."""
-
-
 class NetworkManager:
-    """A client of the running NetworkManager; `async with` connects it."""
+    """A client of the running NetworkManager."""
 
-    def __init__(self) -> None:
+    def __init__(self, bus: SystemBus) -> None:
         self.transitions: list[Transition] = []
-        self._bus = MessageBus(bus_type=BusType.SYSTEM)
-        self._changed = asyncio.Condition()
-        self._notifications: set[asyncio.Task[None]] = set()
+        self._bus = bus
 
-    async def __aenter__(self) -> Self:
-        await self._bus.connect()
-        self._bus.add_message_handler(self._on_message)
-        rule = f"type='signal',sender='{_NAME}',interface='{_DEVICE}',member='StateChanged'"
-        await self._call("/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", "s", rule,
-                         destination="org.freedesktop.DBus")  # fmt: skip
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._bus.disconnect()
+    async def watch(self) -> None:
+        """Keep `transitions` from now on."""
+        await self._bus.listen(_NAME, _DEVICE, "StateChanged", self._on_state_changed)
 
     async def device(self, interface: str) -> str:
         """Give the object path of an interface's device."""
         return str(await self._call(_ROOT, _NAME, "GetDeviceByIpIface", "s", interface))
 
-    async def device_property(self, interface: str, name: str) -> Any:  # noqa: ANN401
+    async def device_property(self, interface: str, name: str) -> Any:
         """Read a property of org.freedesktop.NetworkManager.Device."""
-        return await self._get(await self.device(interface), _DEVICE, name)
+        return await self._bus.read(_NAME, await self.device(interface), _DEVICE, name)
+
+    async def permanent_address(self, interface: str) -> str:
+        """Read an adapter's permanent address (HwAddress is another one while NetworkManager scans)."""
+        wireless = f"{_DEVICE}.Wireless"
+        return str(await self._bus.read(_NAME, await self.device(interface), wireless, "PermHwAddress"))
 
     async def state(self, interface: str) -> DeviceState:
         """Read a device's state; UNKNOWN where NetworkManager has no such device (yet)."""
@@ -93,72 +82,49 @@ class NetworkManager:
 
     async def join(self, interface: str, camera: Camera, password: str | None = None) -> str:
         """Start to connect an adapter to a camera, and give the active connection's object path."""
-        device = await self.device(interface)
         options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
-        _, active, _ = await self._call_all(
-            _ROOT, _NAME, "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}",
+        device = await self.device(interface)
+        _, active, _ = await self._bus.call(
+            _NAME, _ROOT, _NAME, "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}",
             _profile(interface, camera, password), device, "/", options,
         )  # fmt: skip
         return str(active)
 
     async def disconnect(self, interface: str) -> None:
         """End what the adapter does, and keep it from connecting by itself."""
-        await self._call(await self.device(interface), _DEVICE, "Disconnect", "")
+        await self._call(await self.device(interface), _DEVICE, "Disconnect")
 
-    async def wait_for_state(self, interface: str, *states: DeviceState, seconds: float = 20.0) -> DeviceState:
+    async def wait_for_state(
+        self, interface: str, *wanted: DeviceState, seconds: float = 20.0
+    ) -> DeviceState:
         """Wait until a device is in one of these states."""
-        async with self._changed:
-            try:
-                async with asyncio.timeout(seconds):
-                    while (now := await self.state(interface)) not in states:
-                        await self._changed.wait()
-            except TimeoutError:
-                wanted = " or ".join(state.name for state in states)
-                raise DeadlineError(f"{interface} not {wanted} within {seconds:g} s, but {now.name}") from None
-        return now
+
+        async def reached() -> DeviceState | None:
+            state = await self.state(interface)
+            return state if state in wanted else None
+
+        names = " or ".join(state.name for state in wanted)
+        return await self._bus.until(reached, f"{interface} {names}", seconds)
 
     async def profiles(self) -> list[str]:
         """Give the object paths of all connection profiles."""
-        return list(await self._call(_SETTINGS, f"{_NAME}.Settings", "ListConnections", ""))
+        return list(await self._call(f"{_ROOT}/Settings", _SETTINGS, "ListConnections"))
 
     async def delete_profile(self, path: str) -> None:
         """Delete a connection profile."""
-        await self._call(path, f"{_NAME}.Settings.Connection", "Delete", "")
+        await self._call(path, f"{_SETTINGS}.Connection", "Delete")
 
-    async def _get(self, path: str, interface: str, name: str) -> Any:  # noqa: ANN401
-        value = await self._call(path, "org.freedesktop.DBus.Properties", "Get", "ss", interface, name)
-        return value.value
-
-    async def _call(self, *arguments: Any, destination: str = _NAME) -> Any:  # noqa: ANN401
-        answer = await self._call_all(*arguments, destination=destination)
+    async def _call(self, path: str, interface: str, member: str, signature: str = "", *body: Any) -> Any:
+        answer = await self._bus.call(_NAME, path, interface, member, signature, *body)
         return answer[0] if answer else None
 
-    async def _call_all(
-        self, path: str, interface: str, member: str, signature: str, *body: Any, destination: str = _NAME
-    ) -> list[Any]:
-        message = Message(destination, path, interface, member, signature=signature, body=list(body))
-        async with asyncio.timeout(25):
-            answer = await self._bus.call(message)
-        assert answer is not None
-        if answer.message_type is MessageType.ERROR:
-            raise BusError(f"{answer.error_name}: {answer.body}")
-        return list(answer.body)
-
-    def _on_message(self, message: Message) -> None:
-        if message.message_type is MessageType.SIGNAL and message.member == "StateChanged":
-            new, _, reason = message.body
-            self.transitions.append(Transition(message.path, DeviceState(new), reason, time.monotonic()))
-        if message.message_type is MessageType.SIGNAL:
-            notification = asyncio.ensure_future(self._notify())
-            self._notifications.add(notification)
-            notification.add_done_callback(self._notifications.discard)
-
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def _on_state_changed(self, message: Message) -> None:
+        new, _, reason = message.body
+        self.transitions.append(Transition(message.path, DeviceState(new), reason, time.monotonic()))
 
 
 def _profile(interface: str, camera: Camera, password: str | None) -> dict[str, dict[str, Variant]]:
+    """Make the settings of a volatile profile, as a hub would have them: no default route, no DNS."""
     profile = {
         "connection": {
             "id": Variant("s", f"lab {interface}"),

@@ -9,6 +9,7 @@ cd /src
 python3 -m pip install --quiet --no-deps --no-build-isolation --no-index --break-system-packages \
   --root-user-action=ignore --disable-pip-version-check .
 shopt -s nullglob
+for file in systemd/*.sysusers.conf; do systemd-sysusers "$PWD/$file"; done
 for file in systemd/*.service systemd/*.socket; do install -m644 "$file" /etc/systemd/system/; done
 for file in dbus-policy/*.conf; do install -m644 "$file" /etc/dbus-1/system.d/; done
 systemctl daemon-reload

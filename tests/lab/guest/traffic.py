@@ -2,7 +2,7 @@
 
 import subprocess
 import tempfile
-import time
+from pathlib import Path
 from typing import Self
 
 from .deadline import poll_until
@@ -29,7 +29,6 @@ class Download:
         self.interface = interface
         self._file = tempfile.NamedTemporaryFile()  # noqa: SIM115 (closed by stop)
         self._curl = subprocess.Popen(("curl", "-sSN", "--interface", interface, "-o", self._file.name, url))
-        self._started = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -44,13 +43,11 @@ class Download:
 
     def received(self) -> int:
         """Count the bytes that have come so far."""
-        with open(self._file.name, "rb") as file:
-            return file.seek(0, 2)
+        return Path(self._file.name).stat().st_size
 
     def ticks(self) -> int:
         """Give the last tick that has come."""
-        with open(self._file.name, "rb") as file:
-            lines = file.read().split(b"\n")[:-1]
+        lines = Path(self._file.name).read_bytes().split(b"\n")[:-1]
         return int(lines[-1]) if lines else 0
 
     def expect_more(self, seconds: float = 5.0) -> None:

@@ -6,10 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd); out=$1 work=$2
 rm -rf "$work" "$out"; mkdir -p "$work" "$out"
 tar xf /usr/src/linux-source-6.1.tar.xz -C "$work" --strip-components=1
 cd "$work"
-# Hosts with AMX have an xstate of 11 kB; UML 6.1 saves 2696 bytes of it, and init dies with
-# 'ptrace set fp regs failed, errno = 14'.
-sed -i 's/DEFINE_LONGS(HOST_FP_SIZE, 2696)/DEFINE_LONGS(HOST_FP_SIZE, 12288)/' arch/x86/um/user-offsets.c
-grep -q 'HOST_FP_SIZE, 12288' arch/x86/um/user-offsets.c
+patch -p1 <"$here/uml.patch"
 make -s ARCH=um x86_64_defconfig
 ./scripts/kconfig/merge_config.sh -m .config "$here/uml.frag"
 make -s ARCH=um olddefconfig

@@ -10,10 +10,10 @@ PACKAGES=$(sed 's/#.*//' "$IMAGE/packages.txt" | xargs | tr ' ' ,)
 [ "$ENGINE" != tcg ] || PACKAGES=$PACKAGES,linux-image-amd64   # UML brings its own kernel, nspawn uses the host's
 packages_key=$(echo "$SUITE $PACKAGES" | hash_of)
 guest_key=$( (echo "$packages_key"; cat "$IMAGE"/guest_*) | hash_of)
-kernel_key=$(cat "$IMAGE/build_uml_kernel.sh" "$IMAGE/uml.frag" | hash_of)
+kernel_key=$(cat "$IMAGE/build_uml_kernel.sh" "$IMAGE"/uml.{frag,patch} | hash_of)
 
 PACKAGES_TAR=$CACHE/packages-$SUITE-$packages_key.tar   # a plain Debian tree, as mmdebstrap leaves it
 ROOTFS=$CACHE/rootfs-$SUITE-$guest_key                  # the same, unpacked and made the lab's guest
 UML=$CACHE/uml-$kernel_key                              # linux-uml and lib/modules: built from source, ...
-[ -z "${LAB_KERNEL:-}" ] || UML=$CACHE/uml-$(hash_of <"$LAB_KERNEL")   # ... or handed over, and then of the hand-over
+[ -z "${LAB_KERNEL:-}" ] || UML=$CACHE/uml-$(cat "$LAB_KERNEL" "$IMAGE/mend_uml_kernel.py" | hash_of)   # ... or handed over, and then of the hand-over
 DISK=$CACHE/tcg-$SUITE-$guest_key                       # vmlinuz, initrd.img and root.erofs for QEMU

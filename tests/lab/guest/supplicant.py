@@ -1,0 +1,61 @@
+"""wpa_supplicant over D-Bus, as far as the lab needs it: what really happened on the air.
+
+https://w1.fi/wpa_supplicant/devel/dbus.html
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from dbus_next.message import Message
+
+from .system_bus import SystemBus
+
+_NAME = "fi.w1.wpa_supplicant1"
+_ROOT = "/fi/w1/wpa_supplicant1"
+_INTERFACE = f"{_NAME}.Interface"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A property of an interface that wpa_supplicant told, be it new or the same value again."""
+
+    path: str
+    name: str  # State, DisconnectReason, AuthStatusCode, AssocStatusCode, CurrentBSS, Scanning, ...
+    value: Any
+    time_s: float  # time.monotonic
+
+
+class Supplicant:
+    """A listener to the running wpa_supplicant."""
+
+    def __init__(self, bus: SystemBus) -> None:
+        self.changes: list[Change] = []
+        self._bus = bus
+
+    async def watch(self) -> None:
+        """Keep `changes` from now on."""
+        # Its interfaces have a PropertiesChanged of their own, beside org.freedesktop.DBus.Properties'.
+        await self._bus.listen(_NAME, _INTERFACE, "PropertiesChanged", self._on_changed)
+
+    async def interface(self, name: str) -> str:
+        """Give the object path of a network interface."""
+        (path,) = await self._bus.call(_NAME, _ROOT, _NAME, "GetInterface", "s", name)
+        return str(path)
+
+    async def wait_for(self, interface: str, name: str, *values: Any, seconds: float = 20.0) -> Change:
+        """Wait for a change of a property that has come since watch(), to one of these values or to any."""
+        path = await self.interface(interface)
+
+        async def came() -> Change | None:
+            for change in self.changes:
+                if (change.path, change.name) == (path, name) and (not values or change.value in values):
+                    return change
+            return None
+
+        return await self._bus.until(came, f"{interface}: {name} {values or ''}", seconds)
+
+    def _on_changed(self, message: Message) -> None:
+        now = time.monotonic()
+        for name, value in message.body[0].items():
+            self.changes.append(Change(message.path, name, value.value, now))
