@@ -17,6 +17,7 @@ from wifimgrd.domain.errors import (
     Cancelled,
     ConnectionLost,
     DeviceNotReachable,
+    InterfaceLost,
     InternalError,
     NoInterfaceAvailable,
     WifimgrdError,
@@ -29,7 +30,7 @@ from wifimgrd.domain.lifecycle import (
     connect_means,
     disconnect_means,
 )
-from wifimgrd.manager.state import DeviceEntry, HubState
+from wifimgrd.manager.state import PULL_S, DeviceEntry, HubState
 from wifimgrd.ports import Backend, JoinRequest
 
 _log = structlog.get_logger()
@@ -107,6 +108,10 @@ class Connections:
             request = JoinRequest(device.id, interface, device.ssid, passphrase, timeout_s, device.sightings)
             async with asyncio.timeout(timeout_s + _GUARD_S):
                 link = await self._backend.join(request)
+        except InterfaceLost as failure:
+            # Where the adapter really is gone, we hear of that in a moment, and are cancelled here.
+            await asyncio.sleep(PULL_S if self._state.is_usable(interface) else 0)
+            error = failure
         except WifimgrdError as failure:
             error = failure
         except TimeoutError:

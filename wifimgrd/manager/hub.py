@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -31,6 +32,9 @@ from wifimgrd.ports import AdapterSource, Backend, DeviceStore, EventSink
 
 _log = structlog.get_logger()
 
+_BACKEND_START_S: Final = 5.0
+"""How long a start waits for the backend, so that clients see adopted links from the first look."""
+
 
 class Hub:
     """Registers devices, connects them and keeps the truth about it."""
@@ -52,6 +56,7 @@ class Hub:
         self._links = Links(self._state, self._connections)
         self._facts: dict[str, BackendFacts] = {}
         self._creating = asyncio.Lock()
+        self._backend_decided = asyncio.Event()
         self._work: set[asyncio.Task[None]] = set()
 
     # -- life
@@ -62,6 +67,9 @@ class Hub:
             self._state.entries[device.id] = DeviceEntry(device)
         await self._adapters.start(self)
         await self._backend.start(self)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BACKEND_START_S):
+                await self._backend_decided.wait()
         await self._settle()
 
     async def stop(self) -> None:
@@ -227,6 +235,8 @@ class Hub:
         """The backend came, went or is on its way."""
         _log.info("backend_changed", backend=self._backend.name, state=status.state, reason=status.reason)
         self._state.publish(BackendChanged(status))
+        if status.state is not BackendState.STARTING:
+            self._backend_decided.set()
         if status.state is BackendState.READY:
             self._spawn(self._take_up())
 

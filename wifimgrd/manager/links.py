@@ -13,7 +13,7 @@ from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import DeviceStateChanged, DeviceUpdated, SignalChanged
 from wifimgrd.domain.lifecycle import Step, can_follow
 from wifimgrd.manager.connections import Connections
-from wifimgrd.manager.state import DeviceEntry, HubState, remembered, stepped
+from wifimgrd.manager.state import PULL_S, DeviceEntry, HubState, remembered, stepped
 from wifimgrd.ports import HeldLink
 
 _log = structlog.get_logger()
@@ -57,8 +57,19 @@ class Links:
     def link_ended(self, interface: str, error: WifimgrdError) -> None:
         """See BackendListener."""
         entry = self._state.holder(interface)
-        if entry is not None and (entry.state is DeviceState.CONNECTED or self._is_waiting(entry)):
+        if entry is None or not (entry.state is DeviceState.CONNECTED or self._is_waiting(entry)):
+            return
+        if isinstance(error, InterfaceLost) and self._state.is_usable(interface):
+            # The adapter source is about to say so, too, and then the interface goes first.
+            if entry.grace is not None:
+                entry.grace.cancel()
+            entry.grace = asyncio.get_running_loop().call_later(PULL_S, self._lose_after_all, entry, error)
+        else:
             self._state.lose(entry, error)
+
+    def _lose_after_all(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        entry.grace = None
+        self._state.lose(entry, error)
 
     def link_changed(self, interface: str, link: Link) -> None:
         """See BackendListener."""

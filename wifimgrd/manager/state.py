@@ -36,6 +36,8 @@ from wifimgrd.ports import DeviceStore, EventSink
 
 _log = structlog.get_logger()
 
+PULL_S: Final = 0.5
+"""By how much the backend may be ahead of the adapter source in noticing a pulled adapter."""
 _SIGHTINGS_KEPT: Final = 4
 _SIGNAL_STEP: Final = 5
 """Percent: a smaller change of signal is not worth telling."""
@@ -114,6 +116,11 @@ class HubState:
     def interface_of(self, entry: DeviceEntry) -> str | None:
         """The interface that a device has, or None."""
         return self.allocator.assignments.get(entry.device.id)
+
+    def is_usable(self, interface: str) -> bool:
+        """Whether an interface is listed and nothing but its holder stands in the way."""
+        known = self.allocator.interfaces.get(interface)
+        return known is not None and not known.obstacle
 
     def status(self, entry: DeviceEntry) -> DeviceStatus:
         """A device as clients see it now."""

@@ -1,0 +1,211 @@
+"""The whole product as it is installed: daemon and shim as systemd units, looked at over HTTP, WebSocket
+and D-Bus at once."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from wifimgrd.dbus.client.changes import AttemptFailed, Change
+from wifimgrd.dbus.client.hub import HubClient
+
+from .access_point import Camera
+from .namespace import run
+
+URL = "http://127.0.0.1:8080"
+DEVICES = "/plugin-views/platform_plugin_device_manager/devices"
+STATE = Path("/var/lib/wifimgrd")
+CONFIGURATION = Path("/etc/wifimgrd/wifimgrd.toml")
+CODENAME = "insta360-x3"
+
+Json = Any
+
+
+@dataclass
+class Channel:
+    """The management channel: what it told, and a way to wait for what it will tell."""
+
+    messages: list[Json] = field(default_factory=list)
+    arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def listen(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        """Keep every message."""
+        async for message in socket:
+            async with self.arrival:
+                self.messages.append(json.loads(message.data))
+                self.arrival.notify_all()
+
+    async def until(self, wanted: Callable[[Json], bool], what: str, seconds: float = 15) -> Json:
+        """Wait for a message, also among those that came before."""
+        looked_at = 0
+        try:
+            async with asyncio.timeout(seconds), self.arrival:
+                while True:
+                    for message in self.messages[looked_at:]:
+                        if wanted(message):
+                            return message
+                    looked_at = len(self.messages)
+                    await self.arrival.wait()
+        except TimeoutError:
+            told = "\n".join(map(str, self.messages))
+            raise AssertionError(f"the channel never told {what}; it told:\n{told}") from None
+
+    def forget(self) -> None:
+        """Begin a new chapter."""
+        self.messages.clear()
+
+    def statuses(self, device: int) -> list[str]:
+        """The states of a device, in the order told."""
+        return [
+            message["data"]["connection_status"]
+            for message in self.messages
+            if message["type"] == "device.connection_status.update" and message["data"]["id"] == device
+        ]
+
+
+@dataclass
+class WholeHub:
+    """The three faces of the running product."""
+
+    http: aiohttp.ClientSession
+    dbus: HubClient
+    channel: Channel
+    failures: list[AttemptFailed] = field(default_factory=list)
+
+    def heard(self, change: Change) -> None:
+        """Keep what the D-Bus signal ConnectionFailed tells."""
+        if isinstance(change, AttemptFailed):
+            self.failures.append(change)
+
+    async def ask(self, method: str, path: str, **options: Any) -> tuple[int, Json]:
+        """Send a request below the devices' path; return status and body."""
+        async with self.http.request(method, URL + DEVICES + path, **options) as answer:
+            return answer.status, await answer.json(content_type=None)
+
+    async def add(self, camera: Camera, **changes: str) -> int:
+        """Register a camera over HTTP; its first attempt starts."""
+        settings = {"ssid": camera.ssid.decode(), "password": camera.password} | changes
+        body = {"codename": CODENAME, "connection_type": "wifi", "connection_settings": settings}
+        status, record = await self.ask("POST", "/", json=body)
+        assert status == 201, record
+        return int(record["id"])
+
+    async def connect(self, device: int, wait: float = 30) -> tuple[int, Json]:
+        """Connect over HTTP and wait for the outcome."""
+        return await self.ask("GET", f"/wifi/connect?device_id={device}&wait={wait}")
+
+    async def disconnect(self, device: int) -> tuple[int, Json]:
+        """Disconnect over HTTP."""
+        return await self.ask("GET", f"/wifi/disconnect?device_id={device}")
+
+    async def status(self, device: int) -> Json:
+        """The status endpoint."""
+        status, body = await self.ask("GET", f"/wifi/status?device_id={device}")
+        assert status == 200
+        return body
+
+    async def interfaces(self) -> Json:
+        """The interfaces endpoint."""
+        status, body = await self.ask("GET", "/wifi/interfaces")
+        assert status == 200
+        return body
+
+    async def until(self, device: int, state: str, seconds: float = 30) -> None:
+        """Wait until the channel told a state of a device since the last chapter, then expect the same
+        of HTTP and D-Bus."""
+        await self.channel.until(
+            lambda message: (
+                message["type"] == "device.connection_status.update"
+                and message["data"]["id"] == device
+                and message["data"]["connection_status"] == state
+            ),
+            f"{state} of device {device}",
+            seconds,
+        )
+        await self.expect(device, state)
+
+    async def expect(self, device: int, state: str, code: str | None = None) -> None:
+        """Expect a state, and an error code where one is given, of HTTP and D-Bus alike."""
+        status, record = await self.status(device), self.dbus.devices[device]
+        assert status["connection_status"] == record.state == state
+        assert status["connected"] == (state == "connected")
+        assert status["interface"] == record.interface
+        if code is not None:
+            assert status["connection_error_code"] == record.error_code == code
+            assert status["connection_error_message"] == record.error_message
+            assert record.error_message
+        known = {one["name"]: one for one in (await self.interfaces())["interfaces"]}
+        assert {name: (one.state, one.device_id) for name, one in self.dbus.interfaces.items()} == {
+            name: (one["state"], one["device_id"]) for name, one in known.items()
+        }
+        if record.interface is not None and record.interface in known:
+            assert known[record.interface]["state"] == "in-use"
+            assert known[record.interface]["device_id"] == device
+
+    async def failed(self, device: int, code: str, seconds: float = 40) -> str:
+        """Wait until a failure is told on the channel, then expect it everywhere; return its message."""
+        message = await self.channel.until(
+            lambda message: (
+                message["type"] == "device.connection_status.update"
+                and message["data"]["id"] == device
+                and message["data"]["connection_status"] == "failed"
+            ),
+            f"a failure of device {device}",
+            seconds,
+        )
+        told = message["data"]
+        assert told["connection_error_code"] == code, told
+        await self.until(device, "disconnected")
+        await self.expect(device, "disconnected", code)
+        assert (device, code) in [(one.device_id, one.code) for one in self.failures]
+        return str(told["connection_error_message"])
+
+    async def interface_state(self, name: str, state: str, seconds: float = 15) -> None:
+        """Wait until an interface is in a state, on D-Bus."""
+        await self.dbus.wait_until(
+            lambda dbus: name in dbus.interfaces and dbus.interfaces[name].state == state, seconds
+        )
+
+    async def await_daemon(self, seconds: float = 20) -> None:
+        """Wait until the daemon is back after a restart."""
+        await self.dbus.wait_until(lambda dbus: dbus.available, seconds)
+
+
+@asynccontextmanager
+async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
+    """Start both units on an empty state directory; stop them after."""
+    _begin_anew(configuration)
+    run("systemctl", "start", "wifimgrd.service", "wifimgrd-http.service")
+    dbus = HubClient("system")
+    await dbus.start()
+    try:
+        await dbus.wait_until(lambda client: client.available, 20)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(URL + "/ws/management/") as socket,
+        ):
+            hub = WholeHub(session, dbus, Channel())
+            dbus.subscribe(hub.heard)
+            listening = asyncio.create_task(hub.channel.listen(socket))
+            await hub.channel.until(lambda message: message["type"] == "snapshot", "a snapshot")
+            yield hub
+            for device in list(dbus.devices):
+                await dbus.remove_device(device)
+            listening.cancel()
+    finally:
+        await dbus.stop()
+        run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service")
+
+
+def _begin_anew(configuration: str) -> None:
+    shutil.rmtree(STATE, ignore_errors=True)
+    CONFIGURATION.parent.mkdir(parents=True, exist_ok=True)
+    CONFIGURATION.write_text(configuration)
+    for unit in ("wifimgrd.service", "wifimgrd-http.service"):
+        run("bash", "-c", f"systemctl reset-failed {unit} || true")

@@ -1,0 +1,272 @@
+"""The main job on real 802.11: what the specification promises, on HTTP, D-Bus and WebSocket at once."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from .guest.access_point import Camera
+from .guest.adapters import Adapter
+from .guest.namespace import run
+from .guest.network_manager import DeviceState, NetworkManager
+from .guest.traffic import Download, fetch
+from .guest.whole_hub import WholeHub, whole_hub
+
+Cameras = Callable[..., Camera]
+Adapters = Callable[..., Adapter]
+
+
+@pytest.fixture
+async def hub(nm: NetworkManager, adapters: Adapters, cameras: Cameras) -> AsyncIterator[WholeHub]:
+    """The running product with two adapters, plugged in before it starts."""
+    for adapter in (adapters(), adapters()):
+        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    async with whole_hub() as hub:
+        for name in ("wlan0", "wlan1"):
+            await hub.interface_state(name, "available")
+        yield hub
+
+
+async def test_three_cameras_share_two_adapters(hub: WholeHub, cameras: Cameras) -> None:
+    first, second = cameras("A"), cameras("B", security="sae")
+    third = cameras("C")
+    a, b = await asyncio.gather(hub.add(first), hub.add(second))
+    await hub.until(a, "connected")
+    await hub.until(b, "connected")
+    names = {hub.dbus.devices[device].interface for device in (a, b)}
+    assert names == {"wlan0", "wlan1"}
+    pages = {device: fetch(hub.dbus.devices[device].interface or "") for device in (a, b)}
+    assert pages == {a: "A", b: "B"}
+    assert (await hub.interfaces())["available_interfaces"] == []
+
+    c = await hub.add(third)
+    message = await hub.failed(c, "no-interface-available")
+    assert message.startswith("no Wi-Fi interface is available: ")
+    with (
+        Download(hub.dbus.devices[a].interface or "") as one,
+        Download(hub.dbus.devices[b].interface or "") as other,
+    ):
+        status, problem = await hub.connect(c)
+        assert (status, problem["code"]) == (409, "no-interface-available")
+        call = ("busctl", "call", "org.wifimgrd1", f"/org/wifimgrd1/devices/{c}", "org.wifimgrd1.Device")
+        refused = run("bash", "-c", f"! {' '.join(call)} Connect 'a{{sv}}' 0 2>&1")
+        assert "no Wi-Fi interface is available" in refused
+        one.expect_more()
+        other.expect_more()
+    for device in (a, b):
+        await hub.expect(device, "connected")
+
+    status, body = await hub.disconnect(a)
+    assert (status, body["status"]) == (200, "disconnected")
+    await hub.until(a, "disconnected")
+    status, body = await hub.connect(c)
+    assert (status, body["status"]) == (200, "connected")
+    assert fetch(body["interface"]) == "C"
+
+
+async def test_a_connect_and_a_disconnect_are_told_everywhere(hub: WholeHub, cameras: Cameras) -> None:
+    device = await hub.add(cameras("A"))
+    await hub.until(device, "connected")
+    assert hub.channel.statuses(device) == ["connecting", "connected"]
+    record = hub.dbus.devices[device]
+    assert record.camera_address == "192.168.42.1"
+    assert (record.local_address or "").startswith("192.168.42.")
+    hub.channel.forget()
+    await hub.disconnect(device)
+    await hub.until(device, "disconnected")
+    assert hub.channel.statuses(device) == ["disconnecting", "disconnected"]
+    assert sorted((await hub.interfaces())["available_interfaces"]) == ["wlan0", "wlan1"]
+
+
+async def test_a_camera_that_is_off_is_not_reachable(hub: WholeHub, cameras: Cameras) -> None:
+    camera = cameras("A")
+    camera.stop()
+    device = await hub.add(camera)
+    assert camera.ssid.decode() in await hub.failed(device, "device-not-reachable")
+    status, problem = await hub.connect(device)
+    assert (status, problem["code"]) == (504, "device-not-reachable")
+
+
+@pytest.mark.parametrize("security", ["wpa2", "sae"])
+async def test_a_wrong_password_is_told_as_such(hub: WholeHub, cameras: Cameras, security: str) -> None:
+    device = await hub.add(cameras("A", security=security), password="not-the-password")
+    assert "not-the-password" not in await hub.failed(device, "authentication-failed")
+    status, problem = await hub.connect(device)
+    assert (status, problem["code"]) == (502, "authentication-failed")
+
+
+async def test_without_dhcp_the_address_fails(hub: WholeHub, cameras: Cameras) -> None:
+    camera = cameras("A")
+    camera.dhcp_off()
+    await hub.failed(await hub.add(camera), "address-failed")
+
+
+async def test_a_camera_that_another_holds_refuses_the_association(hub: WholeHub, cameras: Cameras) -> None:
+    camera = cameras("A")
+    camera.refuse()
+    await hub.failed(await hub.add(camera), "association-refused")
+
+
+async def test_an_adapter_pulled_while_connecting_is_lost(
+    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    camera.dhcp_off()  # so that the attempt is still running when the adapter goes
+    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    async with whole_hub() as hub:
+        await hub.interface_state(adapter.interface, "available")
+        device = await hub.add(camera)
+        await hub.until(device, "connecting")
+        adapter.unplug()
+        await hub.failed(device, "interface-lost", 5)
+        assert (await hub.interfaces())["interfaces"] == []
+
+
+async def test_an_adapter_pulled_while_connected_comes_back_usable(
+    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    async with whole_hub() as hub:
+        await hub.interface_state(adapter.interface, "available")
+        device = await hub.add(camera)
+        await hub.until(device, "connected")
+        hub.channel.forget()
+        adapter.unplug()
+        await hub.failed(device, "interface-lost", 5)
+        assert hub.channel.messages[0]["type"] == "interface.removed"
+        again = adapters(adapter.port)
+        await hub.interface_state(again.interface, "available")
+        status, body = await hub.connect(device)
+        assert (status, body["interface"]) == (200, again.interface)
+
+
+@pytest.mark.parametrize("signal", ["TERM", "KILL"])
+async def test_a_restart_of_the_daemon_keeps_links_and_downloads(
+    hub: WholeHub, cameras: Cameras, nm: NetworkManager, signal: str
+) -> None:
+    one, other = cameras("A"), cameras("B", security="sae")
+    devices = [await hub.add(one), await hub.add(other)]
+    for device in devices:
+        await hub.until(device, "connected")
+    before = dict(hub.dbus.devices)
+    joins = [one.joins(), other.joins()]
+    interfaces = [hub.dbus.devices[device].interface or "" for device in devices]
+    with Download(interfaces[0]) as first, Download(interfaces[1]) as second:
+        for download in (first, second):
+            download.expect_more()
+        hub.channel.forget()
+        run("systemctl", "kill", f"--signal={signal}", "--kill-whom=main", "wifimgrd.service")
+        await hub.channel.until(lambda message: message["type"] == "service.updated", "that the daemon left")
+        if signal == "TERM":
+            run("systemctl", "start", "wifimgrd.service")
+        await hub.await_daemon()
+        await hub.channel.until(lambda message: message["type"] == "snapshot", "a fresh snapshot")
+        for download in (first, second):
+            download.expect_more()
+    for device in devices:
+        await hub.expect(device, "connected")
+        assert hub.dbus.devices[device].interface == before[device].interface
+        assert hub.dbus.devices[device].local_address == before[device].local_address
+    assert [one.joins(), other.joins()] == joins, "a second connection was started"
+
+
+async def test_a_camera_that_goes_and_returns_is_told_at_each_step(hub: WholeHub, cameras: Cameras) -> None:
+    camera = cameras("A")
+    device = await hub.add(camera)
+    await hub.until(device, "connected")
+    hub.channel.forget()
+    camera.stop()
+    await hub.until(device, "connecting", 2)
+    await hub.expect(device, "connecting", "connection-lost")
+    camera.on()
+    await hub.until(device, "connected", 10)
+
+
+async def test_a_camera_that_stays_away_is_lost(
+    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    async with whole_hub("[link]\ngrace_s = 2\n") as hub:
+        await hub.interface_state(adapter.interface, "available")
+        device = await hub.add(camera)
+        await hub.until(device, "connected")
+        hub.channel.forget()
+        camera.kill()
+        await hub.failed(device, "connection-lost", 10)
+        assert hub.channel.statuses(device) == ["connecting", "failed", "disconnected"]
+        await hub.interface_state(adapter.interface, "available")
+
+
+async def test_every_face_names_devices_and_interfaces_alike(hub: WholeHub, cameras: Cameras) -> None:
+    devices = [await hub.add(cameras("A")), await hub.add(cameras("B"))]
+    for device in devices:
+        await hub.until(device, "connected")
+    status, listed = await hub.ask("GET", "/")
+    assert status == 200
+    tree = run("busctl", "tree", "--list", "org.wifimgrd1").split()
+    from_command = json.loads(run("wifimgrctl", "--json", "devices"))
+    assert [one["id"] for one in listed] == [one["id"] for one in from_command] == devices
+    for record, printed in zip(listed, from_command, strict=True):
+        path = f"/org/wifimgrd1/devices/{record['id']}"
+        assert path in tree
+        assert f"/org/wifimgrd1/interfaces/{record['interface']}" in tree
+        properties = ("busctl", "--json=short", "get-property", "org.wifimgrd1", path, "org.wifimgrd1.Device")
+        shown = [
+            json.loads(line)["data"] for line in run(*properties, "Name", "Interface", "Id").splitlines()
+        ]
+        assert shown == [record["name"], f"/org/wifimgrd1/interfaces/{record['interface']}", record["id"]]
+        assert printed == record
+    interfaces = json.loads(run("wifimgrctl", "--json", "interfaces"))
+    assert interfaces == await hub.interfaces()
+
+
+async def test_a_connection_that_is_not_ours_is_left_alone(
+    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+) -> None:
+    home, adapter = cameras("home"), adapters()
+    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    await nm.join(adapter.interface, home)
+    await nm.wait_for_state(adapter.interface, DeviceState.ACTIVATED)
+    async with whole_hub() as hub:
+        await hub.interface_state(adapter.interface, "unavailable")
+        assert hub.dbus.interfaces[adapter.interface].reason
+        device = await hub.add(cameras("A"))
+        await hub.failed(device, "no-interface-available")
+        assert fetch(adapter.interface) == "home"
+
+
+async def test_without_networkmanager_the_daemon_stays_up_and_recovers(
+    hub: WholeHub, cameras: Cameras
+) -> None:
+    camera = cameras("A")
+    run("systemctl", "stop", "NetworkManager.service")
+    await hub.channel.until(
+        lambda message: (
+            message["type"] == "service.updated" and message["data"]["backend_state"] == "unavailable"
+        ),
+        "that NetworkManager is gone",
+    )
+    device = await hub.add(camera)
+    await hub.failed(device, "backend-unavailable")
+    status, problem = await hub.connect(device)
+    assert (status, problem["code"]) == (503, "backend-unavailable")
+    run("systemctl", "start", "NetworkManager.service")
+    await hub.dbus.wait_until(lambda dbus: dbus.service.backend_state == "ready", 20)
+    await hub.interface_state("wlan0", "available")
+    status, body = await hub.connect(device)
+    assert (status, body["status"]) == (200, "connected")
+
+
+async def test_the_password_is_in_no_log_and_no_process(hub: WholeHub, cameras: Cameras) -> None:
+    camera = cameras("A")
+    device = await hub.add(camera)
+    await hub.until(device, "connected")
+    journal = run("journalctl", "-b", "-o", "json", "-u", "wifimgrd", "-u", "wifimgrd-http")
+    assert '"_SYSTEMD_UNIT":"wifimgrd.service"' in journal
+    assert camera.password not in journal
+    commands = run("bash", "-c", "cat /proc/$(systemctl show -P MainPID wifimgrd)/cmdline")
+    assert camera.password not in commands
+    assert camera.password not in json.dumps(hub.channel.messages)
