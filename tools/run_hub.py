@@ -93,7 +93,8 @@ class Service:
 
 
 async def main() -> int:
-    """Run everything until told to stop."""
+    """Run everything until told to stop, or until make, which started us, is gone."""
+    _die_with_parent()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
