@@ -1,0 +1,116 @@
+"""The configuration: strict, and clear about what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wifimgrd.config import Config, ConfigError, Reserve, load
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "wifimgrd.toml"
+
+
+def test_an_empty_file_gives_the_defaults(file: Path) -> None:
+    file.write_text("")
+    assert load(file) == Config()
+
+
+def test_the_shipped_file_says_the_defaults() -> None:
+    assert load(Path(__file__).parent.parent / "packaging" / "wifimgrd.toml") == Config()
+
+
+def test_every_key_is_read(file: Path) -> None:
+    file.write_text(
+        """
+        platform.name = "hub"
+        backend.name = "simulated"
+        connect = {on_create = false, timeout_s = 5, auto_reconnect = false}
+        link.grace_s = 1.5
+        catalog.strict = true
+        radio.country = "DE"
+        [interfaces]
+        match = "any"
+        exclude = ["wlan9", "wlp*"]
+        [[interfaces.reserve]]
+        device = 3
+        mac = "00:C0:CA:12:34:56"
+        [[interfaces.reserve]]
+        device = "Nose"
+        usb_port = "1-1.4"
+        [http]
+        listen = "[::1]:80"
+        allowed_hosts = ["hub.local"]
+        allowed_origins = ["https://map.example"]
+        token_file = "/run/token"
+        """
+    )
+    config = load(file)
+    assert config.interfaces.reserve == (Reserve(3, "00:C0:CA:12:34:56"), Reserve("Nose", usb_port="1-1.4"))
+    assert (config.platform.name, config.connect.timeout_s, config.link.grace_s) == ("hub", 5.0, 1.5)
+    assert config.http.token_file == Path("/run/token")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "expected"),
+    [
+        ("nonsense = 1", "nonsense", "unknown key"),
+        ("[connect]\ntimeout = 1", "connect.timeout", "unknown key"),
+        ('[connect]\ntimeout_s = "20"', "connect.timeout_s", "expected a number"),
+        ("[connect]\ntimeout_s = true", "connect.timeout_s", "expected a number"),
+        ("[connect]\ntimeout_s = 0", "connect.timeout_s", "1 to 600 seconds"),
+        ("[connect]\non_create = 1", "connect.on_create", "expected true or false"),
+        ("connect = 1", "connect", "expected a table"),
+        ('[interfaces]\nexclude = "wlan0"', "interfaces.exclude", "expected a list"),
+        ("[interfaces]\nexclude = [1]", "interfaces.exclude[0]", "expected a text"),
+        ('[interfaces]\nmatch = "pci"', "interfaces.match", '"usb" or "any"'),
+        ("[[interfaces.reserve]]\ndevice = 1", "interfaces.reserve[0].mac", "either mac or usb_port"),
+        ('[[interfaces.reserve]]\nmac = "00:00:00:00:00:01"', "interfaces.reserve[0]", "the key device"),
+        ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
+        ('[http]\nlisten = "8080"', "http.listen", "an address and a port"),
+        ('[platform]\nname = "a/b"', "platform.name", "letters, digits"),
+    ],
+)
+def test_a_mistake_names_file_key_and_what_was_expected(
+    file: Path, text: str, key: str, expected: str
+) -> None:
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    said = str(caught.value)
+    assert said.startswith(f"{file}: {key}")
+    assert expected in said
+
+
+def test_drop_ins_win_by_key_and_add_to_arrays_of_tables(file: Path) -> None:
+    file.write_text('[link]\ngrace_s = 1\n[[interfaces.reserve]]\ndevice = 1\nusb_port = "1-1"\n')
+    folder = file.with_name("wifimgrd.toml.d")
+    folder.mkdir()
+    (folder / "10.toml").write_text("[link]\ngrace_s = 2\n")
+    (folder / "20.toml").write_text('[[interfaces.reserve]]\ndevice = 2\nusb_port = "1-2"\n')
+    config = load(file)
+    assert config.link.grace_s == 2
+    assert [one.device for one in config.interfaces.reserve] == [1, 2]
+
+
+def test_a_mistake_in_a_drop_in_names_the_drop_in(file: Path) -> None:
+    file.write_text("")
+    folder = file.with_name("wifimgrd.toml.d")
+    folder.mkdir()
+    (folder / "10.toml").write_text("nonsense = 1")
+    with pytest.raises(ConfigError, match=r"10\.toml: nonsense"):
+        load(file)
+
+
+def test_what_cannot_be_read_is_said(file: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(file)
+    file.write_text("= =")
+    with pytest.raises(ConfigError, match="is no TOML"):
+        load(file)
+    file.write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="is no TOML"):
+        load(file)
