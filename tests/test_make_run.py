@@ -1,0 +1,135 @@
+"""`make run` as a newcomer types it: one line when all serve, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+READY = re.compile(r"ready (http://127\.0\.0\.1:\d+/) bus (unix:path=(/\S+)/bus\S*)\n")
+TIMEOUT_S = 60
+
+
+class Run:
+    """A `make run` that serves."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        self.process = process
+        line = process.stdout.readline()
+        found = READY.fullmatch(line)
+        assert found, f"not the line of the contract: {line!r}"
+        self.url, self.bus, self.scratch = found[1], found[2], Path(found[3])
+
+    def get(self, path: str) -> object:
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            return json.load(answer)
+
+    def post(self, path: str, body: object) -> object:
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def processes(self) -> list[int]:
+        """Who has the scratch folder in its command line: bus, daemon and shim."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if str(self.scratch).encode() in (process / "cmdline").read_bytes():
+                    found.append(int(process.name))
+            except OSError:
+                continue
+        return found
+
+    def end(self, how: signal.Signals, *, group: bool = False) -> None:
+        if group:
+            os.killpg(self.process.pid, how)
+        else:
+            self.process.send_signal(how)
+        self.process.wait(TIMEOUT_S)
+
+
+@contextmanager
+def running(**settings: str) -> Iterator[Run]:
+    arguments = [f"{name}={value}" for name, value in {"PORT": "0", **settings}.items()]
+    with subprocess.Popen(
+        ["make", "run", *arguments],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield Run(process)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+@pytest.mark.parametrize(
+    ("how", "group"), [(signal.SIGTERM, False), (signal.SIGINT, True)], ids=["SIGTERM", "Ctrl-C"]
+)
+def test_it_says_when_it_is_ready_and_leaves_nothing_behind(how: signal.Signals, group: bool) -> None:
+    with running() as run:
+        assert len(run.processes()) == 3
+        assert run.scratch.is_dir()
+        run.get("healthz")
+        run.end(how, group=group)
+        assert run.processes() == []
+        assert not run.scratch.exists()
+
+
+def test_two_at_once_do_not_meet() -> None:
+    with running() as one, running() as other:
+        assert one.url != other.url
+        assert one.bus != other.bus
+
+
+def test_a_state_folder_keeps_devices_and_links(tmp_path: Path) -> None:
+    devices = "plugin-views/platform_plugin_device_manager/devices/"
+    settings = {"ssid": "SIM-CAM-1", "password": "camera-pass-1"}
+    body = {"codename": "insta360-x3", "connection_type": "wifi", "connection_settings": settings}
+    with running(STATE=str(tmp_path)) as run:
+        run.post(devices, body)
+        run.get(devices + "wifi/connect?device_id=1&wait=10")
+        before = run.get(devices)
+        run.end(signal.SIGTERM)
+    assert before[0]["connected"]  # type: ignore[index]
+    with running(STATE=str(tmp_path)) as run:
+        assert run.get(devices) == before
+
+
+def test_a_scenario_and_a_configuration_of_ones_own_are_used(tmp_path: Path) -> None:
+    scenario, configuration = tmp_path / "scenario.toml", tmp_path / "wifimgrd.toml"
+    scenario.write_text("adapter_count = 5\n")
+    configuration.write_text('[platform]\nname = "hub"\n')
+    with running(SCENARIO=str(scenario), CONFIG=str(configuration)) as run:
+        answer = run.get("plugin-views/hub_plugin_device_manager/devices/wifi/interfaces")
+        assert answer["total_interfaces"] == 5  # type: ignore[index]
+
+
+def test_what_cannot_start_ends_with_a_status_and_a_reason(tmp_path: Path) -> None:
+    configuration = tmp_path / "wifimgrd.toml"
+    configuration.write_text("nonsense = 1\n")
+    done = subprocess.run(
+        ["make", "run", "PORT=0", f"CONFIG={configuration}"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert f"{configuration}: nonsense: unknown key" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
