@@ -119,8 +119,8 @@ class Allocator:
         return replace(freed, interfaces=_without(freed.interfaces, name))
 
     def assign(self, claim: Claim) -> tuple[Allocator, str]:
-        """Give the claimant the fittest interface: reserved, else its last, else one that nobody
-        used last, else any, in natural order of names.
+        """Give the claimant the fittest interface: reserved, else its last, else any, in natural
+        order of names.
 
         A device that has an interface keeps it. Raises NoInterfaceAvailable, with the reason
         for each interface.
