@@ -96,13 +96,13 @@ class Served:
         self.sockets.append(socket)
         return socket
 
-    async def raw(self, octets: bytes) -> bytes:
-        """Send octets as they are and read until the other side closes."""
+    async def raw(self, octets: bytes, *, first_line: bool = False) -> bytes:
+        """Send octets as they are and read until the other side closes, or a line alone."""
         host, _, port = self.host.partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(octets)
         try:
-            return await asyncio.wait_for(reader.read(), 5)
+            return await asyncio.wait_for(reader.readline() if first_line else reader.read(), 5)
         finally:
             writer.close()
             await writer.wait_closed()

@@ -67,6 +67,13 @@ async def test_a_session_is_given_for_the_token_in_the_header(served: Served) ->
     assert (await served.get(P + "/", headers=cookie_of(answer))).status == 200
 
 
+async def test_odd_cookies_of_others_are_in_nobodys_way(served: Served) -> None:
+    cookie = cookie_of(await served.post("/session", headers=BEARER))["Cookie"]
+    for odd in ("a/b=1", "=", ";;", 'q="\\"', "wifimgrd_session=old", "ä=ö"):
+        assert (await served.get(P + "/", headers={"Cookie": f"{odd}; {cookie}"})).status == 200
+        assert (await served.get(P + "/", headers={"Cookie": odd})).status == 401
+
+
 async def test_the_cookie_is_kept_from_scripts_and_other_sites_and_is_not_the_token(served: Served) -> None:
     cookie = (await served.post("/session", headers=BEARER)).headers["Set-Cookie"]
     assert "HttpOnly" in cookie

@@ -183,6 +183,26 @@ async def test_a_body_that_is_small_until_it_is_unpacked_is_too_large(
     assert (answer.status, answer.problem["code"]) == (413, "payload-too-large")
 
 
+async def test_a_body_is_sent_for_where_a_client_waits_for_that(served: Served, fake_hub: FakeHub) -> None:
+    fake_hub.appear(DeviceRecord(1))
+    answer = await served.ask("PATCH", P + "/1", data=padded(60_000), expect100=True)
+    assert answer.status == 200
+
+
+async def test_a_body_that_is_too_large_is_not_even_sent_for(served: Served, fake_hub: FakeHub) -> None:
+    fake_hub.appear(DeviceRecord(1))
+    answer = await served.raw(
+        f"PATCH {P}/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        "Expect: 100-continue\r\nContent-Length: 70000\r\n\r\n".encode(),
+        first_line=True,
+    )
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+async def test_an_expectation_that_nobody_knows_is_no_error(served: Served) -> None:
+    assert (await served.get(P, headers={"Expect": "applause"})).status == 200
+
+
 @pytest.mark.parametrize(
     "rest",
     [

@@ -39,8 +39,14 @@ def device(served: Served, fake_hub: FakeHub) -> None:
         ("[::1]:8080", "::1"),
         ("[0:0:0:0:0:0:0:1]", "::1"),
         ("::1", "::1"),
+        ("[::ffff:192.0.2.1]:80", "192.0.2.1"),
+        ("fe80::1%eth0", "fe80::1"),
         ("", ""),
         (":80", ""),
+        ("localhost:80@evil.example", ""),
+        ("localhost/evil.example", ""),
+        ("[localhost", ""),
+        ("localhost:port", ""),
     ],
 )
 def test_a_host_is_known_by_its_name_alone(host: str, name: str) -> None:

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(EX_CONFIG, str(error))
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # a name can be no name at all
         where = f"{settings.listen_host} port {settings.listen_port}"
         return _refuse(EX_OSERR, f"cannot listen on {where}: {error}")
     asyncio.run(_serve(settings, options.bus, sockets))

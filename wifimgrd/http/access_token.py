@@ -64,8 +64,14 @@ class AccessToken:
         return response
 
     def _admits(self, request: web.Request) -> bool:
-        cookie = request.cookies.get(COOKIE, "")
-        return self._has_bearer(request) or hmac.compare_digest(_octets(cookie), self._cookie.encode())
+        if self._has_bearer(request):
+            return True
+        # Read by hand: http.cookies, and so older aiohttp, chokes on other people's odd cookies.
+        for pair in request.headers.get("Cookie", "").split(";"):
+            name, _, value = pair.strip().partition("=")
+            if name == COOKIE and hmac.compare_digest(_octets(value), self._cookie.encode()):
+                return True
+        return False
 
     def _has_bearer(self, request: web.Request) -> bool:
         scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")

@@ -140,7 +140,8 @@ def problem_of_http(error: web.HTTPException, request: web.Request) -> Problem:
         case 404:
             detail = f"there is nothing at {request.path}"
         case 405:
-            detail = f"{request.method} is not allowed here, but {headers.get('Allow', 'nothing')}"
+            allowed = headers.get("Allow", "nothing").replace(",", ", ")
+            detail = f"{request.method} is not allowed here; allowed: {allowed}"
         case _:
             detail = error.reason
     if code is None:

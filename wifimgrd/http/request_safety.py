@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -16,6 +17,9 @@ from wifimgrd.http.requests import invalid
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST: Final = re.compile(
+    r"(?:\[(?P<bracketed>[^\[\]]*)\]|(?P<name>[^:\[\]@/\\?#\s]*))(?::[0-9]*)?|(?P<bare>[0-9A-Fa-f:.]+(?:%\w+)?)"
+)
 _MARK: Final = "own_site_only"
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -35,16 +39,17 @@ def own_site_only(handler: HandlerT) -> HandlerT:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without port, brackets and the root's dot, in lower case."""
-    if host.startswith("["):
-        name = host[1:].partition("]")[0]
-    else:
-        name = host if host.count(":") > 1 else host.partition(":")[0]
-    name = name.strip().lower().removesuffix(".")
+    """The name in a Host header, without port, brackets and the root's dot, in lower case; empty
+    where it is not a Host. An address is written in one way only."""
+    found = _HOST.fullmatch(host.strip())
+    if found is None:
+        return ""
+    name = (found["bracketed"] or found["name"] or found["bare"] or "").lower().removesuffix(".")
     try:
-        return str(ipaddress.ip_address(name))
+        address = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
         return name
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def origin_of(address: str) -> str | None:

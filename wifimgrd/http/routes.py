@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from wifimgrd.http.problems import Handler
+from wifimgrd.http.requests import BODY_LIMIT
 
 
 class Routes:
@@ -18,4 +19,13 @@ class Routes:
         bare = path.rstrip("/")
         for form in (bare, bare + "/"):
             for method in methods.split():
-                self._app.router.add_route(method, form, handler)
+                self._app.router.add_route(method, form, handler, expect_handler=_go_on)
+
+
+async def _go_on(request: web.Request) -> None:
+    """Let a client send the body that it announced with Expect, where it is not too large; what
+    else a client expects is not an error (RFC 9110, 10.1.1)."""
+    waits = request.headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1)
+    if waits and (request.content_length or 0) <= BODY_LIMIT:
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0  # the answer itself has not begun
