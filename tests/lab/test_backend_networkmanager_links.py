@@ -235,4 +235,6 @@ async def test_networkmanager_stopped_while_joining(cameras: Cameras, adapters: 
     with pytest.raises(BackendUnavailable, match="NetworkManager"):
         await joining
     await backend.leave(adapter.interface)
+    run("systemctl", "start", "NetworkManager")
+    await listener.status(BackendState.READY)
     await backend.stop()

@@ -218,7 +218,7 @@ class Attempt:
 
     def _post(self, event: AttemptEvent) -> None:
         if isinstance(event, Gone):
-            self.abort(diagnosis.adapter_gone(self._request.interface))
+            self.abort(diagnosis.device_gone(self._request.interface, event.pulled_out))
         else:
             self._events.put_nowait(event)
 

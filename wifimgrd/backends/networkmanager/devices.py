@@ -45,6 +45,9 @@ class StateChange:
 class Gone:
     """A device was removed."""
 
+    pulled_out: bool
+    """The adapter itself is gone; else NetworkManager let it go, as it does when it stops."""
+
 
 Ear = Callable[[StateChange | Gone], None]
 

@@ -161,8 +161,6 @@ def attempt_failed(reason: int, ssid: Ssid, interface: str) -> WifimgrdError:
             return not_seen(ssid)
         case DeviceReason.SUPPLICANT_TIMEOUT:
             return no_answer(ssid)
-        case DeviceReason.REMOVED:
-            return adapter_gone(interface)
         case DeviceReason.NOW_UNMANAGED:
             return InterfaceLost(f"NetworkManager does not manage {interface} any more")
         case DeviceReason.USER_REQUESTED | DeviceReason.NEW_ACTIVATION | DeviceReason.CONNECTION_REMOVED:
@@ -179,6 +177,13 @@ def adapter_gone(interface: str) -> InterfaceLost:
     return InterfaceLost(f"the adapter {interface} was pulled out")
 
 
+def device_gone(interface: str, pulled_out: bool) -> WifimgrdError:
+    """NetworkManager has the device no more, while an attempt runs on it."""
+    if pulled_out:
+        return adapter_gone(interface)
+    return BackendUnavailable(f"NetworkManager let go of the adapter {interface}")
+
+
 def interrupted(ssid: Ssid, disconnect_reason: int) -> ConnectionLost:
     """A link that was up dropped, with the supplicant's reason (0 = it gave none)."""
     if disconnect_reason in _LEFT:
@@ -193,8 +198,6 @@ def interrupted(ssid: Ssid, disconnect_reason: int) -> ConnectionLost:
 def link_ended(device_reason: int, ssid: Ssid, interface: str) -> WifimgrdError:
     """Why NetworkManager let go of a link that was up, by the device's reason."""
     match device_reason:
-        case DeviceReason.REMOVED:
-            return adapter_gone(interface)
         case DeviceReason.USER_REQUESTED | DeviceReason.NEW_ACTIVATION | DeviceReason.CONNECTION_REMOVED:
             return ConnectionLost(f'the connection to "{ssid.printable}" was ended by another program')
         case DeviceReason.IP_CONFIG_EXPIRED | DeviceReason.IP_CONFIG_UNAVAILABLE:

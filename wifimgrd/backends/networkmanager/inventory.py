@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import structlog
 
 from wifimgrd.backends.networkmanager import defs
-from wifimgrd.backends.networkmanager.defs import DeviceType
+from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceType
 from wifimgrd.backends.networkmanager.devices import Carried, Gone, NmDevice, Radio, StateChange, obstacle_of
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.interface import BackendFacts
@@ -26,6 +27,7 @@ class InventoryListener(Protocol):
         """A device was removed."""
 
 
+_KERNEL_INTERFACES: Final = "/sys/class/net"
 _WATCHED_DEVICE_PROPERTIES: Final = frozenset(
     ("Interface", "Managed", "Autoconnect", "ActiveConnection", "FirmwareMissing")
 )
@@ -153,7 +155,7 @@ class Inventory:
         device = self.devices.pop(signal.body[0], None)
         if device is not None:
             for ear in list(device.ears):
-                ear(Gone())
+                ear(_gone(device))
             self._listener.device_gone(device)
 
     def _state_changed(self, signal: Signal) -> None:
@@ -161,8 +163,9 @@ class Inventory:
         device = self._note(signal.path, {"State": state})
         if device is None:
             return
+        step = _gone(device) if reason == DeviceReason.REMOVED else StateChange(state, reason)
         for ear in list(device.ears):
-            ear(StateChange(state, reason))
+            ear(step)
         if not device.reserved:
             self.look_again(device)
 
@@ -242,3 +245,10 @@ class Inventory:
         told = (device.name, BackendFacts(obstacle_of(device, self.radio), device.bands))
         self._listener.device_seen(device, told[1] if told != self._told.get(device.path) else None)
         self._told[device.path] = told
+
+
+def _gone(device: NmDevice) -> Gone:
+    """NetworkManager says the same of an adapter that was pulled out and of one that it lets go; the
+    kernel knows.
+    """
+    return Gone(pulled_out=not Path(_KERNEL_INTERFACES, device.name).exists())

@@ -11,7 +11,7 @@ import structlog
 
 from wifimgrd.backends.networkmanager import defs, diagnosis
 from wifimgrd.backends.networkmanager.activation import Joined, Reading, is_free, read_link
-from wifimgrd.backends.networkmanager.defs import DeviceState, SupplicantState
+from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, SupplicantState
 from wifimgrd.backends.networkmanager.devices import Gone, StateChange
 from wifimgrd.backends.networkmanager.supplicant import ScanRefused
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
@@ -110,8 +110,12 @@ class Keeper:
 
     def _device_event(self, event: StateChange | Gone) -> None:
         match event:
-            case Gone():
+            case Gone(pulled_out=True):
                 self.end(diagnosis.adapter_gone(self.held.interface))
+            case Gone():
+                self.end(
+                    diagnosis.link_ended(DeviceReason.NOW_UNMANAGED, self.held.ssid, self.held.interface)
+                )
             case StateChange(state=state, reason=reason) if state >= DeviceState.DEACTIVATING or is_free(
                 state
             ):

@@ -104,8 +104,9 @@ class Session:
             await inventory.start()
             self.inventory = inventory
             await self._listener.manager_found(self.connection, inventory)
-            self._settled = True
-            self._tell_supplicant()
+            if self._owners[defs.NM] == owner:
+                self._settled = True
+                self._tell_supplicant()
             while self._owners[defs.NM] == owner:
                 await self._next_change()
         except (BusError, TimeoutError) as error:
@@ -113,11 +114,8 @@ class Session:
             await self._next_word_of_manager()
         finally:
             self._settled = False
-            await self.close()
+            self.inventory = None
             await inventory.stop()
-        if not self._owners[defs.NM]:
-            self._tell(BackendState.UNAVAILABLE, "NetworkManager is not running")
-        self._listener.manager_lost()
 
     async def _next_word_of_manager(self) -> None:
         """NetworkManager takes its name before it has objects, and speaks up when it has."""
@@ -145,7 +143,11 @@ class Session:
     def _owner_changed(self, signal: Signal) -> None:
         name, before, after = signal.body
         self._owners[name] = after
-        if name == defs.WPAS:
+        if name == defs.NM and before:
+            self._settled = False
+            self._tell(BackendState.UNAVAILABLE, "NetworkManager is not running")
+            self._listener.manager_lost()
+        elif name == defs.WPAS:
             if before:
                 self._listener.supplicant_lost()
             self._supplicant_seen = self._supplicant_seen or bool(after)
