@@ -120,12 +120,16 @@ def _flat(fields: Fields) -> Fields:
     """Accept `Ssid`, `ssid` and `connection_settings: {ssid: ...}` alike."""
     flat: dict[str, object] = {}
     for name, value in fields.items():
-        key = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        key = _snake_case(name)
         if key == "connection_settings" and isinstance(value, Mapping):
-            flat.update(_flat(value))
+            flat.update((_snake_case(inner), said) for inner, said in value.items())
         else:
             flat[key] = value
     return flat
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _text(value: object) -> str:

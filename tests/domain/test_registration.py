@@ -1,0 +1,202 @@
+"""What a client may say of a device, and the sentence it gets where it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.domain.device import Passphrase, Ssid
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.registration import (
+    REQUIRED,
+    Amendment,
+    Registration,
+    default_name,
+    parse_amendment,
+    parse_registration,
+)
+
+GOOD: dict[str, object] = {
+    "codename": "generic-wifi",
+    "connection_type": "wifi",
+    "connection_settings": {"ssid": "CAM-1", "password": "camera-pass-1"},
+}
+
+
+def faults(
+    changed: Mapping[str, object] | None = None, settings: Mapping[str, object] | None = None
+) -> Mapping[str, tuple[str, ...]]:
+    """What is said of a good payload with something changed in it; `...` takes a field away."""
+    within = {**GOOD["connection_settings"], **(settings or {})}  # type: ignore[dict-item]
+    payload = {**GOOD, "connection_settings": {k: v for k, v in within.items() if v is not ...}}
+    payload = {name: value for name, value in (payload | dict(changed or {})).items() if value is not ...}
+    with pytest.raises(InvalidRequest) as refused:
+        parse_registration(payload)
+    return refused.value.fields
+
+
+def test_a_good_payload() -> None:
+    assert parse_registration({**GOOD, "name": "Front door", "something": "else"}) == Registration(
+        "generic-wifi", Ssid(b"CAM-1"), Passphrase("camera-pass-1"), "Front door"
+    )
+
+
+def test_the_same_as_properties_of_the_message_bus() -> None:
+    assert parse_registration(
+        {
+            "Codename": "generic-wifi",
+            "ConnectionType": "wifi",
+            "Ssid": b"CAM-1",
+            "Password": "camera-pass-1",
+            "IdempotencyKey": "key",
+        }
+    ) == Registration("generic-wifi", Ssid(b"CAM-1"), Passphrase("camera-pass-1"), idempotency_key="key")
+
+
+@pytest.mark.parametrize("missing", ["codename", "connection_type"])
+def test_a_field_that_is_missing(missing: str) -> None:
+    assert faults({missing: ...}) == {missing: (REQUIRED,)}
+
+
+@pytest.mark.parametrize("settings", [..., None, "text", [], {}])
+def test_settings_that_are_none(settings: object) -> None:
+    assert faults({"connection_settings": settings}) == {"ssid": (REQUIRED,), "password": (REQUIRED,)}
+
+
+def test_every_fault_is_told_at_once() -> None:
+    assert faults({"codename": 7, "connection_type": "usb"}, {"ssid": "", "password": "short"}).keys() == {
+        "codename",
+        "connection_type",
+        "ssid",
+        "password",
+    }
+
+
+@pytest.mark.parametrize("wrong", [None, 7, 1.5, True, [], {}])
+@pytest.mark.parametrize("field", ["codename", "connection_type", "ssid", "password", "name"])
+def test_a_value_of_another_type(field: str, wrong: object) -> None:
+    place: dict[str, Any] = {"settings" if field in {"ssid", "password"} else "changed": {field: wrong}}
+    assert faults(**place) == {field: ("Not a valid string.",)}
+
+
+@pytest.mark.parametrize(
+    ("ssid", "sentence"),
+    [
+        ("", "The SSID may not be empty."),
+        ("x" * 33, "An SSID has at most 32 octets; this one has 33."),
+        ("ü" * 17, "An SSID has at most 32 octets; this one has 34."),
+        (b"x" * 33, "An SSID has at most 32 octets; this one has 33."),
+        ("a\0b", "NUL characters are not allowed."),
+        (b"a\0b", "NUL characters are not allowed."),
+        ("a\nb", "Control characters are not allowed."),
+        ("a\x7fb", "Control characters are not allowed."),
+        ("a\x85b", "Control characters are not allowed."),
+        ("a\ud800b", "Lone surrogates are not allowed."),
+    ],
+)
+def test_an_ssid_that_is_none(ssid: str | bytes, sentence: str) -> None:
+    assert faults(settings={"ssid": ssid}) == {"ssid": (sentence,)}
+
+
+@pytest.mark.parametrize("octets", [b"\xff\xfe", "ü".encode() * 16, b"x" * 32, "無線".encode()])
+def test_an_ssid_may_be_any_octets(octets: bytes) -> None:
+    payload = {**GOOD, "connection_settings": {"ssid": octets, "password": "camera-pass-1"}}
+    assert parse_registration(payload).ssid == Ssid(octets)
+
+
+@pytest.mark.parametrize(
+    "password", ["", "12345678", "x" * 63, "0123456789abcdefABCDEF" + "0" * 42, " ~" * 4]
+)
+def test_a_password_that_is_one(password: str) -> None:
+    payload = {**GOOD, "connection_settings": {"ssid": "CAM-1", "password": password}}
+    assert parse_registration(payload).passphrase == Passphrase(password)
+
+
+@pytest.mark.parametrize(
+    "password", ["1234567", "x" * 64, "x" * 65, "0" * 65, "pässword", "tab\tbed!", "nul\0nul!", "\ud800" * 8]
+)
+def test_a_password_that_is_none_is_not_repeated(password: str) -> None:
+    told = faults(settings={"password": password})
+    assert told.keys() == {"password"}
+    assert password not in repr(told)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 129, "a\0b", "a\x1bb", "\ud800"])
+def test_a_name_that_is_none(name: str) -> None:
+    assert faults({"name": name}).keys() == {"name"}
+    assert faults({"codename": name}).keys() == {"codename"}
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, 7, None])
+def test_an_idempotency_key_that_is_none(key: object) -> None:
+    assert faults({"idempotency_key": key}).keys() == {"idempotency_key"}
+
+
+def test_a_strict_catalog() -> None:
+    assert parse_registration(GOOD, codenames={"generic-wifi"})
+    with pytest.raises(InvalidRequest) as refused:
+        parse_registration(GOOD, codenames={"other"})
+    assert refused.value.fields == {"codename": ('"generic-wifi" is not a known camera model.',)}
+
+
+def test_an_amendment_says_only_what_changes() -> None:
+    assert parse_amendment({}) == Amendment()
+    assert parse_amendment({"connection_settings": {"password": ""}}) == Amendment(passphrase=Passphrase(""))
+    assert parse_amendment({"name": "New", "connection_settings": {"ssid": "B"}}) == Amendment(
+        "New", Ssid(b"B")
+    )
+    with pytest.raises(InvalidRequest) as refused:
+        parse_amendment({"connection_settings": {"ssid": "", "password": "short"}})
+    assert refused.value.fields.keys() == {"ssid", "password"}
+
+
+def test_settings_within_settings_without_end() -> None:
+    nested: dict[str, object] = {"ssid": "CAM-1"}
+    for _ in range(20_000):
+        nested = {"connection_settings": nested}
+    assert faults({"connection_settings": nested}).keys() == {"ssid", "password"}
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+payloads = st.dictionaries(
+    st.sampled_from(["codename", "connection_type", "connection_settings", "ssid", "Password", "name"])
+    | st.text(),
+    json_values | st.just("wifi") | st.dictionaries(st.sampled_from(["ssid", "password"]), json_values),
+)
+
+
+FIELDS = {"codename", "connection_type", "ssid", "password", "name", "idempotency_key"}
+
+
+def refused_fields(
+    parse: Callable[[Mapping[str, object]], object], payload: dict[str, Any]
+) -> Mapping[str, tuple[str, ...]] | None:
+    """What is said of a payload; None where it is taken."""
+    try:
+        parse(payload)
+    except InvalidRequest as refused:
+        return refused.fields or {"nothing": ()}
+    return None
+
+
+@given(payloads)
+def test_whatever_is_sent_is_parsed_or_refused_field_by_field(payload: dict[str, Any]) -> None:
+    told = [refused_fields(parse_registration, payload), refused_fields(parse_amendment, payload)]
+    for fields in filter(None, told):
+        assert fields.keys() <= FIELDS
+        assert all(sentence.endswith(".") for said in fields.values() for sentence in said)
+
+
+def test_a_default_name_is_one_that_nobody_has() -> None:
+    ssid = Ssid(b"CAM\xff")
+    assert default_name(ssid, ()) == "CAM\\xff"
+    assert default_name(ssid, {"CAM\\xff"}) == "CAM\\xff #2"
+    assert default_name(ssid, {"CAM\\xff", "CAM\\xff #2", "CAM\\xff #4"}) == "CAM\\xff #3"
