@@ -79,23 +79,6 @@ async def test_a_camera_that_stays_away(cameras: Cameras, adapters: Adapters) ->
     await backend.stop()
 
 
-async def test_an_adapter_pulled_out_while_linked(cameras: Cameras, adapters: Adapters) -> None:
-    listener = Listener()
-    backend = await started(listener, Memory())
-    camera, adapter = cameras("A"), adapters()
-    await backend.join(request_for(adapter, camera))
-    adapter.unplug()
-    error = await listener.heard("link_ended", adapter.interface, seconds=5)
-    assert error.code is ErrorCode.INTERFACE_LOST
-    assert await backend.links() == []
-    adapter = adapters("1.1")
-    await backend.join(request_for(adapter, camera))
-    assert fetch(adapter.interface) == "A"
-    await backend.leave(adapter.interface)
-    assert profiles() == []
-    await backend.stop()
-
-
 async def test_a_link_ended_by_another_program(cameras: Cameras, adapters: Adapters) -> None:
     listener = Listener()
     backend = await started(listener, Memory())
@@ -221,20 +204,4 @@ async def test_networkmanager_restarted(cameras: Cameras, adapters: Adapters, ho
     await backend.join(request_for(adapter, camera))
     assert fetch(adapter.interface) == "A"
     await backend.leave(adapter.interface)
-    await backend.stop()
-
-
-async def test_networkmanager_stopped_while_joining(cameras: Cameras, adapters: Adapters) -> None:
-    listener = Listener()
-    backend = await started(listener, Memory())
-    camera, adapter = cameras("A"), adapters()
-    camera.dhcp_off()
-    joining = asyncio.create_task(backend.join(request_for(adapter, camera)))
-    await listener.until(lambda: bool(camera.stations()))
-    run("systemctl", "stop", "NetworkManager")
-    with pytest.raises(BackendUnavailable, match="NetworkManager"):
-        await joining
-    await backend.leave(adapter.interface)
-    run("systemctl", "start", "NetworkManager")
-    await listener.status(BackendState.READY)
     await backend.stop()

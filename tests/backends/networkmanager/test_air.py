@@ -1,0 +1,117 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.backends.networkmanager.air import (
+    LIKELY_FREQUENCIES,
+    Bss,
+    KeyManagement,
+    bss_of,
+    choose_key_management,
+    frequencies_to_try,
+    heard_since,
+)
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import Passphrase, Sighting, Ssid
+from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
+
+SSID = Ssid(b"CAM")
+SECRET = Passphrase("secret-1")
+OPEN = Passphrase("")
+
+
+def point(*suites: str, private: bool = True, age_s: int = 0, mhz: int = 2412) -> Bss:
+    return Bss("/bss", b"CAM", "02:00:00:00:00:01", mhz, age_s, frozenset(suites), private)
+
+
+WPA2 = point("wpa-psk")
+SAE = point("sae")
+MIXED = point("wpa-psk", "sae")
+FREE = point(private=False)
+WEP = point()
+ENTERPRISE = point("wpa-eap")
+
+
+@pytest.mark.parametrize(
+    ("found", "passphrase", "expected"),
+    [
+        ([WPA2], SECRET, KeyManagement.PSK),
+        ([point("wpa-psk-sha256")], SECRET, KeyManagement.PSK),
+        ([point("wpa-ft-psk")], SECRET, KeyManagement.PSK),
+        ([MIXED], SECRET, KeyManagement.PSK),
+        ([SAE], SECRET, KeyManagement.SAE),
+        ([point("ft-sae")], SECRET, KeyManagement.SAE),
+        ([SAE, WPA2], SECRET, KeyManagement.PSK),
+        ([FREE, SAE], SECRET, KeyManagement.SAE),
+        ([FREE], OPEN, KeyManagement.NONE),
+        ([WPA2, FREE], OPEN, KeyManagement.NONE),
+    ],
+)
+def test_key_management_follows_the_air(
+    found: list[Bss], passphrase: Passphrase, expected: KeyManagement
+) -> None:
+    assert choose_key_management(found, SSID, passphrase) is expected
+
+
+@pytest.mark.parametrize(
+    ("found", "passphrase", "kind", "words"),
+    [
+        ([FREE], SECRET, AuthenticationFailed, "is open"),
+        ([WPA2], OPEN, AuthenticationFailed, "asks for a password"),
+        ([SAE], OPEN, AuthenticationFailed, "asks for a password"),
+        ([WEP], SECRET, AssociationRefused, "WEP"),
+        ([WEP], OPEN, AssociationRefused, "WEP"),
+        ([ENTERPRISE], SECRET, AssociationRefused, "certificate"),
+    ],
+)
+def test_another_kind_of_network_is_refused_in_words(
+    found: list[Bss], passphrase: Passphrase, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words) as failure:
+        choose_key_management(found, SSID, passphrase)
+    assert '"CAM"' in str(failure.value)
+    assert "secret-1" not in str(failure.value)
+
+
+def test_a_bss_object_is_read() -> None:
+    read = bss_of(
+        "/bss",
+        {
+            "SSID": b"CAM",
+            "BSSID": b"\x02\xca\xd3\xd9\x9e\x8b",
+            "Privacy": True,
+            "Frequency": 5180,
+            "Age": 7,
+            "WPA": {"KeyMgmt": [], "Group": "", "Pairwise": []},
+            "RSN": {"KeyMgmt": ["wpa-psk", "sae"], "Group": "ccmp", "Pairwise": ["ccmp"]},
+        },
+    )
+    assert read == Bss("/bss", b"CAM", "02:ca:d3:d9:9e:8b", 5180, 7, frozenset({"wpa-psk", "sae"}), True)
+    assert read.sighting == Sighting("02:ca:d3:d9:9e:8b", 5180)
+    assert (read.offers_psk, read.offers_sae, read.is_open) == (True, True, False)
+    assert bss_of("/bss", {}).is_open
+
+
+def test_where_it_was_met_comes_first_and_the_likely_channels_where_it_never_was() -> None:
+    both = frozenset({Band.GHZ_2_4, Band.GHZ_5})
+    known = [Sighting("a", 5180), Sighting("b", 2437), Sighting("a", 5180)]
+    assert frequencies_to_try(known, [point(mhz=2412)], both) == (5180, 2437, 2412)
+    assert frequencies_to_try(known, [], frozenset({Band.GHZ_2_4})) == (2437,)
+    assert frequencies_to_try([], [], frozenset()) == LIKELY_FREQUENCIES
+    assert frequencies_to_try([], [], frozenset({Band.GHZ_2_4})) == (2412, 2437, 2462)
+    assert frequencies_to_try([Sighting("a", 5180)], [], frozenset({Band.GHZ_2_4})) == ()
+
+
+@given(st.lists(st.integers(2400, 7200)), st.sets(st.sampled_from(list(Band))))
+def test_no_channel_is_asked_for_twice_or_in_a_band_that_is_not_there(
+    frequencies: list[int], bands: set[Band]
+) -> None:
+    tried = frequencies_to_try([Sighting("a", mhz) for mhz in frequencies], [], frozenset(bands))
+    assert len(tried) == len(set(tried))
+    assert not bands or all(Band.of_frequency(mhz) in bands for mhz in tried)
+
+
+def test_being_in_the_list_is_no_proof_of_being_on_the_air() -> None:
+    fresh, old = point(age_s=2), point(age_s=3)
+    assert heard_since([fresh, old], 2.9) == [fresh]
+    assert heard_since([old], 0.1) == []

@@ -1,0 +1,194 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.backends.networkmanager.defs import DeviceState
+from wifimgrd.backends.networkmanager.diagnosis import (
+    Witness,
+    attempt_failed,
+    device_gone,
+    interrupted,
+    is_down,
+    link_ended,
+    not_seen,
+)
+from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.errors import ErrorCode, WifimgrdError
+
+SSID = Ssid(b"CAM")
+Changes = list[Mapping[str, Any]]
+
+
+def verdict(changes: Changes, *, sae: bool = False, protected: bool = True) -> str | None:
+    witness = Witness(SSID, sae, protected)
+    for changed in changes:
+        if error := witness.hear(changed):
+            assert '"CAM"' in error.message
+            return error.code.value
+    return None
+
+
+UP: Changes = [{"State": "authenticating"}, {"State": "associating"}, {"State": "associated"}]
+SHAKING: Changes = [*UP, {"State": "4way_handshake"}]
+# As wpa_supplicant 2.10 said it in the lab.
+HEARD: list[tuple[str, Changes, bool, str | None]] = [
+    ("joined", [*SHAKING, {"State": "completed"}], False, None),
+    (
+        "wrong WPA2 password",
+        [*SHAKING, {"State": "disconnected", "DisconnectReason": 15}],
+        False,
+        "authentication-failed",
+    ),
+    (
+        "the same, reason first",
+        [*SHAKING, {"DisconnectReason": 15}, {"State": "disconnected"}],
+        False,
+        "authentication-failed",
+    ),
+    (
+        "the same, by another vendor",
+        [*SHAKING, {"State": "disconnected", "DisconnectReason": 2}],
+        False,
+        "authentication-failed",
+    ),
+    (
+        "the same, states lost",
+        [{"State": "disconnected", "DisconnectReason": 15}],
+        False,
+        "authentication-failed",
+    ),
+    (
+        "switched off in the handshake",
+        [*SHAKING, {"State": "disconnected", "DisconnectReason": 3}],
+        False,
+        None,
+    ),
+    (
+        "power cut in the handshake",
+        [*SHAKING, {"State": "disconnected", "DisconnectReason": -4}],
+        False,
+        None,
+    ),
+    (
+        "wrong SAE password",
+        [{"State": "authenticating"}, {"AuthStatusCode": 1, "State": "disconnected"}],
+        True,
+        "authentication-failed",
+    ),
+    ("the same, by another vendor", [{"AuthStatusCode": 15}], True, "authentication-failed"),
+    ("full", [{"State": "disconnected", "AuthStatusCode": 17}], False, "association-refused"),
+    ("full, SAE", [{"State": "disconnected", "AuthStatusCode": 17}], True, "association-refused"),
+    ("access list", [{"AuthStatusCode": 1}], False, "association-refused"),
+    (
+        "weak signal",
+        [*UP[:2], {"AssocStatusCode": 34, "State": "disconnected"}],
+        False,
+        "association-refused",
+    ),
+    (
+        "full, told late",
+        [*UP, {"DisconnectReason": 5, "State": "disconnected"}],
+        False,
+        "association-refused",
+    ),
+    ("come back later", [{"AssocStatusCode": 30}], False, None),
+    ("SAE negotiation", [{"AuthStatusCode": 76}, {"AuthStatusCode": 126}], True, None),
+    ("begin", [{"State": "associating", "AuthStatusCode": 0}], False, None),
+    (
+        "no answer",
+        [{"State": "authenticating"}, {"State": "disconnected"}, {"State": "scanning"}],
+        False,
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sae", "code"), [row[1:] for row in HEARD], ids=[row[0] for row in HEARD]
+)
+def test_what_the_supplicant_says(changes: Changes, sae: bool, code: str | None) -> None:
+    assert verdict(changes, sae=sae) == code
+
+
+def test_an_open_network_has_no_wrong_password() -> None:
+    assert verdict([*UP, {"State": "disconnected", "DisconnectReason": 2}], protected=False) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "device_state", "code"),
+    [
+        ([*SHAKING, {"State": "completed"}], DeviceState.IP_CONFIG, "address-failed"),
+        (SHAKING, DeviceState.CONFIG, "authentication-failed"),
+        ([{"State": "scanning"}], DeviceState.CONFIG, "device-not-reachable"),
+        (UP, DeviceState.CONFIG, "device-not-reachable"),
+    ],
+)
+def test_at_the_deadline(changes: Changes, device_state: DeviceState, code: str) -> None:
+    witness = Witness(SSID, sae=False, protected=True)
+    assert [witness.hear(changed) for changed in changes] == [None] * len(changes)
+    assert witness.at_deadline(device_state).code.value == code
+
+
+# What NetworkManager gives as the reason for FAILED, and as what it comes out.
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        (7, ErrorCode.AUTHENTICATION_FAILED),
+        (8, ErrorCode.AUTHENTICATION_FAILED),
+        (5, ErrorCode.ADDRESS_FAILED),
+        (15, ErrorCode.ADDRESS_FAILED),
+        (16, ErrorCode.ADDRESS_FAILED),
+        (17, ErrorCode.ADDRESS_FAILED),
+        (53, ErrorCode.DEVICE_NOT_REACHABLE),
+        (11, ErrorCode.DEVICE_NOT_REACHABLE),
+        (10, ErrorCode.BACKEND_UNAVAILABLE),
+        (37, ErrorCode.BACKEND_UNAVAILABLE),
+        (4, ErrorCode.BACKEND_UNAVAILABLE),
+        (3, ErrorCode.INTERFACE_LOST),
+        (39, ErrorCode.INTERFACE_LOST),
+        (60, ErrorCode.INTERFACE_LOST),
+    ],
+)
+def test_what_networkmanager_says_of_an_attempt(reason: int, code: ErrorCode) -> None:
+    assert attempt_failed(reason, SSID, "wlan0").code is code
+
+
+@given(st.integers(0, 100))
+def test_a_link_that_networkmanager_lets_go_is_lost(reason: int) -> None:
+    error = link_ended(reason, SSID, "wlan0")
+    assert error.code is ErrorCode.CONNECTION_LOST
+    assert '"CAM"' in error.message
+
+
+def test_who_let_the_device_go() -> None:
+    assert device_gone("wlan0", pulled_out=True).code is ErrorCode.INTERFACE_LOST
+    assert device_gone("wlan0", pulled_out=False).code is ErrorCode.BACKEND_UNAVAILABLE
+
+
+@pytest.mark.parametrize("state", ["disconnected", "inactive", "interface_disabled", "scanning"])
+def test_down(state: str) -> None:
+    assert is_down(state)
+
+
+@pytest.mark.parametrize("state", ["completed", "group_handshake", "4way_handshake", "associating"])
+def test_rekeying_and_roaming_are_not_down(state: str) -> None:
+    assert not is_down(state)
+
+
+@given(st.binary(min_size=1, max_size=32), st.integers(-10, 70))
+def test_every_sentence_can_be_shown(octets: bytes, code: int) -> None:
+    ssid = Ssid(octets)
+    witness = Witness(ssid, sae=True, protected=True)
+    errors: list[WifimgrdError | None] = [
+        interrupted(ssid, code),
+        link_ended(abs(code), ssid, "wlan0"),
+        attempt_failed(abs(code), ssid, "wlan0"),
+        not_seen(ssid),
+        witness.hear({"AuthStatusCode": code}),
+        witness.hear({"DisconnectReason": code}),
+        witness.at_deadline(70),
+    ]
+    assert all(error.message.isprintable() for error in errors if error)

@@ -1,0 +1,85 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.backends.networkmanager.air import KeyManagement
+from wifimgrd.backends.networkmanager.profile import link_of, marked_device, settings_for, ssid_of
+from wifimgrd.dbus.bus import unpack
+from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
+from wifimgrd.ports import JoinRequest
+
+
+def request(ssid: bytes = b"CAM", password: str = "secret-1", device: int = 3) -> JoinRequest:
+    return JoinRequest(DeviceId(device), "wlan0", Ssid(ssid), Passphrase(password), 20.0)
+
+
+def test_a_profile() -> None:
+    assert unpack(settings_for(request(), KeyManagement.PSK, "some-uuid", 17.4)) == {
+        "connection": {
+            "id": "wifimgrd-3",
+            "uuid": "some-uuid",
+            "type": "802-11-wireless",
+            "interface-name": "wlan0",
+            "autoconnect": False,
+            "auth-retries": 1,
+        },
+        "802-11-wireless": {
+            "ssid": b"CAM",
+            "mode": "infrastructure",
+            "powersave": 2,
+            "assigned-mac-address": "permanent",
+        },
+        "802-11-wireless-security": {"key-mgmt": "wpa-psk", "psk": "secret-1"},
+        "ipv4": {
+            "method": "auto",
+            "never-default": True,
+            "ignore-auto-dns": True,
+            "may-fail": False,
+            "dhcp-timeout": 17,
+        },
+        "ipv6": {"method": "disabled"},
+        "user": {"data": {"org.wifimgrd.device": "3"}},
+    }
+
+
+def test_an_open_network_has_no_security_setting() -> None:
+    settings = settings_for(request(password=""), KeyManagement.NONE, "some-uuid", 0.1)
+    assert "802-11-wireless-security" not in settings
+    assert unpack(settings)["ipv4"]["dhcp-timeout"] == 1
+
+
+@given(st.binary(min_size=1, max_size=32), st.integers(1, 2**63 - 1))
+def test_a_profile_is_known_again(ssid: bytes, device: int) -> None:
+    settings = unpack(settings_for(request(ssid, device=device), KeyManagement.SAE, "some-uuid", 20))
+    assert marked_device(settings) == device
+    assert ssid_of(settings) == Ssid(ssid)
+
+
+@pytest.mark.parametrize("mark", ["", "0", "-1", "x", "٣", "3 "])
+def test_other_profiles_are_not_ours(mark: str) -> None:
+    assert marked_device({"user": {"data": {"org.wifimgrd.device": mark}}}) is None
+    assert marked_device({"connection": {"id": "wifimgrd-3"}}) is None
+
+
+@pytest.mark.parametrize(
+    ("ip4", "options", "camera"),
+    [
+        ({}, {"routers": "192.168.42.1", "dhcp_server_identifier": "192.168.42.2"}, "192.168.42.1"),
+        ({}, {"routers": "10.0.0.1 10.0.0.2"}, "10.0.0.1"),
+        ({}, {"routers": "0.0.0.0", "dhcp_server_identifier": "192.168.42.2"}, "192.168.42.2"),
+        ({"Gateway": "192.168.42.9"}, {"routers": "192.168.42.1"}, "192.168.42.9"),
+        ({}, {"dhcp_server_identifier": "192.168.42.2"}, "192.168.42.2"),
+        ({}, {}, ""),
+    ],
+)
+def test_the_cameras_address(ip4: dict[str, object], options: dict[str, str], camera: str) -> None:
+    ip4 = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}], "Gateway": "", **ip4}
+    link = link_of(ip4, {"Options": options}, {})
+    assert link == Link("192.168.42.36", camera)
+
+
+def test_a_link_with_its_access_point() -> None:
+    ip4 = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}]}
+    point = {"HwAddress": "02:CA:D3:D9:9E:8B", "Frequency": 2412, "Strength": 90}
+    assert link_of(ip4, {}, point) == Link("192.168.42.36", "", 90, Sighting("02:ca:d3:d9:9e:8b", 2412))
+    assert link_of({"AddressData": []}, {}, point) is None
