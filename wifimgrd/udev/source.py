@@ -7,6 +7,8 @@ and events that were lost cost no more than a look at everything.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,8 @@ _log: Any = structlog.get_logger(__name__)
 
 _RECEIVE_BUFFER: Final = 4 << 20
 """Bytes; an event of a USB adapter takes about 2 kB there."""
+_SO_RCVBUFFORCE: Final = 33
+"""asm-generic/socket.h; Python has no name for it."""
 _EVENTS_AT_ONCE: Final = 512
 """After so many the event loop has its turn."""
 _RETRY_S: Final = 5.0
@@ -105,10 +109,7 @@ class UdevAdapterSource:
         monitor = pyudev.Monitor.from_netlink(self._context, "udev")
         monitor.filter_by("net", "wlan")
         monitor.filter_by("rfkill")
-        try:
-            monitor.set_receive_buffer_size(_RECEIVE_BUFFER)
-        except OSError as error:
-            _log.info("the buffer for udev's events stays small", reason=str(error))
+        _enlarge_buffer(monitor.fileno())
         monitor.start()
         return monitor
 
@@ -196,6 +197,18 @@ class UdevAdapterSource:
             if now is not None and self._known.get(name) != now:
                 self._known[name] = now
                 listener.adapter_present(now.adapter)
+
+
+def _enlarge_buffer(fd: int) -> None:
+    """Make room for bursts. pyudev's own way takes libudev's "changed" for an error.
+
+    SO_RCVBUFFORCE needs CAP_NET_ADMIN; SO_RCVBUF goes as far as net.core.rmem_max: socket(7).
+    """
+    with socket.socket(fileno=os.dup(fd)) as sock:
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
+        except PermissionError:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
 
 
 def _new_context() -> Any:
