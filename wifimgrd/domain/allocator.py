@@ -127,18 +127,13 @@ class Allocator:
         """
         if (held := self.assignments.get(claim.device)) is not None:
             return self, held
-        refusals: dict[str, str] = {}
-        best: tuple[tuple[int, int], str] | None = None
-        for interface in self.interfaces.values():
-            if reason := self.refusal(claim, interface):
-                refusals[interface.name] = reason
-                continue
-            rank = self._rank(claim, interface)
-            if best is None or (rank, natural_key(interface.name)) < (best[0], natural_key(best[1])):
-                best = (rank, interface.name)
-        if best is None:
+        free = (one for one in self.interfaces.values() if one.name not in self.holders)
+        fit = [interface for interface in free if not self.refusal(claim, interface)]
+        if not fit:
+            refusals = {one.name: self.refusal(claim, one) for one in self.interfaces.values()}
             raise NoInterfaceAvailable(_sentence(refusals), refusals)
-        return self.adopt(claim.device, best[1]), best[1]
+        name = min(fit, key=lambda one: (self._rank(claim, one), natural_key(one.name))).name
+        return self.adopt(claim.device, name), name
 
     def adopt(self, device: DeviceId, name: str) -> Allocator:
         """Record an assignment that already stands, whatever the rules say of it now.
@@ -199,7 +194,8 @@ class Allocator:
     def _rank(self, claim: Claim, interface: Interface) -> tuple[int, int]:
         """Lower is fitter."""
         identity = interface.adapter.identity
-        if any(claim.holds(pin) and pin.pins(identity) for pin in self.rules.reservations):
+        pins = self.rules.reservations
+        if pins and any(claim.holds(pin) and pin.pins(identity) for pin in pins):
             return (0, 0)
         strength = identity.match_strength(claim.last_adapter) if claim.last_adapter else 0
         return (1, -strength)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from wifimgrd.domain.adapter import Adapter, Band
 from wifimgrd.domain.device import DeviceId
@@ -65,6 +66,7 @@ class InterfaceStatus:
     """The device that has it, exactly while it is IN_USE."""
 
 
+@lru_cache(maxsize=1024)
 def natural_key(name: str) -> tuple[tuple[int, str | int], ...]:
     """Sorts `wlan2` before `wlan10`."""
     return tuple(
