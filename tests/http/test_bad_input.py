@@ -224,9 +224,7 @@ async def test_a_body_that_is_not_as_announced_is_not_valid(
     assert json.loads(body)["code"] == "invalid-request"
 
 
-@pytest.mark.parametrize(
-    "octets", [b"GARBAGE\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n"]
-)
+@pytest.mark.parametrize("octets", [b"GARBAGE\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n"])
 async def test_what_is_no_http_is_answered_as_a_problem(
     served: Served, octets: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
