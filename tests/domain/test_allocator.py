@@ -78,6 +78,17 @@ def test_a_refusal_says_why_for_each_interface() -> None:
     assert "wlan4 is unfit: it cannot use the 5GHz band" in error.message
 
 
+def test_a_band_is_served_by_an_interface_that_has_it_or_does_not_say() -> None:
+    allocator = hub(adapter(0)).learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+    assert allocator.serves(Band.GHZ_2_4)
+    assert not allocator.serves(Band.GHZ_5)
+    assert (
+        hub(adapter(0), adapter(1))
+        .learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+        .serves(Band.GHZ_5)
+    )
+
+
 def test_a_long_refusal_is_cut_and_its_reasons_are_not() -> None:
     allocator = hub(*(adapter(number, rfkill="soft-blocked") for number in range(20)))
     error = refusal(allocator, Claim(ONE))

@@ -1,7 +1,8 @@
 #!/bin/bash
 # boot.sh [options] -- COMMAND...: boots a lab guest, runs COMMAND there as root in /host, streams its output and
-# exits with its status; 124: out of time, 125: the guest died.
-#   -e ENGINE   uml (default), tcg, or nspawn (no Wi-Fi: units, D-Bus, journal); build.sh ENGINE comes first
+# exits with its status; 124: out of time, 125: the guest died. build.sh comes first.
+#   -e ENGINE   uml (default), tcg, or nspawn (no Wi-Fi: units, D-Bus, journal)
+#   -i          a shell on this terminal instead of a command (uml)
 #   -s FOLDER   what the guest sees as /host, read-only (default: the checkout); -w: writable
 #   -b SECONDS  for the boot (default 60, tcg 180); -t SECONDS for the command after it (default 600)
 #   -o FOLDER   gets log, console, journal, status, booted (the guest's uptime, s, before the command)
@@ -9,14 +10,15 @@
 # LAB_MEM: the guest's memory in MB (1536). LAB_IFNAMES=1: predictable interface names (wlx...) instead of wlan0.
 set -u
 LAB=$(cd "$(dirname "$0")" && pwd)
-ENGINE=${LAB_ENGINE:-uml} share=$(realpath "$LAB/../..") mode=ro boot_s='' command_s=600 out='' analysis=''
-while getopts e:s:wb:t:o:a option; do
+ENGINE=${LAB_ENGINE:-uml} share=$(realpath "$LAB/../..") mode=ro boot_s='' command_s=600 out='' analysis='' shell=''
+while getopts e:is:wb:t:o:a option; do
   case $option in
-    e) ENGINE=$OPTARG ;; s) share=$(realpath "$OPTARG") ;; w) mode=rw ;; b) boot_s=$OPTARG ;;
+    e) ENGINE=$OPTARG ;; i) shell=1 ;; s) share=$(realpath "$OPTARG") ;; w) mode=rw ;; b) boot_s=$OPTARG ;;
     t) command_s=$OPTARG ;; o) out=$OPTARG ;; a) analysis=1 ;; *) exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
+[ -z "$shell" ] || set -- 'stty sane cols 120; exec setsid --ctty --wait bash -i </dev/tty0 >/dev/tty0 2>&1'
 [ -n "$boot_s" ] || { [ $ENGINE = tcg ] && boot_s=180 || boot_s=60; }
 source "$LAB/image/cached_parts.sh"
 for part in "$ROOTFS" $([ $ENGINE != uml ] || echo "$UML") $([ $ENGINE != tcg ] || echo "$DISK"); do
@@ -52,10 +54,13 @@ case $ENGINE in
     claim_cpu
     [ "$(df --output=avail -m /dev/shm 2>/dev/null | tail -n 1)" -gt "$memory" ] 2>/dev/null \
       && ! findmnt -no OPTIONS /dev/shm | grep -q noexec && memory_folder=/dev/shm
-    TMPDIR=$memory_folder setsid taskset -c "$cpu" "$UML/linux-uml" mem="${memory}M" rootfstype=hostfs rootflags="$ROOTFS" ro init=/lab-init \
-      con=null con0=null,fd:1 con1=null ssl=null loglevel=5 $arguments umid=lab uml_dir="$scratch/" \
-      lab.host="$share" lab.out="$out" lab.modules="$UML/lib/modules" lab.mode=$mode \
-      >"$out/console" 2>&1 </dev/null & ;;
+    terminal=null
+    if [ -n "$shell" ]; then exec 3<&0 4>&1; terminal=fd:0; settings=$(stty -g)
+    else exec 3</dev/null 4>"$out/console"; fi
+    TMPDIR=$memory_folder setsid taskset -c "$cpu" "$UML/linux-uml" mem="${memory}M" rootfstype=hostfs \
+      rootflags="$ROOTFS" ro init=/lab-init con=null con0=$terminal,fd:1 con1=null ssl=null loglevel=5 $arguments \
+      umid=lab uml_dir="$scratch/" lab.host="$share" lab.out="$out" lab.modules="$UML/lib/modules" lab.mode=$mode \
+      <&3 >&4 2>&1 & ;;
   nspawn)  # the host's kernel
     bind=--bind-ro; [ $mode = ro ] || bind=--bind
     setsid systemd-nspawn -q -D "$ROOTFS" -M "lab$$" --register=no --keep-unit --private-network --console=read-only \
@@ -76,6 +81,7 @@ guest=$!                                        # setsid: also the id of its ses
 power_off() { trap '' INT TERM; pkill -KILL -s $guest; wait $guest 2>/dev/null; rm -rf "$scratch"; }
 trap power_off EXIT
 trap 'exit 130' INT TERM
+[ -z "$shell" ] || { wait $guest; stty "$settings"; exit; }
 
 started=$EPOCHREALTIME
 tail -n +1 -s 0.1 -f --pid=$guest "$out/log" & stream=$!

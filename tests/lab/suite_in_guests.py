@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,11 +26,12 @@ CACHE = Path(
 DURATIONS = CACHE / "durations.json"  # seconds per test file, as last measured
 UNKNOWN_DURATION_S = 30.0
 
-# A boot takes 3-20 s, and about one in twenty never ends: such a guest is given up and booted once more.
+# A boot takes 2 s (tcg: 15 s); a guest that takes this long is given up, and booted once more.
 BOOT_S = {"uml": 60, "tcg": 240}
-SUITE_S = int(os.environ.get("LAB_TIMEOUT", "1200"))
+SUITE_S = int(os.environ.get("LAB_TIMEOUT", "900"))
 OUT_OF_TIME, GUEST_DIED = 124, 125  # boot.sh
 NO_TESTS_COLLECTED = 5  # pytest
+OUTCOMES = ("failed", "passed", "skipped", "error")  # in the order of pytest's closing line
 
 
 @dataclass
@@ -101,7 +103,8 @@ def main(arguments: list[str]) -> int:
             if boot.poll() is None:
                 boot.terminate()
     status = _summary(guests, time.monotonic() - started)
-    _remember_durations(guests)
+    if not options:
+        _remember_durations(guests)
     if status == 0 and "LAB_KEEP" not in os.environ:
         subprocess.run(("rm", "-rf", out), check=True)
     else:
@@ -111,19 +114,12 @@ def main(arguments: list[str]) -> int:
 
 def _summary(guests: list[Guest], seconds: float) -> int:
     """Print the closing line, from what each guest's pytest has written, and give the exit status."""
-    counts = dict.fromkeys(("failed", "passed", "skipped", "error"), 0)
-    for case in (case for guest in guests for case in guest.cases()):
-        children = {child.tag for child in case}
-        if "error" in children:
-            counts["error"] += 1
-        counts["failed" if "failure" in children else "skipped" if "skipped" in children else "passed"] += (
-            0 if children == {"error"} else 1
-        )
+    outcomes = Counter(_outcome(case) for guest in guests for case in guest.cases())
     for guest in guests:
         if guest.status != 0:
             _say(f"guest {guest.number}: {_meaning(guest)} ({' '.join(guest.paths)})")
-    _say(f"{len(guests)} guests on {ENGINE}, {sum(guest.boots - 1 for guest in guests)} boots retried")
-    words = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "no tests ran"
+    _say(f"guests: {len(guests)} on {ENGINE}, boots retried: {sum(guest.boots - 1 for guest in guests)}")
+    words = ", ".join(f"{outcomes[what]} {what}" for what in OUTCOMES if outcomes[what]) or "no tests ran"
     _say(f" {words} in {seconds:.0f}s ".center(80, "="))
     statuses = {guest.status for guest in guests}
     if statuses == {0} and not all(guest.cases() for guest in guests):
@@ -131,16 +127,19 @@ def _summary(guests: list[Guest], seconds: float) -> int:
     return statuses.pop() if len(statuses) == 1 else 1
 
 
+def _outcome(case: ElementTree.Element) -> str:
+    children = {child.tag for child in case}
+    for tag, outcome in (("error", "error"), ("failure", "failed"), ("skipped", "skipped")):
+        if tag in children:
+            return outcome
+    return "passed"
+
+
 def _meaning(guest: Guest) -> str:
     began = (guest.out / "suite_started").exists()
-    match guest.status:
-        case 124:
-            return f"out of time {'in the suite' if began else 'before the suite'}"
-        case 125:
-            return f"died {'in the suite' if began else 'before the suite'}"
-        case 5:
-            return "no test for it"
-    return f"status {guest.status}" + ("" if began else ", before the suite: is the checkout installable?")
+    statuses = {OUT_OF_TIME: "out of time", GUEST_DIED: "died", NO_TESTS_COLLECTED: "no test was for it"}
+    when = "" if began else ", before the suite"
+    return statuses.get(guest.status, f"status {guest.status}") + when
 
 
 def _shares(files: list[str], jobs: int) -> list[list[str]]:

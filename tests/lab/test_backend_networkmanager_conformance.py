@@ -10,7 +10,7 @@ from tests.backends.recording import Recorder
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.device import Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost
-from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.events import BackendState, BackendStatus
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -22,7 +22,11 @@ _NM = "NetworkManager.service"
 
 
 class QuietRecorder(Recorder):
-    """Radio signals move as they like: that is not noted."""
+    """Notes neither how the signal moves nor that a start is under way."""
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        if status.state is not BackendState.STARTING:
+            super().backend_changed(status)
 
     def link_changed(self, interface: str, link: object) -> None:
         pass

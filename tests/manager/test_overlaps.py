@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
-from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
@@ -18,6 +19,7 @@ from wifimgrd.domain.errors import (
     InvalidRequest,
     NoInterfaceAvailable,
 )
+from wifimgrd.domain.interface import BackendFacts
 
 
 def test_connect_while_connecting_joins_the_attempt(on_bench: RunOnBench) -> None:
@@ -265,5 +267,25 @@ def test_two_creates_at_once_get_different_default_names(on_bench: RunOnBench) -
         await asyncio.gather(bench.create(1), bench.create(1), bench.create(1))
         names = [status.device.name for status in bench.story.devices.values()]
         assert names == ["SIM-CAM-1", "SIM-CAM-1 #2", "SIM-CAM-1 #3"]
+
+    on_bench(test)
+
+
+def test_a_camera_waits_for_an_adapter_of_its_band_where_there_is_one(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(3)  # met on 5 GHz
+        await bench.hub.disconnect(device)
+        only_2_4 = BackendFacts(bands=frozenset({Band.GHZ_2_4}))
+        for name in ("wlan0", "wlan1"):
+            bench.hub.interface_facts(name, only_2_4)
+        await bench.connected(1)
+        await bench.connected(2)
+        await bench.hub.connect(device, wait=True)
+        assert bench.story.devices[device].interface == "wlan2"
+        await bench.hub.disconnect(device)
+        await bench.hub.disconnect(DeviceId(2))
+        bench.hub.interface_facts("wlan2", only_2_4)
+        await bench.hub.connect(device, wait=True)
+        assert bench.state(device) is DeviceState.CONNECTED
 
     on_bench(test)

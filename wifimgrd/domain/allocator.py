@@ -175,6 +175,10 @@ class Allocator:
             return f"cannot use the {claim.band} band"
         return ""
 
+    def serves(self, band: Band) -> bool:
+        """Whether some listed interface can use a band, or does not say that it cannot."""
+        return any(not one.facts.bands or band in one.facts.bands for one in self.interfaces.values())
+
     def status(self, name: str) -> InterfaceStatus:
         """An interface as clients see it; raises InterfaceNotFound."""
         interface = self.interfaces.get(name)

@@ -81,7 +81,7 @@ class Connections:
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
         try:
             self._require_backend()
-            claim = Claim(device.id, device.name, device.last_adapter, _band(device.sightings))
+            claim = Claim(device.id, device.name, device.last_adapter, self._band(device.sightings))
             state.allocator, name = state.allocator.assign(claim)
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
             state.amend(entry, device)
@@ -208,6 +208,10 @@ class Connections:
         if status.state is not BackendState.READY:
             raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
 
+    def _band(self, sightings: tuple[Sighting, ...]) -> Band | None:
+        """The band that a device was last met on, to be waited for where an adapter can use it.
 
-def _band(sightings: tuple[Sighting, ...]) -> Band | None:
-    return Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
+        Where none can it is no reason to refuse: the camera may have been switched to another.
+        """
+        band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
+        return band if band is not None and self._state.allocator.serves(band) else None

@@ -1,18 +1,8 @@
 #!/bin/bash
-# run_suite.sh [pytest args...]: in the guest, as root. Installs a copy of the checkout (/host) as a user would have
-# it, then runs pytest on tests/lab. /out/suite_started says that pytest began, /out/junit.xml what came of it.
+# run_suite.sh [pytest args...]: in the guest, as root: installs the checkout and runs pytest on it.
+# /out/suite_started says that pytest began, /out/junit.xml what came of it.
 set -euo pipefail
-mkdir -p /src
-tar -c -C /host --exclude='./.*' --exclude=__pycache__ --exclude='*.egg-info' --exclude=./build --exclude=./dist \
-  --exclude=./tests/lab/out . | tar -x -C /src
+tests/lab/guest/install_checkout.sh
 cd /src
-python3 -m pip install --quiet --no-deps --no-build-isolation --no-index --break-system-packages \
-  --root-user-action=ignore --disable-pip-version-check .
-shopt -s nullglob
-for file in systemd/*.sysusers.conf; do systemd-sysusers "$PWD/$file"; done
-for file in systemd/*.service systemd/*.socket; do install -m644 "$file" /etc/systemd/system/; done
-for file in dbus-policy/*.conf; do install -m644 "$file" /etc/dbus-1/system.d/; done
-systemctl daemon-reload
-busctl call --quiet org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig
 : >/out/suite_started
 exec python3 -m pytest -v -p no:cacheprovider --junit-xml=/out/junit.xml "$@"
