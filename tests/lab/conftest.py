@@ -1,5 +1,6 @@
 """Fixtures of the lab: NetworkManager on an empty air, cameras and adapters that are gone after each test."""
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from .guest import hwsim
 from .guest.access_point import Camera
 from .guest.adapters import Adapter, plug_in
+from .guest.deadline import poll_until
 from .guest.namespace import NAMESPACES, CommandError, run
 from .guest.network_manager import NetworkManager
 from .guest.supplicant import Supplicant
@@ -42,10 +44,16 @@ def empty_air(_configured: None) -> Iterator[None]:
         run("systemctl", "reset-failed", _NM)
         run("systemctl", "start", _NM)
     yield
-    for profile in (file for folder in _PROFILES for file in folder.glob("*")):
-        run("nmcli", "connection", "delete", "filename", str(profile))
+    for profile in _profiles():
+        with contextlib.suppress(CommandError):  # it went by itself: the profile of an adapter just unplugged
+            run("nmcli", "connection", "delete", "filename", str(profile))
+    poll_until(lambda: not _profiles(), "no connection profile left")
     assert hwsim.radios() == [], "radios left after the test"
     assert list(NAMESPACES.glob("*")) == [], "network namespaces left after the test"
+
+
+def _profiles() -> list[Path]:
+    return [file for folder in _PROFILES for file in folder.glob("*")]
 
 
 @pytest.fixture
