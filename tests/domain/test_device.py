@@ -31,24 +31,27 @@ def test_every_ssid_can_be_shown(octets: bytes) -> None:
     shown.encode()
 
 
-SECRETS = st.text(min_size=8, alphabet=st.characters(min_codepoint=48, max_codepoint=122))
-
-
-@given(SECRETS)
+@given(st.text())
 def test_a_passphrase_does_not_show_itself(secret: str) -> None:
     passphrase = Passphrase(secret)
-    for shown in (
+    assert passphrase.reveal() == secret
+    assert [
         repr(passphrase),
         str(passphrase),
         f"{passphrase}",
-        f"{passphrase!r}",
+        f"{passphrase!r:>20}",
         "%s %r" % (passphrase, passphrase),  # noqa: UP031 - some loggers do
         repr({"password": passphrase}),
         repr(ValueError(passphrase)),
-    ):
-        assert "<passphrase>" in shown
-        assert secret not in shown.replace("<passphrase>", "")
-    assert passphrase.reveal() == secret
+    ] == [
+        "<passphrase>",
+        "<passphrase>",
+        "<passphrase>",
+        "        <passphrase>",
+        "<passphrase> <passphrase>",
+        "{'password': <passphrase>}",
+        "ValueError(<passphrase>)",
+    ]
 
 
 def test_a_passphrase_leaves_the_process_by_no_back_door() -> None:

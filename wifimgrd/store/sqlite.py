@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,6 +17,7 @@ import structlog
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.store import rows
+from wifimgrd.store.batch import Batch
 from wifimgrd.store.errors import StoreError, told_plainly
 from wifimgrd.store.schema import open_database
 
@@ -26,29 +27,6 @@ _T = TypeVar("_T")
 _KEYS_KEPT: Final = 10_000
 """Idempotency keys of this many latest creations are remembered."""
 _LARGEST_ID: Final = 2**63 - 1
-
-
-@dataclass(slots=True)
-class _Batch:
-    """Writes that nobody waits for; of two to the same place the later one counts."""
-
-    devices: dict[DeviceId, rows.Row] = field(default_factory=dict)
-    notes: dict[str, str | None] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.devices or self.notes)
-
-    def followed_by(self, later: _Batch) -> _Batch:
-        return _Batch(self.devices | later.devices, self.notes | later.notes)
-
-    def write(self, connection: sqlite3.Connection) -> None:
-        # A device that was removed since matches no row.
-        connection.executemany(rows.UPDATE_DEVICE, [(*row, ident) for ident, row in self.devices.items()])
-        for key, value in self.notes.items():
-            if value is None:
-                connection.execute("DELETE FROM memory WHERE key = ?", (key,))
-            else:
-                connection.execute("INSERT OR REPLACE INTO memory (key, value) VALUES (?, ?)", (key, value))
 
 
 class SqliteStore:
@@ -68,9 +46,9 @@ class SqliteStore:
         self._memory = memory
         self._closed = False
         self._lock = threading.Lock()
-        self._open_batch: _Batch | None = None
+        self._open_batch: Batch | None = None
         """Guarded by the lock: queued last, and not begun yet."""
-        self._unwritten = _Batch()
+        self._unwritten = Batch()
         """The worker's own: what could not be written, and goes with the next transaction."""
 
     @classmethod
@@ -217,13 +195,13 @@ class SqliteStore:
             self._open_batch = None  # what is recorded from now on comes after this job
         return await asyncio.get_running_loop().run_in_executor(self._worker, job)
 
-    def _queue(self, put: Callable[[_Batch], None]) -> None:
+    def _queue(self, put: Callable[[Batch], None]) -> None:
         if self._closed:
             _log.warning("a write after the store was closed is lost")
             return
         with self._lock:
             if self._open_batch is None:
-                self._open_batch = _Batch()
+                self._open_batch = Batch()
                 self._worker.submit(self._write_batch, self._open_batch)
             put(self._open_batch)
 
@@ -245,10 +223,10 @@ class SqliteStore:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-        self._unwritten = _Batch()
+        self._unwritten = Batch()
         return result
 
-    def _write_batch(self, batch: _Batch) -> None:
+    def _write_batch(self, batch: Batch) -> None:
         with self._lock:
             if self._open_batch is batch:
                 self._open_batch = None
