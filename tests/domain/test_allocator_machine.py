@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.domain import worlds
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim, Reservation
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
@@ -194,6 +194,12 @@ class AllocatorMachine(RuleBasedStateMachine):
             if name not in holders:
                 assert (status.state is InterfaceState.UNAVAILABLE) == self.blocked(name)
             assert bool(status.reason) == (status.state is InterfaceState.UNAVAILABLE)
+
+    @invariant()
+    def a_band_is_served_by_whatever_does_not_say_otherwise(self) -> None:
+        for band in Band:
+            able = [name for name, facts in self.facts.items() if band in (facts.bands or set(Band))]
+            assert self.allocator.serves(band) == bool(able)
 
     @invariant()
     def interfaces_are_told_in_the_order_in_which_people_count(self) -> None:
