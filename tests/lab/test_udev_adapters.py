@@ -1,0 +1,183 @@
+"""The adapter source on a real kernel with a real udevd: radios that come, go and change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from wifimgrd.domain.adapter import Adapter as Described
+from wifimgrd.udev import UdevAdapterSource
+
+from .guest.adapters import Adapter
+from .guest.namespace import run
+
+Adapters = Callable[..., Adapter]
+
+
+class Listener:
+    """Keeps what is told, in order."""
+
+    def __init__(self) -> None:
+        self.told: asyncio.Queue[Described | str] = asyncio.Queue()
+
+    def adapter_present(self, adapter: Described) -> None:
+        self.told.put_nowait(adapter)
+
+    def adapter_gone(self, name: str) -> None:
+        self.told.put_nowait(name)
+
+    async def present(self) -> Described:
+        told = await asyncio.wait_for(self.told.get(), 10)
+        assert isinstance(told, Described), told
+        return told
+
+    async def gone(self) -> str:
+        told = await asyncio.wait_for(self.told.get(), 10)
+        assert isinstance(told, str), told
+        return told
+
+
+def switch_of(adapter: Adapter) -> Path:
+    """Find the rfkill switch of an adapter."""
+    (switch,) = Path(adapter.sysfs, "phy80211").glob("rfkill*")
+    return switch
+
+
+def stir(adapter: Adapter, times: int) -> None:
+    """Have the kernel say that often that something changed, and udevd be done with it."""
+    for _ in range(times):
+        Path(adapter.sysfs, "uevent").write_text("change")
+    run("udevadm", "settle")
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+async def source(listener: Listener) -> AsyncIterator[UdevAdapterSource]:
+    source = UdevAdapterSource()
+    await source.start(listener)
+    yield source
+    await source.stop()
+
+
+async def test_plug_describe_pull_and_plug_again(
+    source: UdevAdapterSource, listener: Listener, adapters: Adapters
+) -> None:
+    plugged = adapters("1.4")
+    told = await listener.present()
+    assert (told.name, told.is_usb, told.driver, told.rfkill) == (plugged.interface, True, "rtl8812au", "")
+    assert told.identity.mac == plugged.permanent_address
+    assert told.identity.usb_port == "0-1.4"
+    assert told.identity.usb_serial == plugged.permanent_address
+    assert (told.usb_vendor_id, told.usb_product_id) == ("0bda", "8812")
+
+    later = UdevAdapterSource()
+    other = Listener()
+    await later.start(other)
+    assert other.told.get_nowait() == told
+    await later.stop()
+
+    plugged.unplug()
+    assert await listener.gone() == plugged.interface
+    adapters("1.4")
+    assert (await listener.present()).identity == told.identity
+
+
+async def test_a_changed_address_leaves_the_identity_alone(
+    source: UdevAdapterSource, listener: Listener, adapters: Adapters
+) -> None:
+    plugged = adapters()
+    await listener.present()
+    run("ip", "link", "set", plugged.interface, "down")
+    run("ip", "link", "set", plugged.interface, "address", "02:11:22:33:44:55")
+    later = UdevAdapterSource()
+    other = Listener()
+    await later.start(other)
+    assert (await other.present()).identity.mac == plugged.permanent_address
+    await later.stop()
+
+
+async def test_rename(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:
+    plugged = adapters()
+    told = await listener.present()
+    run("nmcli", "device", "set", plugged.interface, "managed", "no")
+    run("ip", "link", "set", plugged.interface, "down")
+    run("ip", "link", "set", plugged.interface, "name", "camera-left")
+    assert await listener.gone() == told.name
+    renamed = await listener.present()
+    assert (renamed.name, renamed.identity) == ("camera-left", told.identity)
+
+
+async def test_rfkill(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:
+    plugged = adapters()
+    await listener.present()
+    switch = switch_of(plugged)
+    (switch / "soft").write_text("1")
+    assert (await listener.present()).rfkill == "soft-blocked"
+    (switch / "soft").write_text("0")
+    assert (await listener.present()).rfkill == ""
+
+
+async def test_an_interface_that_moves_to_another_namespace_is_gone(
+    source: UdevAdapterSource, listener: Listener, adapters: Adapters
+) -> None:
+    plugged = adapters()
+    await listener.present()
+    run("ip", "netns", "add", "elsewhere")
+    try:
+        run("iw", "phy", plugged.port, "set", "netns", "name", "elsewhere")
+        assert await listener.gone() == plugged.interface
+    finally:
+        run("ip", "netns", "delete", "elsewhere")  # its radio comes back
+    assert (await listener.present()).name == plugged.interface
+
+
+async def test_a_restart_of_udevd_loses_nothing(
+    source: UdevAdapterSource, listener: Listener, adapters: Adapters
+) -> None:
+    first = adapters()
+    assert (await listener.present()).name == first.interface
+    run("systemctl", "kill", "--signal=SIGKILL", "systemd-udevd.service")
+    second = adapters()
+    run("systemctl", "restart", "systemd-udevd.service")
+    assert (await listener.present()).name == second.interface
+    first.unplug()
+    assert await listener.gone() == first.interface
+
+
+async def test_a_real_overflow_is_made_up_for(
+    listener: Listener, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wifimgrd.udev.source._RECEIVE_BUFFER", 1)
+    source = UdevAdapterSource()
+    await source.start(listener)
+    monitor = source._monitor
+    gone, kept = adapters(), adapters()
+    await listener.present()
+    await listener.present()
+    gone.unplug()
+    new = adapters()
+    run("ip", "link", "set", kept.interface, "down")
+    stir(kept, 200)
+    assert await listener.gone() == gone.interface
+    assert (await listener.present()).identity.mac == new.permanent_address
+    assert source._monitor is not monitor, "the kernel did not run out of buffer"
+    new.unplug()
+    assert await listener.gone() == new.interface
+    await source.stop()
+
+
+async def test_a_burst_of_a_thousand_events(
+    source: UdevAdapterSource, listener: Listener, adapters: Adapters
+) -> None:
+    plugged = adapters()
+    await listener.present()
+    stir(plugged, 1000)
+    plugged.unplug()
+    assert await listener.gone() == plugged.interface
