@@ -127,12 +127,15 @@ class Allocator:
         """
         if (held := self.assignments.get(claim.device)) is not None:
             return self, held
-        free = (one for one in self.interfaces.values() if one.name not in self.holders)
-        fit = [interface for interface in free if not self.refusal(claim, interface)]
+        fit = [
+            (self._rank(claim, interface), natural_key(name), name)
+            for name, interface in self.interfaces.items()
+            if name not in self.holders and not self.refusal(claim, interface)
+        ]
         if not fit:
-            refusals = {one.name: self.refusal(claim, one) for one in self.interfaces.values()}
+            refusals = {name: self.refusal(claim, one) for name, one in self.interfaces.items()}
             raise NoInterfaceAvailable(_sentence(refusals), refusals)
-        name = min(fit, key=lambda one: (self._rank(claim, one), natural_key(one.name))).name
+        name = min(fit)[2]
         return self.adopt(claim.device, name), name
 
     def adopt(self, device: DeviceId, name: str) -> Allocator:

@@ -1,0 +1,1 @@
+"""Measurements, both sides in one run: `make bench` prints them as one table."""

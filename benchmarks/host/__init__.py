@@ -1,0 +1,1 @@
+"""The simulated world: our programs as they are, on a message bus of their own."""

@@ -1,0 +1,23 @@
+"""The part of the measurements that needs nothing but this host."""
+
+from __future__ import annotations
+
+from benchmarks import progress
+from benchmarks.host.footprint import footprint
+from benchmarks.host.reads import reads
+from benchmarks.host.scale import BIG, SMALL, connect_cost
+from benchmarks.host.world import running_world
+from benchmarks.table import Row
+
+
+async def measure() -> list[Row]:
+    """All rows of the simulated world."""
+    progress.say("host: connects in a big and a small world, in turns")
+    async with running_world(*BIG) as big, running_world(*SMALL) as small:
+        rows = await connect_cost(big, small)
+        progress.say("host: reads")
+        rows += await reads(big, BIG[1])
+    progress.say("host: memory, and a minute of rest")
+    async with running_world(*SMALL) as small:
+        rows += await footprint(small)
+    return rows

@@ -1,0 +1,142 @@
+"""A simulated world of some size: message bus, daemon and shim, as real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.accounting import Account
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import BusConnection, Variant
+from wifimgrd.dbus.client.hub import HubClient
+
+DEVICES: Final = "/plugin-views/platform_plugin_device_manager/devices"
+_PROGRAMS: Final = Path(sys.executable).parent
+_START_S: Final = 30.0
+_CREATE_AT_ONCE: Final = 16
+_CONFIGURATION: Final = "[connect]\non_create = false\n"
+_SCENARIO: Final = """\
+adapter_count = {adapters}
+camera_count = {cameras}
+[times]
+join_s = 0.0
+leave_s = 0.0
+"""
+
+
+@dataclass(slots=True)
+class World:
+    """A running world. Its cameras join and leave in no time: what is left is our own work."""
+
+    address: str
+    bus: BusConnection
+    daemon: Account
+    shim: Account
+    url: str
+    """Of the shim, without a slash at its end."""
+
+    async def register(self, count: int) -> list[int]:
+        """Register the first cameras and return their ids."""
+        gate = asyncio.Semaphore(_CREATE_AT_ONCE)
+
+        async def one(number: int) -> int:
+            properties = {
+                "codename": Variant("s", "insta360-x3"),
+                "connection_type": Variant("s", "wifi"),
+                "ssid": Variant("s", f"SIM-CAM-{number}"),
+                "password": Variant("s", f"camera-pass-{number}"),
+            }
+            async with gate:
+                [path] = await self._call(names.ROOT_PATH, names.MANAGER, "CreateDevice", properties)
+            return names.device_id_of(path) or 0
+
+        return await asyncio.gather(*(one(number) for number in range(1, count + 1)))
+
+    async def connect(self, devices: Iterable[int]) -> None:
+        """Connect devices at once, to the end of the attempts."""
+        await asyncio.gather(*(self._device(device, "Connect", wait=True) for device in devices))
+
+    async def disconnect(self, devices: Iterable[int]) -> None:
+        """Disconnect devices at once."""
+        await asyncio.gather(*(self._device(device, "Disconnect") for device in devices))
+
+    async def quiet(self) -> None:
+        """Return when the daemon has done what it was asked to, and a moment's rest after."""
+        await self.bus.call(names.BUS_NAME, names.ROOT_PATH, names.PEER, "Ping")
+        await asyncio.sleep(0.005)
+
+    async def _device(self, device: int, member: str, **options: bool) -> None:
+        variants = {name: Variant("b", value) for name, value in options.items()}
+        await self._call(names.device_path(device), names.DEVICE, member, variants)
+
+    async def _call(self, path: str, face: str, member: str, options: dict[str, Any]) -> list[Any]:
+        return await self.bus.call(names.BUS_NAME, path, face, member, "a{sv}", [options])
+
+
+@asynccontextmanager
+async def running_world(adapters: int, cameras: int) -> AsyncIterator[World]:
+    """A world of that size from start to stop, with no device registered."""
+    with (
+        tempfile.TemporaryDirectory(prefix="wifimgrd-bench-") as folder,
+        MessageBusDaemon.start() as bus_daemon,
+    ):
+        scratch, address = Path(folder), bus_daemon.address
+        scenario, configuration = scratch / "scenario.toml", scratch / "wifimgrd.toml"
+        scenario.write_text(_SCENARIO.format(adapters=adapters, cameras=cameras))
+        configuration.write_text(_CONFIGURATION)
+        common = ("--bus", address, "--config", str(configuration))
+        with (scratch / "log").open("wb") as log:
+            daemon = await _started(
+                "wifimgrd", *common, "--simulate", str(scenario), stderr=log, state=scratch
+            )
+            shim: Process | None = None
+            try:
+                await _serves(address)
+                shim = await _started("wifimgrd-http", *common, "--listen", "127.0.0.1:0", stderr=PIPE)
+                url = await _listening(shim)
+                connection = await BusConnection.open(address)
+                try:
+                    yield World(address, connection, Account(daemon.pid), Account(shim.pid), url)
+                finally:
+                    await connection.close()
+            finally:
+                for process in (shim, daemon):
+                    if process is not None and process.returncode is None:
+                        process.terminate()
+                        await process.wait()
+
+
+async def _started(program: str, *arguments: str, stderr: Any, state: Path | None = None) -> Process:
+    environment = {**os.environ, **({"STATE_DIRECTORY": str(state / "state")} if state else {})}
+    return await asyncio.create_subprocess_exec(
+        str(_PROGRAMS / program), *arguments, env=environment, stdin=DEVNULL, stderr=stderr
+    )
+
+
+async def _serves(address: str) -> None:
+    client = HubClient(address)
+    await client.start()
+    try:
+        await client.wait_until(lambda hub: hub.available, _START_S)
+    finally:
+        await client.stop()
+
+
+async def _listening(shim: Process) -> str:
+    if shim.stderr is None:
+        raise RuntimeError("the shim's log is not read")
+    async with asyncio.timeout(_START_S):
+        async for line in shim.stderr:
+            if found := re.search(rb"\blistening\b.*\burl=(\S+)", line):
+                return found[1].decode().rstrip("/")
+    raise RuntimeError("the shim ended before it served")
