@@ -112,6 +112,14 @@ async def started(listener: Listener, memory: Memory, **options: Any) -> Network
     return backend
 
 
+async def killed(backend: NetworkManagerBackend) -> None:
+    """Nothing is given back and nobody is told: all that is seen of a SIGKILL."""
+    assert backend._supervisor is not None
+    assert backend._connection is not None
+    backend._supervisor.cancel()
+    await backend._connection.close()
+
+
 def request_for(
     adapter: Adapter | str,
     camera: Camera,

@@ -9,7 +9,6 @@ import pytest_asyncio
 from structlog.testing import capture_logs
 
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
-from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting
 from wifimgrd.domain.errors import (
@@ -25,9 +24,9 @@ from wifimgrd.domain.events import BackendState
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
-from .guest.network_manager import NetworkManager
+from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import fetch
-from .networkmanager_listener import Listener, Memory, profiles, request_for, started
+from .networkmanager_listener import Listener, Memory, killed, profiles, request_for, started
 
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
@@ -320,8 +319,7 @@ async def test_a_hold_survives_a_crash_and_a_restart_of_networkmanager(
     adapter = adapters()
     await first.hold(adapter.interface)
     await listener.until(lambda: not _autoconnect(adapter))
-    crashed = await BusConnection.open("system")  # what a killed daemon leaves: nothing given back
-    await crashed.close()
+    await killed(first)
     second_listener = Listener()
     second = await started(second_listener, memory)
     await second.hold(adapter.interface)
@@ -331,7 +329,6 @@ async def test_a_hold_survives_a_crash_and_a_restart_of_networkmanager(
     await second.stop()
     assert _autoconnect(adapter)
     assert memory == {}
-    await first.stop()
 
 
 def _autoconnect(adapter: Adapter) -> bool:
@@ -339,3 +336,29 @@ def _autoconnect(adapter: Adapter) -> bool:
         return run("nmcli", "-g", "GENERAL.AUTOCONNECT", "device", "show", adapter.interface).strip() == "yes"
     except RuntimeError:
         return True
+
+
+async def test_the_country_is_set_and_its_absence_is_warned_about(
+    nm: NetworkManager, cameras: Cameras, adapters: Adapters
+) -> None:
+    run("iw", "reg", "set", "00")
+    adapter = adapters(channels="all")
+    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    with capture_logs() as logs:
+        backend = await started(Listener(), Memory())
+        await backend.stop()
+    assert [entry["log_level"] for entry in logs if entry["event"] == "country_unknown"] == ["warning"]
+
+    listener = Listener()
+    with capture_logs() as logs:
+        backend = await started(listener, Memory(), country="DE")
+        await listener.until(lambda: "country DE" in run("iw", "reg", "get"))
+    assert "country_unknown" not in [entry["event"] for entry in logs]
+    camera = cameras("A", channel=36, country="DE")
+    with capture_logs() as logs:
+        link = await backend.join(request_for(adapter, camera, sightings=(Sighting(camera.bssid, 5180),)))
+    assert link.sighting == Sighting(camera.bssid, 5180)
+    assert [entry["channels"] for entry in logs if entry["event"] == "looked"] == [(5180,)]
+    await backend.leave(adapter.interface)
+    await backend.stop()
+    run("iw", "reg", "set", "00")

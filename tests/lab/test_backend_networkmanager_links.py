@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from wifimgrd.dbus.bus import BusConnection
-from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, ErrorCode
+from wifimgrd.domain.errors import ConnectionLost, ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState
 
 from .guest.access_point import Camera
@@ -14,7 +14,7 @@ from .guest.adapters import Adapter
 from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import Download, fetch
-from .networkmanager_listener import Listener, Memory, profiles, request_for, started
+from .networkmanager_listener import Listener, Memory, killed, profiles, request_for, started
 
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
@@ -134,20 +134,17 @@ async def test_a_new_life_finds_a_link_that_is_interrupted(cameras: Cameras, ada
 async def test_an_attempt_of_a_killed_life_is_taken_down(
     nm: NetworkManager, cameras: Cameras, adapters: Adapters
 ) -> None:
-    connection = await BusConnection.open("system")
-    listener = Listener()
-    first = await started(listener, Memory(), connection=connection)
+    first = await started(Listener(), Memory())
     camera, adapter = cameras("A"), adapters()
     camera.dhcp_off()
     joining = asyncio.create_task(first.join(request_for(adapter, camera)))
     await nm.wait_for_state(adapter.interface, DeviceState.IP_CONFIG)
-    await connection.close()  # all that NetworkManager sees of a SIGKILL
-    with pytest.raises(BackendUnavailable):
+    await killed(first)
+    with pytest.raises(WifimgrdError):
         await joining
     second = await started(Listener(), Memory())
     await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
     assert profiles() == []
-    await first.stop()
     await second.stop()
 
 

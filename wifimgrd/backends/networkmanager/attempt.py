@@ -93,6 +93,11 @@ class Attempt:
         if isinstance(error, asyncio.CancelledError) and self._abort_cause:
             return self._abort_cause
         if isinstance(error, BusError):
+            if error.name == defs.ACCESS_DENIED:
+                self._log.error("access_denied", error=error.message)
+                return BackendUnavailable(
+                    "the message bus keeps wifimgrd from NetworkManager or wpa_supplicant"
+                )
             if self._device is None or self._device.path not in self._inventory.devices:
                 return diagnosis.adapter_gone(self._request.interface)
             who = "wpa_supplicant" if error.name.startswith(defs.WPAS) else "NetworkManager"
@@ -171,7 +176,9 @@ class Attempt:
             try:
                 points = await station.look(self._ssid, channels)
             except ScanRefused as error:
-                self._log.warning("scan_refused", channels=channels, error=str(error))
+                self._log.warning("scan_refused", channels=channels or "all", error=str(error))
+                if not channels:
+                    raise BackendUnavailable(f"wpa_supplicant does not scan on {device.name}") from None
                 continue
             self._log.debug("looked", channels=channels or "all", found=len(points))
             if points:

@@ -81,6 +81,7 @@ class NetworkManagerBackend:
     async def stop(self) -> None:
         """Give autoconnect back and close; links stay up."""
         self._listener = None
+        self._holder.drop_all()
         if self._session and self._session.inventory and self._session.connection.is_open:
             connection = self._session.connection
             for device in list(self._session.inventory.devices.values()):
@@ -245,11 +246,13 @@ class NetworkManagerBackend:
 
     def manager_lost(self) -> None:
         """NetworkManager went away: attempts cannot go on, links may live until they drop."""
+        self._country.forget_all()
         for attempt in list(self._attempts.values()):
             attempt.abort(BackendUnavailable("NetworkManager stopped"))
 
     def supplicant_lost(self) -> None:
         """wpa_supplicant went away; NetworkManager tells in a moment which links that ended."""
+        self._country.forget_all()
         for attempt in list(self._attempts.values()):
             attempt.abort(BackendUnavailable("wpa_supplicant stopped"))
 

@@ -119,6 +119,10 @@ WPAS_INTERFACE: Final = WPAS + ".Interface"
 WPAS_BSS: Final = WPAS + ".BSS"
 WPAS_SCAN_ERROR: Final = WPAS_INTERFACE + ".ScanError"
 """Scan was refused: one runs already, or the interface is down."""
+WPAS_INVALID_ARGUMENTS: Final = WPAS + ".InvalidArgs"
+ACCESS_DENIED: Final = "org.freedesktop.DBus.Error.AccessDenied"
+"""The message bus does not let this process talk to that service:
+https://dbus.freedesktop.org/doc/dbus-specification.html"""
 
 
 class SupplicantState(StrEnum):

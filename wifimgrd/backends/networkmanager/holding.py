@@ -41,6 +41,10 @@ class Holder:
         """Hold an interface no more; see `give_back`."""
         self._held.discard(interface)
 
+    def drop_all(self) -> None:
+        """Hold nothing any more."""
+        self._held.clear()
+
     async def apply(self, connection: BusConnection, device: NmDevice) -> None:
         """Bring a device in line, where it is held and NetworkManager may use it by itself."""
         if device.name not in self._held or not device.properties.get("Autoconnect") or not device.mac:

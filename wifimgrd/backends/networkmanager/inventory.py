@@ -28,9 +28,8 @@ class InventoryListener(Protocol):
 
 
 _KERNEL_INTERFACES: Final = "/sys/class/net"
-_WATCHED_DEVICE_PROPERTIES: Final = frozenset(
-    ("Interface", "Managed", "Autoconnect", "ActiveConnection", "FirmwareMissing")
-)
+_TELLING: Final = frozenset(("Interface", "Managed", "ActiveConnection", "FirmwareMissing"))
+"""Properties of a device that change what may be done with it."""
 
 
 class Inventory:
@@ -172,8 +171,12 @@ class Inventory:
     def _device_changed(self, signal: Signal) -> None:
         changed: dict[str, Any] = signal.body[1]
         device = self._note(signal.path, changed)
-        if device is not None and not _WATCHED_DEVICE_PROPERTIES.isdisjoint(changed):
+        if device is None:
+            return
+        if not device.reserved and not _TELLING.isdisjoint(changed):
             self.look_again(device)
+        elif "Autoconnect" in changed:
+            self._tell(device)
 
     def _root_changed(self, signal: Signal) -> None:
         before = self.radio

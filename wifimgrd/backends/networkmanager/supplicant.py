@@ -110,7 +110,7 @@ class Station:
         """Scan for a network by name, hidden or not, and return its access points that were heard.
 
         On the given frequencies, MHz, or on all that the adapter may use. A scan that runs is
-        ended for it. Raises ScanRefused, and TimeoutError where the supplicant never answers.
+        ended for it. Raises ScanRefused, BusError, and TimeoutError where no scan ever ends.
         """
         started = await self._scan(ssid, frequencies)
         found = await self.networks(ssid)
@@ -139,8 +139,10 @@ class Station:
                 await self._call_scan(ssid, frequencies)
             except BusError as error:
                 self._words.remove(ended)
-                if error.name != defs.WPAS_SCAN_ERROR:
+                if error.name == defs.WPAS_INVALID_ARGUMENTS:
                     raise ScanRefused(error.message) from None
+                if error.name != defs.WPAS_SCAN_ERROR:
+                    raise
                 await self._settle()
                 continue
             async with asyncio.timeout(_SCAN_S):
