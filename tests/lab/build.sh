@@ -39,13 +39,14 @@ if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
   mv "$UML.new" "$UML"
 fi
 # A kernel that was handed over serves later runs without LAB_KERNEL too, until one is built.
-[ -e "$CACHE/uml-$kernel_key" ] || ln -s "$(basename "$UML")" "$CACHE/uml-$kernel_key"
+[ -e "$CACHE/uml-$kernel_key" ] || ln -sfn "$(basename "$UML")" "$CACHE/uml-$kernel_key"
 
 if [ ! -e "$ROOTFS" ]; then
   if [ ! -e "$PACKAGES_TAR" ]; then
     need mmdebstrap
     step "$SUITE packages: mmdebstrap"
-    logged mmdebstrap --variant=minbase --components=main --include="$PACKAGES" --format=tar \
+    # INITRD=No: Debian's kernel, where it is among the packages, gets a smaller initrd from build_initrd.sh.
+    INITRD=No logged mmdebstrap --variant=minbase --components=main --include="$PACKAGES" --format=tar \
       --aptopt='Acquire::Languages "none"' --dpkgopt='path-exclude=/usr/share/doc/*' \
       --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
       "$SUITE" "$PACKAGES_TAR.new"
@@ -66,4 +67,9 @@ if [ $ENGINE = tcg ] && [ ! -e "$DISK" ]; then
   logged mkfs.erofs -d0 "$DISK.new/root.erofs" "$ROOTFS"
   mv "$DISK.new" "$DISK"
 fi
+# What no recipe has asked for in two weeks goes.
+parts=("$ROOTFS" "$PACKAGES_TAR"); case $ENGINE in uml) parts+=("$(realpath "$UML")") ;; tcg) parts+=("$DISK") ;; esac
+touch -c "${parts[@]}"
+find "$CACHE" -mindepth 1 -maxdepth 1 \( -name 'rootfs-*' -o -name 'packages-*' -o -name 'uml-*' -o -name 'tcg-*' \) \
+  -mtime +14 -exec rm -rf {} +
 step "ready: $ENGINE, $SUITE, in $CACHE"

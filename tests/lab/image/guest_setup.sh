@@ -20,6 +20,8 @@ mask NetworkManager-wait-online.service hostapd.service
 mask systemd-firstboot.service systemd-sysusers.service systemd-hwdb-update.service systemd-machine-id-commit.service
 mask systemd-pcrphase.service systemd-pcrphase-sysinit.service systemd-random-seed.service systemd-pstore.service
 mask systemd-update-utmp.service systemd-update-utmp-runlevel.service systemd-initctl.socket
+mask ldconfig.service systemd-journal-catalog-update.service systemd-update-done.service   # trixie
+mask systemd-udev-load-credentials.service systemd-tmpfiles-setup-dev-early.service run-lock.mount tmp.mount
 mask systemd-remount-fs.service systemd-journal-flush.service systemd-modules-load.service kmod-static-nodes.service
 mask modprobe@{dm_mod,loop,drm,configfs,efi_pstore,fuse}.service systemd-binfmt.service proc-sys-fs-binfmt_misc.automount
 mask sys-kernel-config.mount sys-kernel-debug.mount dev-hugepages.mount dev-mqueue.mount sys-fs-fuse-connections.mount
