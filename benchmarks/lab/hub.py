@@ -1,0 +1,119 @@
+"""The installed daemon and shim, commanded over D-Bus by as little as is possible."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final
+
+from dbus_next.signature import Variant
+
+from benchmarks.accounting import Account
+from tests.lab.guest.access_point import Camera
+from tests.lab.guest.namespace import run
+from tests.lab.guest.system_bus import BusError, SystemBus
+from tests.lab.guest.whole_hub import CONFIGURATION, STATE
+from wifimgrd.dbus import names
+
+_UNITS: Final = ("wifimgrd.service", "wifimgrd-http.service")
+_SETTINGS: Final = "[connect]\non_create = false\n"
+_AVAILABLE_S: Final = 30.0
+
+
+class Hub:
+    """The running product, with no client but this one."""
+
+    def __init__(self, bus: SystemBus) -> None:
+        self._bus = bus
+        self.daemon, self.shim = (Account(_main_pid(unit)) for unit in _UNITS)
+
+    async def add(self, camera: Camera, password: str | None = None) -> int:
+        """Register a camera; no attempt is made."""
+        fields = {
+            "codename": Variant("s", "insta360-x3"),
+            "connection_type": Variant("s", "wifi"),
+            "ssid": Variant("ay", camera.ssid),
+            "password": Variant("s", camera.password if password is None else password),
+        }
+        [path] = await self._call(names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", fields)
+        return names.device_id_of(path) or 0
+
+    async def remove(self, device: int) -> None:
+        """Forget a camera."""
+        await self._call(names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", names.device_path(device))
+
+    async def connect(self, device: int) -> tuple[float, str]:
+        """Connect to the end of the attempt: seconds, and the error's name or nothing."""
+        began = time.monotonic()
+        error = ""
+        try:
+            await self._call(
+                names.device_path(device), names.DEVICE, "Connect", "a{sv}", {"wait": Variant("b", True)}
+            )
+        except BusError as refused:
+            error = refused.name.removeprefix(names.ERROR_PREFIX)
+        return time.monotonic() - began, error
+
+    async def connected(self, device: int) -> float:
+        """Connect, and give the seconds that it took."""
+        seconds, error = await self.connect(device)
+        if error:
+            raise RuntimeError(f"device {device} was not connected: {error}")
+        return seconds
+
+    async def disconnect(self, device: int) -> None:
+        """Disconnect, to the end."""
+        await self._call(names.device_path(device), names.DEVICE, "Disconnect", "a{sv}", {})
+
+    async def free(self, interface: str) -> None:
+        """Wait until an interface can be had."""
+
+        async def state() -> bool | None:
+            try:
+                told = await self._bus.read(
+                    names.BUS_NAME, names.interface_path(interface), names.INTERFACE, "State"
+                )
+            except BusError:
+                return None
+            return True if told == "available" else None
+
+        await self._bus.until(state, f"{interface} available", _AVAILABLE_S)
+
+    @contextmanager
+    def asleep(self) -> Iterator[None]:
+        """Stop our processes where they stand, so that they take no time from the other side."""
+        for process in (self.daemon, self.shim):
+            os.kill(process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in (self.daemon, self.shim):
+                os.kill(process.pid, signal.SIGCONT)
+
+    async def _call(self, path: str, interface: str, member: str, signature: str, *body: Any) -> list[Any]:
+        return await self._bus.call(names.BUS_NAME, path, interface, member, signature, *body)
+
+
+@asynccontextmanager
+async def running_hub(bus: SystemBus) -> AsyncIterator[Hub]:
+    """Both units on an empty state directory, from start to stop."""
+    shutil.rmtree(STATE, ignore_errors=True)
+    CONFIGURATION.parent.mkdir(parents=True, exist_ok=True)
+    CONFIGURATION.write_text(_SETTINGS)
+    run("systemctl", "start", *_UNITS)
+    hub = Hub(bus)
+    # Its signals wake up `free`.
+    await bus.listen(names.BUS_NAME, names.PROPERTIES, "PropertiesChanged", lambda _: None)
+    await bus.listen(names.BUS_NAME, names.OBJECT_MANAGER, "InterfacesAdded", lambda _: None)
+    try:
+        yield hub
+    finally:
+        run("systemctl", "stop", *reversed(_UNITS))
+
+
+def _main_pid(unit: str) -> int:
+    return int(run("systemctl", "show", "--property=MainPID", "--value", unit))
