@@ -7,9 +7,6 @@ CONFIG ?=
 BACKEND ?=
 PYTEST_ARGS ?=
 
-# `make run` prints its one line and nothing else, also below another make.
-MAKEFLAGS += --no-print-directory
-
 .DEFAULT_GOAL := help
 .PHONY: help run test lab bench lint clean
 
