@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,8 +85,8 @@ def cameras(empty_air: None) -> Iterator[Callable[..., Camera]]:
     """Make cameras, switched on; arguments as Camera's."""
     made: list[Camera] = []
 
-    def make(name: str, *arguments: object, **options: object) -> Camera:
-        camera = Camera(name, *arguments, **options)  # type: ignore[arg-type]
+    def make(name: str, *arguments: Any, **options: Any) -> Camera:
+        camera = Camera(name, *arguments, **options)
         made.append(camera)
         camera.start()
         return camera
@@ -99,9 +100,9 @@ def cameras(empty_air: None) -> Iterator[Callable[..., Camera]]:
 def adapters(empty_air: None) -> Iterator[Callable[..., Adapter]]:
     """Plug adapters in, into the next free port or a given one; arguments as plug_in's."""
 
-    def make(port: str | None = None, *arguments: object, **options: object) -> Adapter:
+    def make(port: str | None = None, *arguments: Any, **options: Any) -> Adapter:
         free = (f"1.{number}" for number in range(1, 100) if f"1.{number}" not in hwsim.radios())
-        return plug_in(port or next(free), *arguments, **options)  # type: ignore[arg-type]
+        return plug_in(port or next(free), *arguments, **options)
 
     yield make
     for radio in hwsim.radios():

@@ -79,7 +79,8 @@ _BOOTS: list[subprocess.Popen[str]] = []
 
 def main(arguments: list[str]) -> int:
     """Run the suite."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     started = time.monotonic()
     subprocess.run((LAB / "build.sh", ENGINE), check=True)
     paths = [argument for argument in arguments if _is_test_path(argument)]
@@ -88,9 +89,10 @@ def main(arguments: list[str]) -> int:
     # Options may leave one of several guests without a test, which counts as a failure: so one, unless told.
     jobs = int(os.environ.get("LAB_JOBS") or (1 if options else min(2, os.cpu_count() or 1)))
     out = LAB / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    shares = _shares(files, min(jobs, len(files)))
     guests = [
-        Guest(number, share, out / f"guest-{number}", f"[{number}] " if jobs > 1 else "")
-        for number, share in enumerate(_shares(files, min(jobs, len(files))), 1)
+        Guest(number, share, out / f"guest-{number}", f"[{number}] " if len(shares) > 1 else "")
+        for number, share in enumerate(shares, 1)
     ]
     threads = [threading.Thread(target=guest.run, args=(options,)) for guest in guests]
     try:
