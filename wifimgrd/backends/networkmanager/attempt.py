@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -14,14 +12,13 @@ from wifimgrd.backends.networkmanager import air, defs, diagnosis
 from wifimgrd.backends.networkmanager.activation import (
     Activation,
     Joined,
-    Reading,
     activate,
     is_free,
-    read_link,
     take_down,
     wait_for_state,
 )
-from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
+from wifimgrd.backends.networkmanager.ascent import Ascent
+from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import Gone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.profile import settings_for
@@ -44,16 +41,6 @@ _FRESH_S: Final = 3
 (scan_res_valid_for_connect); older results are worth a look on their channel first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScanEnd:
-    """A scan of the supplicant ended."""
-
-    complete: bool
-
-
-AttemptEvent = StateChange | Gone | ScanEnd | Mapping[str, Any]
-
-
 class Attempt:
     """The flow of one join. `run` once; `abort` from outside where there is no sense in going on."""
 
@@ -65,11 +52,10 @@ class Attempt:
         self._request = request
         self._ssid = request.ssid
         self._deadline = deadline  # loop time
-        self._events: asyncio.Queue[AttemptEvent] = asyncio.Queue()
         self._device: NmDevice | None = None
         self._station: Station | None = None
         self._activation: Activation | None = None
-        self._witness: diagnosis.Witness | None = None
+        self._ascent: Ascent | None = None
         self._body: asyncio.Task[Joined] | None = None
         self._abort_cause: WifimgrdError | None = None
         self._log = _log.bind(device=request.device, interface=request.interface)
@@ -113,36 +99,32 @@ class Attempt:
         try:
             async with asyncio.timeout_at(self._deadline) as limit:
                 self._device = device = await self._free_device()
-                device.ears.append(self._post)
+                device.ears.append(self._hear)
                 self._inventory.reserve(device, True)
                 self._station = station = await Station.open(self._connection, self._request.interface)
                 points = await self._find(device, station)
                 key_management = air.choose_key_management(points, self._ssid, self._request.passphrase)
-                station.on_change = self._post
-                station.on_scan_done = lambda complete: self._post(ScanEnd(complete))
-                self._witness = witness = diagnosis.Witness(
-                    self._ssid,
-                    sae=any(point.offers_sae for point in points),
-                    protected=not self._request.passphrase.is_open,
-                )
+                self._ascent = ascent = Ascent(self._connection, device, station, self._request, points)
+                ascent.listen()
                 activation = await self._activate(device, key_management)
-                reading = await self._see_it_through(device, station, witness)
+                reading = await ascent.reach_the_top()
         except TimeoutError:
             if not limit.expired():
                 raise
             raise self._verdict_at_deadline() from None
-        device.ears.remove(self._post)
+        device.ears.remove(self._hear)
+        ascent.close()
         return Joined(device, station, activation, reading)
 
     def _verdict_at_deadline(self) -> WifimgrdError:
         if self._device is None:
             return InterfaceLost(f"NetworkManager does not know the adapter {self._request.interface}")
-        if self._witness is None:
+        if self._ascent is None:
             seconds = f"{self._request.timeout_s:g}"
             return DeviceNotReachable(
                 f'the network "{self._ssid.printable}" was not found within {seconds} s'
             )
-        return self._witness.at_deadline(self._device.state)
+        return self._ascent.at_deadline()
 
     async def _free_device(self) -> NmDevice:
         """The device, ready and idle; waits a little where NetworkManager is not done with it yet."""
@@ -172,7 +154,7 @@ class Attempt:
         if fresh := [point for point in listed if point.age_s < _FRESH_S]:
             return fresh
         frequencies = air.frequencies_to_try(self._request.sightings, listed, device.bands)
-        for channels in (frequencies, ()):
+        for channels in dict.fromkeys((frequencies, ())):
             try:
                 points = await station.look(self._ssid, channels)
             except ScanRefused as error:
@@ -189,51 +171,22 @@ class Attempt:
         remaining = self._deadline - asyncio.get_running_loop().time()
         identity = str(uuid.uuid4())
         settings = settings_for(self._request, key_management, identity, remaining)
-        while not self._events.empty():
-            self._events.get_nowait()
         self._activation = await activate(self._connection, device, identity, settings)
         return self._activation
 
-    async def _see_it_through(
-        self, device: NmDevice, station: Station, witness: diagnosis.Witness
-    ) -> Reading:
-        reading: Reading | None = None
-        while True:
-            match await self._events.get():
-                case StateChange(state=DeviceState.ACTIVATED):
-                    reading = await read_link(self._connection, device)
-                    if reading is None:
-                        raise diagnosis.no_address(self._ssid)
-                case StateChange(state=DeviceState.NEED_AUTH, reason=DeviceReason.SUPPLICANT_DISCONNECT):
-                    raise diagnosis.wrong_password(self._ssid)
-                case StateChange(state=state, reason=reason):
-                    reading = None
-                    if state >= DeviceState.DEACTIVATING or is_free(state):
-                        raise diagnosis.attempt_failed(reason, self._ssid, device.name)
-                case ScanEnd(complete=True) if diagnosis.is_down(witness.state):
-                    self._log.debug("supplicant_scanned")
-                    if not await station.heard_in_scan(self._ssid):
-                        raise diagnosis.not_seen(self._ssid)
-                case Mapping() as changed:
-                    if "State" in changed:
-                        self._log.debug("supplicant_state", state=changed["State"])
-                    if verdict := witness.hear(changed):
-                        self._log.info("supplicant_verdict", state=witness.furthest, **_codes(changed))
-                        raise verdict
-            if reading and self._events.empty() and not diagnosis.is_down(witness.state):
-                return reading
-
-    def _post(self, event: AttemptEvent) -> None:
+    def _hear(self, event: StateChange | Gone) -> None:
         if isinstance(event, Gone):
             self.abort(diagnosis.device_gone(self._request.interface, event.pulled_out))
-        else:
-            self._events.put_nowait(event)
+        elif self._ascent:
+            self._ascent.post(event)
 
     async def _clean_up(self) -> None:
+        if self._ascent:
+            self._ascent.close()
         if self._device is None:
             return
-        if self._post in self._device.ears:
-            self._device.ears.remove(self._post)
+        if self._hear in self._device.ears:
+            self._device.ears.remove(self._hear)
         if self._activation:
             await take_down(self._connection, self._device, self._activation)
         if self._station:
@@ -243,7 +196,3 @@ class Attempt:
 
 def _is_settled(state: int) -> bool:
     return DeviceState.DISCONNECTED <= state <= DeviceState.ACTIVATED
-
-
-def _codes(changed: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in changed.items() if key.endswith(("Code", "Reason"))}
