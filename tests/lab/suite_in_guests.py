@@ -57,7 +57,9 @@ class Guest:
             self.status = self._boot(command)
             if self.status not in (OUT_OF_TIME, GUEST_DIED) or (self.out / "suite_started").exists():
                 return
-            (self.out / "console").rename(self.out / f"console-of-boot-{self.boots}")
+            console = self.out / "console"
+            if console.exists():
+                console.rename(self.out / f"console-of-boot-{self.boots}")
 
     def _boot(self, command: list[str]) -> int:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as boot:

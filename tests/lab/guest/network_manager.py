@@ -13,6 +13,7 @@ from dbus_next.message import Message
 from dbus_next.signature import Variant
 
 from .access_point import Camera
+from .deadline import DeadlineError
 from .system_bus import BusError, SystemBus
 
 _NAME = "org.freedesktop.NetworkManager"
@@ -104,7 +105,11 @@ class NetworkManager:
             return state if state in wanted else None
 
         names = " or ".join(state.name for state in wanted)
-        return await self._bus.until(reached, f"{interface} {names}", seconds)
+        try:
+            return await self._bus.until(reached, f"{interface} {names}", seconds)
+        except DeadlineError as error:
+            told = [(change.device[-2:], change.state.name, change.reason) for change in self.transitions]
+            raise DeadlineError(f"{error}; told: {told}") from None
 
     async def profiles(self) -> list[str]:
         """Give the object paths of all connection profiles."""
