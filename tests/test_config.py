@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.config import Config, ConfigError, Reserve, load
+from wifimgrd.config import Config, ConfigError, Reserve, TileSource, load
+
+SOURCE = "[[tiles.source]]\ntileset = 't'\n"
 
 
 @pytest.fixture
@@ -46,12 +48,25 @@ def test_every_key_is_read(file: Path) -> None:
         allowed_hosts = ["hub.local"]
         allowed_origins = ["https://map.example"]
         token_file = "/run/token"
+        [[tiles.source]]
+        tileset = "world"
+        type = "pmtiles"
+        path = "/srv/world.pmtiles"
+        missing = "blank"
+        [[tiles.source]]
+        tileset = "world"
+        type = "upstream"
+        url = "http://127.0.0.1:8081/{z}/{x}/{y}.png"
         """
     )
     config = load(file)
     assert config.interfaces.reserve == (Reserve(3, "00:C0:CA:12:34:56"), Reserve("Nose", usb_port="1-1.4"))
     assert (config.platform.name, config.connect.timeout_s, config.link.grace_s) == ("hub", 5.0, 1.5)
     assert config.http.token_file == Path("/run/token")
+    assert config.tiles.source == (
+        TileSource("world", "pmtiles", Path("/srv/world.pmtiles"), missing="blank"),
+        TileSource("world", "upstream", url="http://127.0.0.1:8081/{z}/{x}/{y}.png"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,6 +86,21 @@ def test_every_key_is_read(file: Path) -> None:
         ('[[interfaces.reserve]]\nmac = "00:00:00:00:00:01"', "interfaces.reserve[0]", "the key device"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
         ('[http]\nlisten = "8080"', "http.listen", "an address and a port"),
+        (f"{SOURCE}type = 'zip'\npath = '/a'", "tiles.source[0].type", '"folder", "mbtiles"'),
+        (f"{SOURCE}type = 'folder'", "tiles.source[0].path", "a path"),
+        (f"{SOURCE}type = 'upstream'", "tiles.source[0].url", "{z}, {x}, {y}"),
+        (f"{SOURCE}type = 'upstream'\nurl = 'http://h/{{z}}/{{x}}'", "tiles.source[0].url", "{z}, {x}, {y}"),
+        (
+            f"{SOURCE}type = 'folder'\npath = '/a'\nmissing = 200",
+            "tiles.source[0].missing",
+            '404, 204 or "blank"',
+        ),
+        (
+            f"{SOURCE}type = 'folder'\npath = '/a'\nmissing = 'x'",
+            "tiles.source[0].missing",
+            '404, 204 or "blank"',
+        ),
+        ("[[tiles.source]]\ntileset = '../a'\ntype = 'folder'", "tiles.source[0].tileset", "a plain name"),
         ('[platform]\nname = "a/b"', "platform.name", "letters, digits"),
     ],
 )

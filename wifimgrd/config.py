@@ -138,6 +138,41 @@ class Http:
 
 
 @dataclass(frozen=True, slots=True)
+class TileSource:
+    """`[[tiles.source]]`: where tiles of a tileset come from; its sources are asked in order."""
+
+    tileset: str
+    type: str
+    path: Path | None = None
+    url: str | None = None
+    """Of a tile server, with {z}, {x} and {y} in it."""
+    missing: int | str = 404
+    """What a tile that no source has is answered with; the tileset's first source decides."""
+
+    def __post_init__(self) -> None:
+        _expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", self.tileset), "tileset", "a plain name")
+        kinds = ("folder", "mbtiles", "pmtiles", "upstream")
+        _expect(self.type in kinds, "type", '"folder", "mbtiles", "pmtiles" or "upstream"')
+        upstream = self.type == "upstream"
+        _expect((self.path is None) == upstream, "path", "a path, but none for an upstream")
+        url = self.url or ""
+        fits = re.fullmatch(r"https?://[^\s{}]+(\{[zxy]\}[^\s{}]*){3}", url) and all(
+            url.count(one) == 1 for one in ("{z}", "{x}", "{y}")
+        )
+        _expect(
+            fits if upstream else self.url is None, "url", "http://... with {z}, {x}, {y}, of an upstream"
+        )
+        _expect(self.missing in (404, 204, "blank"), "missing", '404, 204 or "blank"')
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """`[tiles]`: offline maps."""
+
+    source: tuple[TileSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that can be configured."""
 
@@ -149,6 +184,7 @@ class Config:
     catalog: Catalog = field(default_factory=Catalog)
     radio: Radio = field(default_factory=Radio)
     http: Http = field(default_factory=Http)
+    tiles: Tiles = field(default_factory=Tiles)
 
 
 def load(path: Path | None = None) -> Config:

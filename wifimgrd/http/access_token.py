@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from aiohttp import web
@@ -44,7 +44,7 @@ class AccessToken:
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse a request that carries neither the token nor its cookie."""
-        if not getattr(request.match_info.handler, _MARK, False) and not self._admits(request):
+        if not getattr(request.match_info.handler, _MARK, False) and not self.admits(request.headers):
             raise _unauthorized("a token is needed: as Authorization: Bearer, or by POST /session")
         return await handler(request)
 
@@ -52,7 +52,7 @@ class AccessToken:
     @own_site_only
     async def session(self, request: web.Request) -> web.Response:
         """Give a cookie for the token, from `{"token": ...}` or from Authorization."""
-        if not self._has_bearer(request):
+        if not self._has_bearer(request.headers):
             body = await json_body(request)
             token = body.get("token") if isinstance(body, dict) else None
             if not isinstance(token, str):
@@ -63,18 +63,19 @@ class AccessToken:
         response.set_cookie(COOKIE, self._cookie, path="/", httponly=True, samesite="Strict")
         return response
 
-    def _admits(self, request: web.Request) -> bool:
-        if self._has_bearer(request):
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        """Whether headers carry the token or its cookie."""
+        if self._has_bearer(headers):
             return True
         # Read by hand: http.cookies, and so older aiohttp, chokes on other people's odd cookies.
-        for pair in request.headers.get("Cookie", "").split(";"):
+        for pair in headers.get("Cookie", "").split(";"):
             name, _, value = pair.strip().partition("=")
             if name == COOKIE and hmac.compare_digest(_octets(value), self._cookie.encode()):
                 return True
         return False
 
-    def _has_bearer(self, request: web.Request) -> bool:
-        scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    def _has_bearer(self, headers: Mapping[str, str]) -> bool:
+        scheme, _, credentials = headers.get("Authorization", "").partition(" ")
         return scheme.lower() == "bearer" and self._is_token(credentials.strip())
 
     def _is_token(self, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -21,6 +22,10 @@ from wifimgrd.http.request_safety import RequestSafety
 from wifimgrd.http.requests import BODY_LIMIT
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.settings import Settings
+from wifimgrd.http.tiles.none import NoTiles
+
+FAST_PATH: Final[Any] = web.AppKey("fast_path", object) if hasattr(web, "AppKey") else "fast_path"
+"""What an application knows its short way to tiles by, where it has one."""
 
 
 def build_app(client: HubClient, settings: Settings) -> web.Application:
@@ -42,7 +47,8 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
     Interfaces(client, prefix).add_to(routes)
     Connection(client, prefix).add_to(routes)
     Devices(client, prefix).add_to(routes)
-    Health(client).add_to(routes)
+    health = Health(client, token)
+    health.add_to(routes)
     channel.add_to(routes)
     if token is not None:
         token.add_to(routes)
@@ -55,11 +61,43 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
     async def close_channel(_: web.Application) -> None:
         await channel.close()
 
+    if settings.tile_sources:
+        _add_tiles(app, settings, safety, token, cors, channel, health)
+    else:
+        NoTiles(settings.platform).add_to(routes)
     app.cleanup_ctx.append(running_client)
     app.on_shutdown.append(close_channel)
     app.on_response_prepare.append(_general_headers)
     app.on_response_prepare.append(cors.name_origin)
     return app
+
+
+def _add_tiles(
+    app: web.Application,
+    settings: Settings,
+    safety: RequestSafety,
+    token: AccessToken | None,
+    cors: Cors,
+    channel: Channel,
+    health: Health,
+) -> None:
+    """Tiles, whose modules nobody pays for who has none."""
+    from wifimgrd.http.tiles.fast import FastPath  # noqa: PLC0415
+    from wifimgrd.http.tiles.library import Library  # noqa: PLC0415
+    from wifimgrd.http.tiles.resource import TilesResource  # noqa: PLC0415
+
+    library = Library(settings.tile_sources)
+    library.subscribe(lambda data: channel.announce("tileset.updated", data))
+    health.tiles = library.report
+    TilesResource(library, settings.platform).add_to(Routes(app))
+    app[FAST_PATH] = FastPath(library, settings.platform, safety, token, cors)
+
+    async def running_library(_: web.Application) -> AsyncIterator[None]:
+        await library.start()
+        yield
+        await library.stop()
+
+    app.cleanup_ctx.append(running_library)
 
 
 async def _general_headers(_: web.Request, response: web.StreamResponse) -> None:

@@ -57,6 +57,10 @@ class Channel:
         """Wire the address."""
         routes.add("GET", "/ws/management", self.join)
 
+    def announce(self, kind: str, data: dict[str, Any]) -> None:
+        """Tell everybody of something that is no change of the hub."""
+        self._send(Message(kind, data))
+
     async def close(self) -> None:
         """Send every client away."""
         self._unsubscribe()

@@ -42,11 +42,22 @@ class Cors:
             return
         vary = response.headers.get("Vary")
         response.headers["Vary"] = f"{vary}, Origin" if vary else "Origin"
-        origin = self._admitted(request)
-        if origin is not None:
-            response.headers["Access-Control-Allow-Origin"] = origin
-            response.headers["Access-Control-Allow-Credentials"] = "true"
-            response.headers["Access-Control-Expose-Headers"] = _EXPOSED
+        response.headers.update(self.named(request.headers.get("Origin")))
+
+    def named(self, said: str | None) -> dict[str, str]:
+        """The headers that name an origin, where it is admitted."""
+        if said is None or origin_of(said) not in self._origins:
+            return {}
+        return {
+            "Access-Control-Allow-Origin": said,
+            "Access-Control-Allow-Credentials": "true",
+            "Access-Control-Expose-Headers": _EXPOSED,
+        }
+
+    @property
+    def is_used(self) -> bool:
+        """Whether answers differ by origin."""
+        return bool(self._origins)
 
     def _admitted(self, request: web.BaseRequest) -> str | None:
         said = request.headers.get("Origin")

@@ -19,6 +19,8 @@ PAYLOAD_TOO_LARGE: Final = "payload-too-large"
 NOT_FOUND: Final = "not-found"
 METHOD_NOT_ALLOWED: Final = "method-not-allowed"
 UNAUTHORIZED: Final = "unauthorized"
+TILE_NOT_FOUND: Final = "tile-not-found"
+TILE_SOURCE_UNAVAILABLE: Final = "tile-source-unavailable"
 
 RETRY_AFTER_S: Final = 2
 """The daemon comes back within seconds where it is restarted, so clients may ask again soon."""
@@ -41,6 +43,8 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         NOT_FOUND: Kind(404, "There is nothing at this address"),
         METHOD_NOT_ALLOWED: Kind(405, "The method is not allowed here"),
         UNAUTHORIZED: Kind(401, "A token is needed"),
+        TILE_NOT_FOUND: Kind(404, "There is no such tile"),
+        TILE_SOURCE_UNAVAILABLE: Kind(502, "The tile server cannot be asked"),
         ErrorCode.CANCELLED: Kind(409, "The attempt was ended"),
         ErrorCode.DEVICE_NOT_FOUND: Kind(404, "There is no such device"),
         ErrorCode.INTERFACE_NOT_FOUND: Kind(404, "There is no such interface"),

@@ -107,7 +107,8 @@ class RequestSafety:
         hosts = request.headers.getall("Host", [])
         if len(hosts) > 1 or (not hosts and request.version >= (1, 1)):
             raise invalid("a request has one Host header")
-        if hosts and not self._allows(host_name(hosts[0]), request):
+        own = request.transport.get_extra_info("sockname") if request.transport is not None else None
+        if hosts and not self.allows(hosts[0], own):
             raise Problem(
                 ErrorCode.NOT_AUTHORIZED,
                 "this service does not answer to that Host; [http] allowed_hosts names more",
@@ -127,8 +128,7 @@ class RequestSafety:
                 raise Problem(ErrorCode.NOT_AUTHORIZED, "this is not done ahead of a click")
         return await handler(request)
 
-    def _allows(self, name: str, request: web.Request) -> bool:
-        if name in self._hosts:
-            return True
-        own = request.transport.get_extra_info("sockname") if request.transport is not None else None
-        return isinstance(own, tuple) and name == host_name(str(own[0]))
+    def allows(self, host: str, own: object) -> bool:
+        """Whether a Host header is allowed on a connection to our address `own`."""
+        name = host_name(host)
+        return name in self._hosts or (isinstance(own, tuple) and name == host_name(str(own[0])))

@@ -6,13 +6,15 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import structlog
 from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.app import FAST_PATH
 from wifimgrd.http.problems import Problem, internal_problem
 
 STOP_S: Final = 3.0
@@ -25,7 +27,7 @@ _FIRST_PASSED_FD: Final = 3
 _log = structlog.get_logger("wifimgrd.http")
 
 
-class _Connection(web.RequestHandler):
+class Connection(web.RequestHandler):
     """One connection. What is no HTTP reaches no middleware, and is answered here."""
 
     __slots__ = ()
@@ -72,8 +74,16 @@ class Server:
             raise RuntimeError("the runner has no server after its set-up")
         loop = asyncio.get_running_loop()
 
+        fast = self._runner.app.get(FAST_PATH)
+
+        kind: Callable[..., Connection] = Connection
+        if fast is not None:
+            from wifimgrd.http.tiles.connection import TileConnection  # noqa: PLC0415
+
+            kind = partial(TileConnection, fast)
+
         def connection() -> web.RequestHandler:
-            return _Connection(server, loop=loop, access_log=None)  # type: ignore[arg-type]
+            return kind(server, loop=loop, access_log=None)
 
         for one in sockets:
             self._listeners.append(await loop.create_server(connection, sock=one))

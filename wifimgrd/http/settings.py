@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.config import Config, ConfigError
+from wifimgrd.config import Config, ConfigError, TileSource
 from wifimgrd.http.request_safety import LOOPBACK_NAMES, host_name, origin_of
 
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
@@ -25,6 +25,7 @@ class Settings:
     origins: frozenset[str] = frozenset()
     """Other sites that are admitted, as `origin_of` writes them."""
     token: str | None = field(default=None, repr=False)
+    tile_sources: tuple[TileSource, ...] = ()
 
     @classmethod
     def of(cls, config: Config, listen: str | None = None) -> Settings:
@@ -44,6 +45,7 @@ class Settings:
             hosts=allowed_hosts(socket.gethostname(), host, config.http.allowed_hosts),
             origins=frozenset(origins),
             token=None if token_file is None else read_token(token_file),
+            tile_sources=config.tiles.source,
         )
 
 

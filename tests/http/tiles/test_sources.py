@@ -1,0 +1,262 @@
+"""Files that other tools wrote are read right, tile by tile."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import brotli
+import pmtiles.tile
+import pmtiles.writer
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pmtiles.tile import Compression, TileType
+
+from tests.http.tiles.conftest import KINDS, MISSING
+from tests.http.tiles.making import (
+    PNG,
+    Place,
+    picture,
+    pyramid,
+    vector,
+    write_folder,
+    write_mbtiles,
+    write_pmtiles,
+)
+from wifimgrd.http.tiles.decompress import decompress
+from wifimgrd.http.tiles.pmtiles import PMTilesSource
+from wifimgrd.http.tiles.source import FileSource
+from wifimgrd.http.tiles.tile import VECTOR, DamagedError, NotReadyError
+from wifimgrd.http.tiles.tileset import OPENERS
+
+SMALL = pyramid(2)
+
+
+@pytest.fixture(params=KINDS)
+def source(request: pytest.FixtureRequest, places: Mapping[str, Path]) -> FileSource:
+    return OPENERS[request.param](places[request.param])
+
+
+def octets_of(source: FileSource, place: Place) -> bytes | None:
+    tile = source.read(*place)
+    return None if tile is None else tile.octets
+
+
+def test_every_tile_is_what_was_written(source: FileSource, world: Mapping[Place, bytes]) -> None:
+    assert {place: octets_of(source, place) for place in world} == world
+
+
+def test_a_tile_that_was_not_written_is_missing(source: FileSource) -> None:
+    assert source.read(*MISSING) is None
+
+
+def test_the_counts_are_those_of_what_was_written(source: FileSource) -> None:
+    assert source.zooms() == {0: 1, 1: 4, 2: 16, 3: 64, 4: 256, 5: 1023}
+
+
+def test_a_good_file_passes_the_check(source: FileSource) -> None:
+    done = list(source.verify())
+    assert done[-1][0] == done[-1][1]
+
+
+def test_the_zooms_are_told(source: FileSource) -> None:
+    assert (source.summary.minzoom, source.summary.maxzoom) == (0, 5)
+
+
+def test_the_bounds_are_told(source: FileSource) -> None:
+    assert source.summary.bounds == (-10, -20, 30, 40)
+
+
+def test_the_type_of_a_picture_is_seen_in_it(source: FileSource) -> None:
+    tile = source.read(0, 0, 0)
+    assert tile is not None
+    assert (tile.media_type, tile.encoding) == ("image/png", "")
+
+
+def test_no_two_tiles_have_one_tag(source: FileSource, world: Mapping[Place, bytes]) -> None:
+    tiles = [tile for place in world if (tile := source.read(*place)) is not None]
+    assert len({tile.tag for tile in tiles}) == len(world)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pmtiles"])
+def test_what_is_in_memory_needs_no_thread(
+    kind: str, places: Mapping[str, Path], world: Mapping[Place, bytes]
+) -> None:
+    source = OPENERS[kind](places[kind])
+    for place in world:
+        octets_of(source, place)
+    peeked = {place: tile.octets for place in world if (tile := source.peek(*place)) is not None}
+    assert peeked == world
+
+
+def test_a_view_of_shared_pictures_is_read(tmp_path: Path) -> None:
+    source = OPENERS["mbtiles"](write_mbtiles(tmp_path / "a.mbtiles", SMALL, view=True))
+    assert {place: octets_of(source, place) for place in SMALL} == SMALL
+
+
+def test_vector_tiles_of_mbtiles_are_seen_to_be_packed(tmp_path: Path) -> None:
+    tiles = {(0, 0, 0): vector(0, 0, 0)}
+    tile = OPENERS["mbtiles"](write_mbtiles(tmp_path / "a.mbtiles", tiles, format="pbf")).read(0, 0, 0)
+    assert tile is not None
+    assert (tile.media_type, tile.encoding) == (VECTOR, "gzip")
+
+
+def test_vector_layers_of_mbtiles_are_in_its_json(tmp_path: Path) -> None:
+    path = write_mbtiles(tmp_path / "a.mbtiles", SMALL, json='{"vector_layers": [{"id": "water"}]}')
+    assert OPENERS["mbtiles"](path).summary.vector_layers == [{"id": "water"}]
+
+
+def test_leaf_directories_are_followed(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    chosen = chance.sample(sorted(pyramid(7)), 12000)
+    tiles = {place: PNG + repr(place).encode() + bytes(chance.randrange(3000)) for place in chosen}
+    source = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", tiles))
+    assert any(entry.run == 0 for entry in source._root)
+    asked = chance.sample(chosen, 500)
+    assert {place: octets_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
+
+
+def test_runs_of_one_content_are_counted_and_read(tmp_path: Path) -> None:
+    tiles = dict.fromkeys(pyramid(4), PNG + b"sea")
+    source = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", tiles))
+    assert sum(source.zooms().values()) == len(tiles)
+    assert octets_of(source, (4, 7, 9)) == PNG + b"sea"
+
+
+PACKERS: dict[Compression, Callable[[bytes], bytes]] = {
+    Compression.NONE: bytes,
+    Compression.GZIP: gzip.compress,
+    Compression.BROTLI: brotli.compress,
+    Compression.ZSTD: zstandard.compress,
+}
+
+
+def with_internal(path: Path, compression: Compression) -> Path:
+    """An archive of one directory, all of whose inside is packed in one way."""
+    pack = PACKERS[compression]
+    entries = [pmtiles.tile.Entry(number, number * 9, 9, 1) for number in range(5)]
+    root = pack(gzip.decompress(pmtiles.tile.serialize_directory(entries)))
+    metadata = pack(b'{"name": "Packed"}')
+    header = {
+        "version": 3, "root_offset": 127, "root_length": len(root),
+        "metadata_offset": 127 + len(root), "metadata_length": len(metadata),
+        "leaf_directory_offset": 0, "leaf_directory_length": 0,
+        "tile_data_offset": 127 + len(root) + len(metadata), "tile_data_length": 45,
+        "addressed_tiles_count": 5, "tile_entries_count": 5, "tile_contents_count": 5, "clustered": True,
+        "internal_compression": compression, "tile_compression": Compression.NONE,
+        "tile_type": TileType.PNG, "min_zoom": 0, "max_zoom": 1,
+        "min_lon_e7": 0, "min_lat_e7": 0, "max_lon_e7": 0, "max_lat_e7": 0,
+        "center_zoom": 0, "center_lon_e7": 0, "center_lat_e7": 0,
+    }  # fmt: skip
+    tiles = b"".join(b"\x89PNG-%04d" % number for number in range(5))
+    path.write_bytes(pmtiles.tile.serialize_header(header) + root + metadata + tiles)
+    return path
+
+
+@pytest.mark.parametrize("compression", PACKERS)
+def test_every_compression_of_directories_is_read(tmp_path: Path, compression: Compression) -> None:
+    source = PMTilesSource(with_internal(tmp_path / "a.pmtiles", compression))
+    assert source.summary.texts["name"] == "Packed"
+    assert octets_of(source, (1, 1, 1)) == b"\x89PNG-0003"
+
+
+@pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
+def test_what_unpacks_to_too_much_is_refused(name: str, compression: int) -> None:
+    packed = PACKERS[Compression(compression)](bytes(1 << 20))
+    with pytest.raises(DamagedError, match="over"):
+        decompress(packed, name, 1 << 18)
+
+
+@pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
+@given(st.data())
+def test_packed_octets_that_are_cut_off_are_refused(name: str, compression: int, data: st.DataObject) -> None:
+    packed = PACKERS[Compression(compression)](b"some octets " * 50)
+    with pytest.raises(DamagedError):
+        decompress(packed[: data.draw(st.integers(0, len(packed) - 1))], name)
+
+
+@pytest.mark.parametrize("name", ["gzip", "br", "zstd"])
+@given(octets=st.binary(max_size=300))
+def test_any_octets_are_unpacked_or_refused(name: str, octets: bytes) -> None:
+    with contextlib.suppress(DamagedError):
+        decompress(octets, name, 1 << 16)
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_no_damage_to_an_archive_does_harm(
+    data: st.DataObject, tmp_path: Path, places: Mapping[str, Path]
+) -> None:
+    """Octets of header and directories are changed, or the end is cut off."""
+    octets = bytearray(places["pmtiles"].read_bytes())
+    for _ in range(data.draw(st.integers(1, 8))):
+        octets[data.draw(st.integers(7, 700))] = data.draw(st.integers(0, 255))
+    path = tmp_path / "damaged.pmtiles"
+    path.write_bytes(octets[: data.draw(st.integers(100, len(octets)))])
+    try:
+        source = PMTilesSource(path)
+        for place in ((0, 0, 0), (5, 9, 9), (5, 31, 31)):
+            with_or_without = source.read(*place)
+            assert with_or_without is None or len(with_or_without.octets) <= len(octets)
+        source.zooms()
+        list(source.verify())
+    except DamagedError:
+        pass
+
+
+@pytest.mark.parametrize("kind", ["mbtiles", "pmtiles"])
+@pytest.mark.parametrize("kept", [0, 50, 110, 0.5, 0.99])
+def test_a_file_that_is_half_there_is_refused(
+    kind: str, kept: float, places: Mapping[str, Path], tmp_path: Path
+) -> None:
+    octets = places[kind].read_bytes()
+    path = tmp_path / "half"
+    path.write_bytes(octets[: int(kept * len(octets)) if kept < 1 else int(kept)])
+    with pytest.raises(DamagedError):
+        OPENERS[kind](path)
+
+
+@pytest.mark.parametrize("kind", ["mbtiles", "pmtiles"])
+def test_another_kind_of_file_is_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"Some text.\n" * 1000)
+    with pytest.raises(DamagedError):
+        OPENERS[kind](path)
+
+
+def test_a_database_that_is_being_written_is_refused(tmp_path: Path) -> None:
+    path = write_mbtiles(tmp_path / "a.mbtiles", SMALL)
+    (tmp_path / "a.mbtiles-wal").write_bytes(b"x")
+    with pytest.raises(DamagedError, match="being written"):
+        OPENERS["mbtiles"](path)
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DamagedError, match="no files"):
+        OPENERS["folder"](tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pmtiles"])
+def test_what_was_dropped_from_memory_is_not_waited_for(kind: str, tmp_path: Path) -> None:
+    tiles = {(0, 0, 0): picture(0, 0, 0)}
+    path = write_pmtiles(tmp_path / "a.pmtiles", tiles) if kind == "pmtiles" else tmp_path / "folder"
+    if kind == "folder":
+        write_folder(path, tiles)
+    source = OPENERS[kind](path)
+    drop_from_memory(path if kind == "pmtiles" else path / "0/0/0.png")
+    with pytest.raises(NotReadyError):
+        source.peek(0, 0, 0)
+
+
+def drop_from_memory(path: Path) -> None:
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)

@@ -1,0 +1,1 @@
+"""Map tiles from files on disk and from a tile server beside this one."""

@@ -1,0 +1,124 @@
+"""Tiles by number: zoom, column and row, and their place on PMTiles' curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+DEEPEST: Final = 30
+"""The highest zoom that is served; ids of PMTiles end with the one after it."""
+_LATITUDE_LIMIT: Final = 85.0511287798066
+_BITS: Final = 4
+"""Bits of column and row that one step along the curve takes."""
+
+
+def exists(z: int, x: int, y: int) -> bool:
+    """Whether the world has such a tile."""
+    return 0 <= z <= DEEPEST and 0 <= x < 1 << z and 0 <= y < 1 << z
+
+
+def first_id(z: int) -> int:
+    """The id of a zoom's first tile: all tiles of lower zooms come before it."""
+    return ((1 << 2 * z) - 1) // 3
+
+
+def _step(state: int, right: int, down: int) -> tuple[int, int]:
+    """One step of Hilbert's curve: a quadrant's number, and how the curve lies in it. The state has
+    a bit for mirrored (2) and one for transposed (1)."""
+    if state & 2:
+        right, down = 1 - right, 1 - down
+    if state & 1:
+        right, down = down, right
+    if not down:
+        state ^= 3 if right else 1
+    return (3 * right) ^ down, state
+
+
+def _steps(state: int, columns: int, rows: int) -> tuple[int, int]:
+    """Several steps, the highest bit first."""
+    number = 0
+    for bit in reversed(range(_BITS)):
+        quadrant, state = _step(state, columns >> bit & 1, rows >> bit & 1)
+        number = number << 2 | quadrant
+    return number, state
+
+
+_TABLE: Final = tuple(
+    _steps(state, columns, rows)
+    for state in range(4)
+    for columns in range(1 << _BITS)
+    for rows in range(1 << _BITS)
+)
+"""Where several steps lead, by state, columns and rows."""
+
+
+def tile_id(z: int, x: int, y: int) -> int:
+    """A tile's number along Hilbert's curve, after all tiles of lower zooms."""
+    shift = (z + 3) & ~3
+    state = (shift - z) & 1  # each step ahead of the first bit would transpose the curve
+    place = 0
+    while shift:
+        shift -= 4
+        number, state = _TABLE[state << 8 | (x >> shift & 15) << 4 | y >> shift & 15]
+        place = place << 8 | number
+    return ((1 << 2 * z) - 1) // 3 + place
+
+
+def tile_of_id(number: int) -> tuple[int, int, int]:
+    """Zoom, column and row of a tile's number."""
+    z = ((3 * number + 1).bit_length() - 1) // 2
+    place = number - first_id(z)
+    x = y = state = 0
+    for bit in reversed(range(z)):
+        quadrant = place >> 2 * bit & 3
+        for right, down in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            found, after = _step(state, right, down)
+            if found == quadrant:
+                x, y, state = x << 1 | right, y << 1 | down, after
+                break
+    return z, x, y
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of the world in degrees: west, south, east, north; west of the date line first."""
+
+    west: float
+    south: float
+    east: float
+    north: float
+
+    def spans(self, z: int) -> list[tuple[int, int, int, int]]:
+        """First and last column, first and last row of the tiles that it touches; two where it
+        lies across the date line."""
+        top, bottom = _row(self.north, z), _row(self.south, z)
+        last = (1 << z) - 1
+        if self.west > self.east:
+            return [(_column(self.west, z), last, top, bottom), (0, _column(self.east, z), top, bottom)]
+        return [(_column(self.west, z), _column(self.east, z), top, bottom)]
+
+    def tiles(self, z: int) -> Iterator[tuple[int, int]]:
+        """Columns and rows of the tiles that it touches."""
+        for left, right, top, bottom in self.spans(z):
+            for x in range(left, right + 1):
+                for y in range(top, bottom + 1):
+                    yield x, y
+
+    def count(self, z: int) -> int:
+        """How many tiles it touches."""
+        return sum((right - left + 1) * (bottom - top + 1) for left, right, top, bottom in self.spans(z))
+
+
+def _column(longitude: float, z: int) -> int:
+    return _within(int((longitude + 180) / 360 * (1 << z)), z)
+
+
+def _row(latitude: float, z: int) -> int:
+    bounded = math.radians(max(-_LATITUDE_LIMIT, min(_LATITUDE_LIMIT, latitude)))
+    return _within(int((1 - math.asinh(math.tan(bounded)) / math.pi) / 2 * (1 << z)), z)
+
+
+def _within(number: int, z: int) -> int:
+    return max(0, min((1 << z) - 1, number))

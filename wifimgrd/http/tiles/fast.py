@@ -1,0 +1,201 @@
+"""The short way to a tile: from the octets of a request to the octets of its answer.
+
+What is not a plain GET of a tile that is in memory, from a client that was admitted, is left to the
+application, which answers the same. Headers are read once: a client repeats its own to the letter,
+so that what they say is remembered by their octets; those that are not admitted are never kept.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from email.utils import formatdate
+from typing import Final, NamedTuple
+
+from multidict import CIMultiDict
+
+from wifimgrd.http.access_token import AccessToken
+from wifimgrd.http.cors import Cors
+from wifimgrd.http.request_safety import RequestSafety
+from wifimgrd.http.tiles.coordinates import exists
+from wifimgrd.http.tiles.library import Library
+from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
+from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile
+from wifimgrd.http.tiles.tileset import Tileset
+
+_KEPT_CLIENTS: Final = 256
+_LONGEST_HEAD: Final = 8192
+_UNPACKED: Final = 1 << 18
+"""Octets that are unpacked on this way; more is the application's."""
+_FIELD: Final = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*([\x20-\x7e\t]*?)[ \t]*")
+_ONLY_ONCE: Final = ("Authorization", "Accept-Encoding", "If-None-Match", "Cookie", "Origin")
+_NOT_PLAIN: Final = ("Upgrade", "Content-Length", "Transfer-Encoding", "Expect", "Connection")
+_REASONS: Final = {200: "OK", 204: "No Content", 304: "Not Modified", 404: "Not Found"}
+
+
+class Client(NamedTuple):
+    """What a request's headers say, once they are admitted."""
+
+    terms: Terms
+    origin: bytes
+    """Headers of the answer that name its origin."""
+    heads: dict[tuple[str, str], bytes]
+    """Beginnings of answers, by media type and coding."""
+
+
+Clients = dict[bytes, Client]
+
+
+class FastPath:
+    """Answers requests for tiles."""
+
+    def __init__(
+        self, library: Library, platform: str, safety: RequestSafety, token: AccessToken | None, cors: Cors
+    ) -> None:
+        self._library = library
+        self._safety = safety
+        self._token = token
+        self._cors = cors
+        self._tilesets = {name.encode(): tileset for name, tileset in library.tilesets.items()}
+        self._default = library.tilesets[library.default]
+        start = f"GET /plugin-views/{platform}_plugin_map/map/offline-tiles"
+        pattern = re.escape(start) + r"/?\?z=([0-9]{1,10})&x=([0-9]{1,10})&y=([0-9]{1,10}) HTTP/1\.1"
+        self._of_platform = re.compile(pattern.encode()).fullmatch
+        self._clients: dict[object, Clients] = {}
+        self._lost: dict[str, bytes] = {}
+        self._date = b""
+        self._date_at = 0.0
+
+    def clients_at(self, own: object) -> Clients:
+        """The clients that are known on one of our addresses, which decides what Host is allowed."""
+        name = own[0] if isinstance(own, tuple) else own
+        if len(self._clients) > _KEPT_CLIENTS:
+            self._clients.clear()
+        return self._clients.setdefault(name, {})
+
+    def answer(self, request: bytes, clients: Clients, own: object) -> bytes | None:
+        """The whole answer; None where the application has to give it."""
+        line, _, fields = request.partition(b"\r\n")
+        pieces = line.split(b"/")
+        if len(pieces) == 7 and pieces[1] == b"tiles":
+            verb, _, name, z, x, row, version = pieces
+            y, dot, ending = row[:-5].partition(b".")
+            if (
+                verb != b"GET "
+                or version != b"1.1"
+                or row[-5:] != b" HTTP"
+                or not (z.isdigit() and x.isdigit() and y.isdigit() and len(line) < 128)
+                or (dot and not (ending.isalnum() and len(ending) < 12))
+            ):
+                return None
+            tileset = self._tilesets.get(name)
+        else:
+            found = self._of_platform(line)
+            if found is None:
+                return None
+            z, x, y = found.groups()
+            tileset = self._default
+        if tileset is None:
+            return None
+        client = clients.get(fields)
+        if client is None:
+            client = self._admitted(fields, own)
+            if client is None:
+                return None
+            if len(clients) >= _KEPT_CLIENTS:
+                clients.clear()
+            clients[fields] = client
+        return self._tile(client, tileset, int(z), int(x), int(y))
+
+    def _tile(self, client: Client, tileset: Tileset, z: int, x: int, y: int) -> bytes | None:
+        try:
+            tile = tileset.peek(z, x, y) if exists(z, x, y) else None
+            if tile is None:
+                return self._missing(client, tileset, b"%d/%d/%d" % (z, x, y))
+            if client.terms.tags or (tile.encoding and tile.encoding not in client.terms.codings):
+                return self._written(tile_reply(tile, client.terms, _UNPACKED), client)
+        except (NotReadyError, DamagedError):
+            return None
+        kind = (tile.media_type, tile.encoding)
+        head = client.heads.get(kind)
+        if head is None:
+            head = client.heads[kind] = self._head(tile, client)
+        octets = tile.octets
+        return b'%b%bETag: "%b"\r\nContent-Length: %d\r\n\r\n%b' % (
+            head,
+            self._now(),
+            tile.tag.encode(),
+            len(octets),
+            octets,
+        )
+
+    def _head(self, tile: Tile, client: Client) -> bytes:
+        reply = tile_reply(tile, client.terms, _UNPACKED)
+        return self._lines(Reply(200, {k: v for k, v in reply.headers.items() if k != "ETag"}, b""), client)
+
+    def _missing(self, client: Client, tileset: Tileset, where: bytes) -> bytes | None:
+        if not tileset.is_there:
+            return None
+        reply = missing_reply(tileset.missing, tileset.media_type)
+        if reply is None:
+            text = self._lost.get(tileset.name)
+            if text is None:
+                response = not_found(tileset.name, "@").response()
+                text = self._lost[tileset.name] = bytes(response.body)  # type: ignore[arg-type]
+            headers = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
+            reply = Reply(404, headers, text.replace(b"@", where))
+        return self._written(reply, client)
+
+    def _written(self, reply: Reply, client: Client) -> bytes:
+        length = b"" if reply.status in (204, 304) else b"Content-Length: %d\r\n" % len(reply.body)
+        return self._lines(reply, client) + self._now() + length + b"\r\n" + reply.body
+
+    def _lines(self, reply: Reply, client: Client) -> bytes:
+        headers = dict(reply.headers) | {"X-Content-Type-Options": "nosniff"}
+        if self._cors.is_used:
+            headers["Vary"] = f"{headers['Vary']}, Origin" if "Vary" in headers else "Origin"
+        lines = [f"HTTP/1.1 {reply.status} {_REASONS[reply.status]}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        return "\r\n".join(lines).encode("latin-1") + b"\r\n" + client.origin
+
+    def _now(self) -> bytes:
+        now = time.time()
+        if not 0 <= now - self._date_at < 1:
+            self._date_at = now // 1
+            self._date = f"Date: {formatdate(now, usegmt=True)}\r\n".encode()
+        return self._date
+
+    def _admitted(self, fields: bytes, own: object) -> Client | None:
+        """What headers say, where they are plain, whole, and admitted."""
+        if len(fields) > _LONGEST_HEAD or not fields.endswith(b"\r\n\r\n"):
+            return None
+        headers: CIMultiDict[str] = CIMultiDict()
+        for line in fields[:-4].split(b"\r\n"):
+            found = _FIELD.fullmatch(line)
+            if found is None:
+                return None
+            headers.add(found[1].decode(), found[2].decode())
+        if headers.get("Connection", "keep-alive").lower() == "keep-alive":
+            headers.popall("Connection", None)
+        hosts = headers.getall("Host", [])
+        if (
+            len(hosts) != 1
+            or not self._safety.allows(hosts[0], own)
+            or (self._token is not None and not self._token.admits(headers))
+            or any(name in headers for name in _NOT_PLAIN)
+            or any(len(headers.getall(name, [])) > 1 for name in _ONLY_ONCE)
+        ):
+            return None
+        said = self._cors.named(headers.get("Origin"))
+        origin = "".join(f"{name}: {value}\r\n" for name, value in said.items()).encode()
+        return Client(Terms.of(headers), origin, {})
+
+
+def is_plain_head(octets: bytes) -> bool:
+    """Whether octets are the whole of one request without a body, so that nothing of it is left
+    in a parser that has read them."""
+    if not octets.startswith((b"GET ", b"HEAD ")) or octets.find(b"\r\n\r\n") != len(octets) - 4:
+        return False
+    lower = octets.lower()
+    marks = (b"\nupgrade", b"\ncontent-length", b"\ntransfer-encoding", b"\nexpect")
+    return not any(mark in lower for mark in marks)

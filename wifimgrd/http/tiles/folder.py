@@ -1,0 +1,120 @@
+"""A folder of files `z/x/y.ext`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from wifimgrd.http.tiles.coordinates import DEEPEST, exists
+from wifimgrd.http.tiles.files import Folder, Identity
+from wifimgrd.http.tiles.source import (
+    Summary,
+    bounds_of,
+    center_of,
+    texts_of,
+    zoom_of,
+)
+from wifimgrd.http.tiles.tile import (
+    LARGEST_TILE,
+    TYPE_OF_FORMAT,
+    UNKNOWN,
+    DamagedError,
+    Tile,
+    encoding_of,
+    media_type_of,
+)
+
+_METADATA_LIMIT: Final = 4 << 20
+
+
+class FolderSource:
+    """Tiles in a folder, each a file; a file that is replaced is served at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = Folder(path)
+        self.identity = self._folder.identity
+        levels = sorted(int(name) for name in self._numbers("."))
+        self._ending = self._find_ending(levels)
+        metadata = self._metadata()
+        self._media_type = TYPE_OF_FORMAT.get(self._ending.removeprefix("."), UNKNOWN)
+        layers = metadata.get("vector_layers")
+        self.summary = Summary(
+            media_type=self._media_type,
+            minzoom=zoom_of(metadata.get("minzoom"), levels[0]),
+            maxzoom=zoom_of(metadata.get("maxzoom"), levels[-1]),
+            bounds=bounds_of(metadata.get("bounds")),
+            center=center_of(metadata.get("center")),
+            texts=texts_of(metadata),
+            vector_layers=layers if isinstance(layers, list) else None,
+        )
+
+    def peek(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile whose file is in memory."""
+        found = self._folder.read_now(f"{z}/{x}/{y}{self._ending}", LARGEST_TILE)
+        return None if found is None else self._tile(bytes(found[0]), found[1])
+
+    def read(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile from the disk."""
+        found = self._folder.read(f"{z}/{x}/{y}{self._ending}", LARGEST_TILE)
+        return None if found is None else self._tile(found[0], found[1])
+
+    def zooms(self) -> dict[int, int]:
+        """Files per zoom."""
+        counts = {}
+        for level in sorted(int(name) for name in self._numbers(".")):
+            columns = self._numbers(str(level))
+            counts[level] = sum(len(self._rows(level, column)) for column in columns)
+        return counts
+
+    def verify(self) -> Iterator[tuple[int, int]]:
+        """Look at each file: it can be read, has content, and a place in the world."""
+        folders = [(level, column) for level in self._numbers(".") for column in self._numbers(level)]
+        for done, (level, column) in enumerate(folders):
+            for row in self._rows(int(level), column):
+                if not exists(int(level), int(column), row):
+                    raise DamagedError(f"{level}/{column}/{row}{self._ending} lies outside the world")
+                tile = self.read(int(level), int(column), row)
+                if tile is None or not tile.octets:
+                    raise DamagedError(f"{level}/{column}/{row}{self._ending} is empty")
+            yield done + 1, len(folders)
+
+    def _tile(self, octets: bytes, status: os.stat_result) -> Tile:
+        encoding = encoding_of(octets)
+        tag = Identity.of(status).tag
+        return Tile(octets, media_type_of(octets, self._media_type), encoding, tag)
+
+    def _numbers(self, below: str) -> list[str]:
+        """Folders with a number as their name."""
+        try:
+            names = self._folder.names(below)
+        except OSError as error:
+            raise DamagedError(f"{below} cannot be read: {error.strerror}") from None
+        found = [name for name in names if name.isascii() and name.isdecimal() and len(name) <= 10]
+        return [name for name in found if below != "." or int(name) <= DEEPEST]
+
+    def _rows(self, level: int, column: str) -> list[int]:
+        names = self._folder.names(f"{level}/{column}")
+        stems = [name.removesuffix(self._ending) for name in names if name.endswith(self._ending)]
+        return [int(stem) for stem in stems if stem.isascii() and stem.isdecimal()]
+
+    def _find_ending(self, levels: list[int]) -> str:
+        """What the files' names end with, of the first one that is met."""
+        for level in levels:
+            for column in self._numbers(str(level)):
+                for name in sorted(self._folder.names(f"{level}/{column}")):
+                    stem, dot, ending = name.partition(".")
+                    if stem.isascii() and stem.isdecimal():
+                        return dot + ending
+        raise DamagedError("it has no files z/x/y.ext")
+
+    def _metadata(self) -> dict[str, Any]:
+        """`metadata.json`, where a tool has left one."""
+        with suppress(ValueError, RecursionError, DamagedError):
+            found = self._folder.read("metadata.json", _METADATA_LIMIT)
+            value = json.loads(found[0]) if found is not None else None
+            return value if isinstance(value, dict) else {}
+        return {}

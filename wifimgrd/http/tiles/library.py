@@ -1,0 +1,92 @@
+"""All tilesets, kept in step with what is on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Final
+
+from wifimgrd.config import TileSource
+from wifimgrd.http.tiles.tileset import FileSlot, Slot, Tileset
+
+LOOK_S: Final = 1.0
+"""How often the paths are looked at: what comes by a rename is served within two seconds. Mounts,
+links and network shares tell nobody that they changed, so that looking is what works for all."""
+_WORKERS: Final = 4
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class Library:
+    """The tilesets by name."""
+
+    def __init__(self, sources: Sequence[TileSource]) -> None:
+        self._workers = ThreadPoolExecutor(_WORKERS, "tiles")
+        self._files: list[FileSlot] = []
+        self._listeners: list[Listener] = []
+        self._looking: asyncio.Task[None] | None = None
+        by_name: dict[str, list[TileSource]] = {}
+        for source in sources:
+            by_name.setdefault(source.tileset, []).append(source)
+        self.tilesets: Mapping[str, Tileset] = {
+            name: Tileset(name, [self._slot(one) for one in of_it], of_it[0].missing)
+            for name, of_it in by_name.items()
+        }
+        self.default = sources[0].tileset
+        """The tileset that the platform's own route serves."""
+
+    async def start(self) -> None:
+        """Open what is there, and go on looking."""
+        await self.look()
+        if self._files:
+            self._looking = asyncio.create_task(self._keep_looking())
+
+    async def stop(self) -> None:
+        """Let go of everything."""
+        if self._looking is not None:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._looking
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def subscribe(self, listener: Listener) -> None:
+        """Tell of each tileset that has changed, as data of `tileset.updated`."""
+        self._listeners.append(listener)
+
+    def get(self, name: str) -> Tileset | None:
+        """A tileset that can be asked."""
+        tileset = self.tilesets.get(name)
+        return tileset if tileset is not None and tileset.is_there else None
+
+    async def work(self, what: Callable[..., Any], *values: Any) -> Any:
+        """Do something in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._workers, what, *values)
+
+    async def look(self) -> None:
+        """Look at all paths once, and tell what has changed."""
+        changed = [slot for slot in self._files if await self.work(slot.examine)]
+        for name in dict.fromkeys(slot.tileset for slot in changed):
+            self._tell(self.tilesets[name])
+
+    def _tell(self, tileset: Tileset) -> None:
+        data = {"tileset": tileset.name, "available": tileset.is_there, "version": tileset.tag or None}
+        for listener in self._listeners:
+            listener(data)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.look()
+
+    def _slot(self, source: TileSource) -> Slot:
+        if source.path is None:
+            raise NotImplementedError
+        slot = FileSlot(source.tileset, source.type, source.path, self._workers)
+        self._files.append(slot)
+        return slot
+
+    def report(self) -> list[dict[str, Any]]:
+        """How each tileset is."""
+        return [tileset.report() for tileset in self.tilesets.values()]

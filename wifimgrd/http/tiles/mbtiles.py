@@ -1,0 +1,151 @@
+"""MBTiles: tiles in an SQLite database, rows counted from the south."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+from urllib.parse import quote
+
+from wifimgrd.http.tiles.files import File
+from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, texts_of, zoom_of
+from wifimgrd.http.tiles.tile import (
+    LARGEST_TILE,
+    TYPE_OF_FORMAT,
+    UNKNOWN,
+    DamagedError,
+    NotReadyError,
+    Tile,
+    encoding_of,
+    media_type_of,
+)
+
+_CACHE_KIB: Final = 8192
+_HEADER: Final = b"SQLite format 3\0"
+_FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?"
+
+
+class MBTilesSource:
+    """Tiles in a database that nobody writes to while it is open."""
+
+    def __init__(self, path: Path) -> None:
+        file = File(path)
+        self.identity = file.identity
+        self._tag = self.identity.tag
+        self._file = file
+        self._check_header(path)
+        self._connection = _open(path)
+        self._lock = Lock()
+        metadata = self._metadata()
+        self._media_type = TYPE_OF_FORMAT.get(str(metadata.get("format", "")).lower(), UNKNOWN)
+        lowest, highest = self._ask("SELECT min(zoom_level), max(zoom_level) FROM tiles")[0]
+        if lowest is None:
+            raise DamagedError("it has no tiles")
+        self.summary = _summary(metadata, self._media_type, lowest, highest)
+        self._look_at_one()
+
+    def peek(self, z: int, x: int, y: int) -> Tile | None:
+        """SQLite does not say beforehand what it will read: never at once."""
+        del z, x, y
+        raise NotReadyError
+
+    def read(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile from the disk."""
+        with self._lock:
+            rows = self._ask(_FIND, (z, x, (1 << z) - 1 - y))
+        if not rows:
+            return None
+        return self._tile(z, x, y, rows[0][0])
+
+    def zooms(self) -> dict[int, int]:
+        """Rows per zoom."""
+        with self._lock:
+            return dict(self._ask("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
+
+    def verify(self) -> Iterator[tuple[int, int]]:
+        """SQLite's own check, then the columns of each tile."""
+        with self._lock:
+            [(said,)] = self._ask("PRAGMA quick_check(1)")
+            if said != "ok":
+                raise DamagedError(f"SQLite's check says: {said}")
+            yield 1, 2
+            wrong = self._ask(
+                "SELECT zoom_level, tile_column, tile_row FROM tiles WHERE length(tile_data) IS NULL"
+                " OR length(tile_data) = 0 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1"
+                " OR tile_row NOT BETWEEN 0 AND (1 << zoom_level) - 1 LIMIT 1"
+            )
+        if wrong:
+            raise DamagedError(f"the tile {'/'.join(map(str, wrong[0]))} is empty or outside the world")
+        yield 2, 2
+
+    def _tile(self, z: int, x: int, y: int, octets: object) -> Tile:
+        if not isinstance(octets, bytes) or len(octets) > LARGEST_TILE:
+            raise DamagedError(f"its tile {z}/{x}/{y} is no blob of a tile's size")
+        media_type = media_type_of(octets, self._media_type)
+        return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}")
+
+    def _check_header(self, path: Path) -> None:
+        """What SQLite would see too late: a file that is cut off or being written."""
+        header = self._file.read(0, 100)
+        if not header.startswith(_HEADER):
+            raise DamagedError("it is no SQLite database")
+        page = int.from_bytes(header[16:18], "big")
+        pages = int.from_bytes(header[28:32], "big")
+        if pages * (65536 if page == 1 else page) > self._file.size:
+            raise DamagedError("it is shorter than its header says")
+        for ending in ("-wal", "-journal"):
+            beside = path.with_name(path.name + ending)
+            if beside.exists() and beside.stat().st_size > 0:
+                raise DamagedError(f"it is being written: {beside.name} is there")
+
+    def _metadata(self) -> dict[str, Any]:
+        try:
+            rows = self._connection.execute("SELECT name, value FROM metadata").fetchall()
+        except sqlite3.Error:
+            return {}
+        metadata = {str(name): value for name, value in rows}
+        with suppress(TypeError, ValueError, RecursionError):
+            more = json.loads(metadata["json"]) if "json" in metadata else None
+            if isinstance(more, dict):
+                metadata = more | metadata
+        return metadata
+
+    def _look_at_one(self) -> None:
+        rows = self._ask("SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 1")
+        self._tile(*rows[0])
+
+    def _ask(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(question, values).fetchall()
+        except (sqlite3.Error, OverflowError) as error:
+            raise DamagedError(f"SQLite says: {error}") from None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Without locks and journals: nobody writes to it, and its folder may be read-only."""
+    address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    try:
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute("PRAGMA mmap_size = 0")  # a file that is cut would end the process
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except sqlite3.Error as error:
+        raise DamagedError(f"SQLite says: {error}") from None
+    return connection
+
+
+def _summary(metadata: dict[str, Any], media_type: str, lowest: int, highest: int) -> Summary:
+    layers = metadata.get("vector_layers")
+    return Summary(
+        media_type=media_type,
+        minzoom=zoom_of(metadata.get("minzoom"), zoom_of(lowest, 0)),
+        maxzoom=zoom_of(metadata.get("maxzoom"), zoom_of(highest, 30)),
+        bounds=bounds_of(metadata.get("bounds")),
+        center=center_of(metadata.get("center")),
+        texts=texts_of(metadata),
+        vector_layers=layers if isinstance(layers, list) else None,
+    )

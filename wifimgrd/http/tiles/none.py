@@ -1,0 +1,30 @@
+"""The addresses of tiles where no tileset is configured. Imports nothing that reads tiles."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.problems import TILE_NOT_FOUND, Problem
+from wifimgrd.http.routes import Routes
+
+
+class NoTiles:
+    """There are no tiles."""
+
+    def __init__(self, platform: str) -> None:
+        self._platform_path = f"/plugin-views/{platform}_plugin_map/map/offline-tiles"
+
+    def add_to(self, routes: Routes) -> None:
+        """Wire the addresses."""
+        routes.add("GET HEAD", "/tiles", self.list)
+        for path in (self._platform_path, "/tiles/{tileset}.json", "/tiles/{tileset}/{z}/{x}/{y}"):
+            routes.add("GET HEAD", path, self.nothing)
+
+    async def list(self, _: web.Request) -> web.Response:
+        """No tilesets."""
+        return json_response({"tilesets": []}, headers={"Cache-Control": "no-cache"})
+
+    async def nothing(self, _: web.Request) -> web.Response:
+        """No tile."""
+        raise Problem(TILE_NOT_FOUND, "no tileset is configured")

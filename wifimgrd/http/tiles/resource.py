@@ -1,0 +1,103 @@
+"""The addresses of tiles: the platform's own, XYZ, TileJSON, and the list."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from aiohttp import web
+
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.problems import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
+from wifimgrd.http.requests import invalid
+from wifimgrd.http.routes import Routes
+from wifimgrd.http.tiles.coordinates import exists
+from wifimgrd.http.tiles.library import Library
+from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
+from wifimgrd.http.tiles.tile import LARGEST_TILE, DamagedError, Tile, UnavailableError
+from wifimgrd.http.tiles.tilejson import base_address, tilejson
+from wifimgrd.http.tiles.tileset import Tileset
+
+SMALL: Final = 1 << 20
+"""Octets that are unpacked at once; more is a thread's work."""
+_NUMBER: Final = re.compile(r"[0-9]{1,100}", re.ASCII)
+_ROW: Final = re.compile(r"([0-9]{1,100})(\.[A-Za-z0-9.]{1,12})?", re.ASCII)
+
+
+class TilesResource:
+    """The resources of tilesets."""
+
+    def __init__(self, library: Library, platform: str) -> None:
+        self._library = library
+        self._platform_path = f"/plugin-views/{platform}_plugin_map/map/offline-tiles"
+
+    def add_to(self, routes: Routes) -> None:
+        """Wire the addresses."""
+        routes.add("GET HEAD", self._platform_path, self.of_platform)
+        routes.add("GET HEAD", "/tiles", self.list)
+        routes.add("GET HEAD", "/tiles/{tileset}.json", self.tilejson)
+        routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
+
+    async def of_platform(self, request: web.Request) -> web.Response:
+        """A tile of the first tileset, as the platform's map asks."""
+        values = [request.query.getall(name, []) for name in ("z", "x", "y")]
+        if any(len(said) != 1 or not _NUMBER.fullmatch(said[0]) for said in values):
+            raise Problem(TILE_NOT_FOUND, "z, x and y must each be given once, as numbers")
+        z, x, y = (int(said[0]) for said in values)
+        return await self._answer(request, self._library.default, z, x, y)
+
+    async def xyz(self, request: web.Request) -> web.Response:
+        """A tile by tileset and numbers."""
+        info = request.match_info
+        row = _ROW.fullmatch(info["y"])
+        if row is None or not _NUMBER.fullmatch(info["z"]) or not _NUMBER.fullmatch(info["x"]):
+            raise invalid("zoom, column and row of a tile are numbers")
+        return await self._answer(request, info["tileset"], int(info["z"]), int(info["x"]), int(row[1]))
+
+    async def tilejson(self, request: web.Request) -> web.Response:
+        """A tileset's description."""
+        tileset = self._tileset(request.match_info["tileset"])
+        return json_response(tilejson(tileset, _base(request)), headers={"Cache-Control": "no-cache"})
+
+    async def list(self, request: web.Request) -> web.Response:
+        """The tilesets that can be asked."""
+        base = _base(request)
+        known = self._library.tilesets.values()
+        tilesets = [
+            {**tilejson(one, base), "tileset": one.name, "url": f"{base}/tiles/{one.name}.json"}
+            for one in known
+            if one.is_there
+        ]
+        return json_response({"tilesets": tilesets}, headers={"Cache-Control": "no-cache"})
+
+    async def _answer(self, request: web.Request, name: str, z: int, x: int, y: int) -> web.Response:
+        tileset = self._tileset(name)
+        terms = Terms.of(request.headers)
+        try:
+            tile = await tileset.fetch(z, x, y) if exists(z, x, y) else None
+            reply = missing_reply(tileset.missing, tileset.media_type)
+            if tile is not None:
+                reply = await self._reply(tile, terms)
+        except (UnavailableError, DamagedError) as error:
+            late = isinstance(error, UnavailableError) and error.late
+            raise Problem(TILE_SOURCE_UNAVAILABLE, str(error), status=504 if late else 502) from None
+        if reply is None:
+            raise not_found(name, f"{z}/{x}/{y}")
+        return web.Response(status=reply.status, headers=reply.headers, body=reply.body or None)
+
+    async def _reply(self, tile: Tile, terms: Terms) -> Reply:
+        try:
+            return tile_reply(tile, terms, SMALL)
+        except DamagedError:
+            reply: Reply = await self._library.work(tile_reply, tile, terms, LARGEST_TILE)
+            return reply
+
+    def _tileset(self, name: str) -> Tileset:
+        tileset = self._library.get(name)
+        if tileset is None:
+            raise Problem(TILE_NOT_FOUND, f"there is no tileset {name}")
+        return tileset
+
+
+def _base(request: web.Request) -> str:
+    return base_address(request.headers, request.scheme, request.host)

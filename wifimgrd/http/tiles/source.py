@@ -1,0 +1,91 @@
+"""What every source of tiles can do, and the summary that each gives of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from wifimgrd.http.tiles.files import Identity
+from wifimgrd.http.tiles.tile import Tile
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a source says of its tiles; empty where it says nothing."""
+
+    media_type: str = ""
+    minzoom: int = 0
+    maxzoom: int = 30
+    bounds: tuple[float, float, float, float] | None = None
+    """West, south, east, north."""
+    center: tuple[float, float, float] | None = None
+    """Longitude, latitude, zoom."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """`name`, `description`, `attribution`, `version`, `legend`, `template`."""
+    vector_layers: list[Any] | None = None
+
+
+class FileSource(Protocol):
+    """Tiles in a file or a folder that is open; what it was opened on stays as it was, whatever
+    takes its place."""
+
+    identity: Identity
+    summary: Summary
+
+    def peek(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile, None where there is none; raises NotReadyError where only the disk knows. Never waits."""
+
+    def read(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile, waiting for the disk: for threads; raises DamagedError."""
+
+    def zooms(self) -> dict[int, int]:
+        """How many tiles each zoom has, by a walk through all there is."""
+
+    def verify(self) -> Iterator[tuple[int, int]]:
+        """Check all of it, telling now and then how much is done of how much; raises DamagedError."""
+
+
+TEXTS = ("name", "description", "attribution", "version", "legend", "template")
+
+
+def texts_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The texts that TileJSON knows."""
+    return {key: metadata[key] for key in TEXTS if isinstance(metadata.get(key), str)}
+
+
+def numbers_of(value: object, count: int) -> tuple[float, ...] | None:
+    """Finite numbers, `count` of them, of a list or of a text with commas."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or len(items) != count:
+        return None
+    try:
+        numbers = tuple(float(item) for item in items)
+    except (TypeError, ValueError):
+        return None
+    return numbers if all(abs(number) <= 1000 for number in numbers) else None
+
+
+def bounds_of(value: object) -> tuple[float, float, float, float] | None:
+    """Bounds that are some, as a list or as a text with commas."""
+    numbers = numbers_of(value, 4)
+    if numbers is None:
+        return None
+    west, south, east, north = numbers
+    fits = -180 <= west <= 180 and -180 <= east <= 180 and -90 <= south <= north <= 90
+    return (west, south, east, north) if fits else None
+
+
+def center_of(value: object) -> tuple[float, float, float] | None:
+    """A centre with its zoom."""
+    numbers = numbers_of(value, 3)
+    return None if numbers is None else (numbers[0], numbers[1], numbers[2])
+
+
+def zoom_of(value: object, otherwise: int) -> int:
+    """A zoom as a number or as text."""
+    try:
+        zoom = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        return otherwise
+    return zoom if 0 <= zoom <= 30 else otherwise

@@ -1,0 +1,204 @@
+"""One tileset: its sources in order, files among them that come, change and go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+import structlog
+
+from wifimgrd.http.tiles.files import Identity, identity_of
+from wifimgrd.http.tiles.folder import FolderSource
+from wifimgrd.http.tiles.mbtiles import MBTilesSource
+from wifimgrd.http.tiles.pmtiles import PMTilesSource
+from wifimgrd.http.tiles.source import FileSource, Summary
+from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile, UnavailableError
+
+_SETTLED_S: Final = 2.0
+"""A file that was written to since then may be written to again within one tick of its clock."""
+OPENERS: Final[Mapping[str, Callable[[Path], FileSource]]] = MappingProxyType(
+    {"folder": FolderSource, "mbtiles": MBTilesSource, "pmtiles": PMTilesSource}
+)
+
+_log = structlog.get_logger("wifimgrd.http.tiles")
+
+
+class Slot(Protocol):
+    """A source's place in a tileset."""
+
+    kind: str
+    place: str
+    """Path or address."""
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be asked; empty where it can."""
+
+    @property
+    def summary(self) -> Summary | None:
+        """What it says of its tiles, where it can be asked."""
+
+    @property
+    def tag(self) -> str:
+        """Names what it has now."""
+
+    def peek(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile at once, None where there is none; raises NotReadyError."""
+
+    async def fetch(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile, however long that takes; raises UnavailableError."""
+
+
+class FileSlot:
+    """A path where a file or a folder of tiles is to be."""
+
+    def __init__(self, tileset: str, kind: str, path: Path, workers: Executor) -> None:
+        self.tileset = tileset
+        self.kind = kind
+        self.place = str(path)
+        self.reason = "it was not looked at yet"
+        self.source: FileSource | None = None
+        self._path = path
+        self._workers = workers
+        self._seen: Identity | None = None
+        self._damaged_tag = ""
+
+    @property
+    def summary(self) -> Summary | None:
+        """Of the file that is open."""
+        return None if self.source is None else self.source.summary
+
+    @property
+    def tag(self) -> str:
+        """Of the file that is open."""
+        return "" if self.source is None else self.source.identity.tag
+
+    def peek(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile that is in memory."""
+        return None if self.source is None else self.source.peek(z, x, y)
+
+    async def fetch(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile, from the disk if need be."""
+        source = self.source
+        if source is None:
+            return None
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._workers, source.read, z, x, y)
+        except DamagedError as error:
+            if self._damaged_tag != self.tag:  # once for each file
+                self._damaged_tag = self.tag
+                _log.warning("tile_damaged", tileset=self.tileset, path=self.place, reason=str(error))
+            raise UnavailableError(f"the tileset's file is damaged: {error}") from None
+
+    def examine(self) -> bool:
+        """Look at what is at the path now, and open it where it is new; whether that changed what
+        is served. Waits for the disk: for a thread."""
+        before = self.tag
+        try:
+            identity = identity_of(self._path)
+        except OSError as error:
+            self._refuse(f"it cannot be looked at: {error.strerror}")
+            return False
+        if identity is None:
+            self._seen = self.source = None
+            self._refuse("there is nothing at this path")
+        elif identity != self._seen:
+            self._open(identity)
+        return self.tag != before
+
+    def _open(self, identity: Identity) -> None:
+        try:
+            source = OPENERS[self.kind](self._path)
+        except (DamagedError, OSError) as error:
+            settled = time.time() - identity[3] / 1e9 > _SETTLED_S
+            self._seen = identity if settled else None
+            if self.source is not None and self.source.identity.inode == identity.inode:
+                self.source = None  # written over in place: the old one is no more
+            self._refuse(str(error))
+            return
+        self._seen = source.identity
+        self.source, self.reason = source, ""
+        _log.info("tileset_opened", tileset=self.tileset, path=self.place, version=self.tag)
+
+    def _refuse(self, reason: str) -> None:
+        if reason != self.reason:
+            keeps = "the old one" if self.source is not None else "nothing"
+            _log.warning(
+                "tileset_refused", tileset=self.tileset, path=self.place, reason=reason, serves=keeps
+            )
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Tileset:
+    """Sources under one name."""
+
+    name: str
+    slots: Sequence[Slot]
+    missing: int | str
+
+    @property
+    def summaries(self) -> list[Summary]:
+        """Of the sources that can be asked, in order."""
+        return [summary for slot in self.slots if (summary := slot.summary) is not None]
+
+    @property
+    def is_there(self) -> bool:
+        """Whether any source can be asked."""
+        return any(slot.summary is not None for slot in self.slots)
+
+    @property
+    def tag(self) -> str:
+        """Names what all the sources have now."""
+        return ".".join(slot.tag for slot in self.slots if slot.tag)
+
+    @property
+    def media_type(self) -> str:
+        """What its tiles are, as the first source that knows says."""
+        return next((summary.media_type for summary in self.summaries if summary.media_type), "")
+
+    def peek(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile at once, None where no source has it; raises NotReadyError."""
+        for slot in self.slots:
+            tile = slot.peek(z, x, y)
+            if tile is not None:
+                return tile
+        return None
+
+    async def fetch(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile of the first source that has it; raises UnavailableError where none has it and one
+        that could not be asked might."""
+        trouble: UnavailableError | None = None
+        for slot in self.slots:
+            try:
+                tile = slot.peek(z, x, y)
+            except NotReadyError:
+                try:
+                    tile = await slot.fetch(z, x, y)
+                except UnavailableError as error:
+                    trouble = trouble or error
+                    continue
+            if tile is not None:
+                return tile
+        if trouble is not None:
+            raise trouble
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """How it is, for people and programs."""
+        return {
+            "tileset": self.name,
+            "available": self.is_there,
+            "version": self.tag or None,
+            "missing": self.missing,
+            "sources": [
+                {"type": slot.kind, "place": slot.place, "ok": not slot.reason, "reason": slot.reason or None}
+                for slot in self.slots
+            ],
+        }
