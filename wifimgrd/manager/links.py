@@ -29,7 +29,7 @@ class Links:
     def adapter_pulled(self, entry: DeviceEntry, interface: str) -> None:
         """The adapter of a device is gone; the interface is not listed any more."""
         if can_follow(entry.state, Step.LOSE):
-            self._state.lose(entry, InterfaceLost(f"the adapter {interface} was pulled out"))
+            self._state.lose(entry, InterfaceLost(f"the adapter {interface} was pulled out"), interface)
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
         """See BackendListener."""

@@ -36,8 +36,9 @@ from wifimgrd.ports import DeviceStore, EventSink
 
 _log = structlog.get_logger()
 
-PULL_S: Final = 0.5
-"""By how much the backend may be ahead of the adapter source in noticing a pulled adapter."""
+PULL_S: Final = 2.0
+"""By how much the backend may be ahead of the adapter source in noticing a pulled adapter; udev took
+up to 0.5 s on a busy host."""
 _SIGHTINGS_KEPT: Final = 4
 _SIGNAL_STEP: Final = 5
 """Percent: a smaller change of signal is not worth telling."""
@@ -192,8 +193,9 @@ class HubState:
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle()
 
-    def lose(self, entry: DeviceEntry, error: WifimgrdError) -> None:
-        """A link, or what was to become one, is gone for good: free the interface and say why.
+    def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
+        """A link, or what was to become one, is gone for good: free the interface, or the one that
+        was `pulled` and is not listed any more, and say why.
 
         While the device is disconnecting that is no failure but what was asked for.
         """
@@ -201,7 +203,7 @@ class HubState:
         attempt, entry.attempt, entry.teardown = entry.attempt, None, None
         if attempt is not None:
             attempt.cancel()
-        interface = self.interface_of(entry)
+        interface = pulled or self.interface_of(entry)
         self.step(entry, Step.LOSE)
         self.free(entry)
         if asked_for:
