@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from wifimgrd.config import TileSource
 from wifimgrd.http.tiles.tileset import FileSlot, Slot, Tileset
+from wifimgrd.http.tiles.upstream import UpstreamSlot
 
 LOOK_S: Final = 1.0
 """How often the paths are looked at: what comes by a rename is served within two seconds. Mounts,
@@ -25,6 +26,7 @@ class Library:
     def __init__(self, sources: Sequence[TileSource]) -> None:
         self._workers = ThreadPoolExecutor(_WORKERS, "tiles")
         self._files: list[FileSlot] = []
+        self._upstreams: list[UpstreamSlot] = []
         self._listeners: list[Listener] = []
         self._looking: asyncio.Task[None] | None = None
         by_name: dict[str, list[TileSource]] = {}
@@ -49,6 +51,8 @@ class Library:
             self._looking.cancel()
             with suppress(asyncio.CancelledError):
                 await self._looking
+        for upstream in self._upstreams:
+            await upstream.stop()
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def subscribe(self, listener: Listener) -> None:
@@ -82,7 +86,9 @@ class Library:
 
     def _slot(self, source: TileSource) -> Slot:
         if source.path is None:
-            raise NotImplementedError
+            upstream = UpstreamSlot(source.tileset, source.url or "")
+            self._upstreams.append(upstream)
+            return upstream
         slot = FileSlot(source.tileset, source.type, source.path, self._workers)
         self._files.append(slot)
         return slot
