@@ -78,6 +78,14 @@ class Service:
             found = re.search(rb"\blistening\b.*\burl=(\S+)", line)
             if found and not self.listening.done():
                 self.listening.set_result(found[1].decode())
+                self._keep_port(found[1].decode())
+
+    def _keep_port(self, url: str) -> None:
+        """After a crash it is to come back where it said that it is."""
+        self._command = [
+            url.split("/")[2] if before == "--listen" else word
+            for before, word in zip(["", *self._command], self._command, strict=False)
+        ]
 
     async def stop(self) -> None:
         """End it in order, and by force where it does not listen."""

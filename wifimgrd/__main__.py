@@ -47,7 +47,7 @@ def main() -> None:
         asyncio.run(daemon.run(config.load(arguments.config), options))
     except config.ConfigError as error:
         _exit(EX_CONFIG, error)
-    except NameTaken as error:
+    except (NameTaken, daemon.DirectoryTaken) as error:
         _exit(EX_TEMPFAIL, error)
     except (BusClosed, daemon.BusLost) as error:
         _exit(EX_UNAVAILABLE, error)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
-import resource
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,8 +17,7 @@ import structlog
 
 from wifimgrd import __version__, catalog
 from wifimgrd.config import Config, ConfigError
-from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, NameTaken
+from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.dbus.service.hub_service import HubService
 from wifimgrd.dbus.service.simulator_object import World
 from wifimgrd.domain.allocator import AllocationRules, Reservation
@@ -24,6 +25,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.state import HubSettings
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory
+from wifimgrd.secrecy import forbid_core_dumps
 from wifimgrd.service_manager import notify
 from wifimgrd.store import SqliteStore
 
@@ -42,6 +44,10 @@ class DaemonOptions:
     """A scenario of the simulated world; None is the default one."""
 
 
+class DirectoryTaken(Exception):
+    """A second instance uses the state directory."""
+
+
 class BusLost(Exception):
     """The message bus went away under the running daemon."""
 
@@ -49,10 +55,10 @@ class BusLost(Exception):
 async def run(config: Config, options: DaemonOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
-    Raises BusClosed (no bus), NameTaken (a second instance), BusLost, and what the store and the
-    scenario's file raise.
+    Raises BusClosed (no bus), NameTaken and DirectoryTaken (a second instance), BusLost, and what
+    the store and the scenario's file raise.
     """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold passphrases
+    forbid_core_dumps()
     os.umask(0o077)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -60,26 +66,43 @@ async def run(config: Config, options: DaemonOptions) -> None:
         loop.add_signal_handler(number, stopping.set)
     connection = await BusConnection.open(options.bus)
     try:
-        if await connection.name_owner(names.BUS_NAME) is not None:
-            raise NameTaken(f"{names.BUS_NAME} is already owned on this message bus")
-        await _serve(config, options, connection, stopping)
+        service = HubService(connection)
+        await service.claim()
+        with _alone_in(Path(os.environ.get("STATE_DIRECTORY", STATE_DIRECTORY))) as directory:
+            await _serve(config, options, directory, connection, service, stopping)
     finally:
         await connection.close()
 
 
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[Path]:
+    """Hold the state directory's lock, which ends with the process; raises DirectoryTaken."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DirectoryTaken(f"another wifimgrd uses the state directory {directory}") from None
+        yield directory
+
+
 async def _serve(
-    config: Config, options: DaemonOptions, connection: BusConnection, stopping: asyncio.Event
+    config: Config,
+    options: DaemonOptions,
+    directory: Path,
+    connection: BusConnection,
+    service: HubService,
+    stopping: asyncio.Event,
 ) -> None:
-    store = await SqliteStore.open(Path(os.environ.get("STATE_DIRECTORY", STATE_DIRECTORY)))
+    store = await SqliteStore.open(directory)
     simulate = options.simulate or config.backend.name == "simulated"
     backend, adapters, world = (
         _simulated(options.scenario, store) if simulate else _networkmanager(config, store)
     )
-    service = HubService(connection)
     hub = Hub(hub_settings(config), backend, adapters, store, service, _now_us)
     await hub.start()
     try:
-        await service.start(hub, world)
+        service.start(hub, world)
         _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
         notify("READY=1")
         await _first(stopping.wait(), connection.wait_closed())
@@ -87,6 +110,8 @@ async def _serve(
             raise BusLost("the message bus went away")
     finally:
         notify("STOPPING=1")
+        service.refuse()
+        await hub.rest()
         await service.stop()
         await hub.stop()
         _log.info("stopped")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 from collections.abc import AsyncIterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.processes import Hub
+from tests.message_bus import MessageBusDaemon
+from tests.processes import PROGRAMS, Hub
 from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant
 from wifimgrd.dbus.client.changes import AttemptFailed, Change, DeviceChanged, InterfaceChanged
@@ -85,7 +88,7 @@ async def test_the_fourth_device_is_refused_and_the_others_stay(hub: Hub) -> Non
     story: list[Change] = []
     hub.client.subscribe(story.append)
     device = await hub.create(4)
-    with pytest.raises(NoInterfaceAvailable, match=r"^no Wi-Fi interface is available: wlan0 is in use by"):
+    with pytest.raises(NoInterfaceAvailable, match=r"^no Wi-Fi interface is available: wlan0 \(in use by"):
         await hub.client.connect_device(device)
     assert steps(story) == ["4 failed no-interface-available", "4 disconnected"] * 2
     assert hub.client.devices[device].last_connection_attempt_us
@@ -402,3 +405,69 @@ async def test_three_who_wait_for_one_attempt_get_one_answer(hub: Hub) -> None:
     device = await hub.create(1)
     await asyncio.gather(*(hub.client.connect_device(device, wait=True) for _ in range(3)))
     assert hub.client.devices[device].state == "connected"
+
+
+async def test_a_refusal_is_explained_to_who_asks_and_a_sentence_to_everybody_else(
+    bus: BusConnection,
+) -> None:
+    with pytest.raises(BusError) as plain:
+        await manage(bus, "CreateDevice", "a{sv}", {})
+    assert len(plain.value.body) == 1
+    with pytest.raises(BusError) as explained:
+        await manage(bus, "CreateDevice", "a{sv}", {"explain": Variant("b", True)})
+    assert explained.value.body[0] == plain.value.body[0]
+    assert explained.value.body[1]["codename"] == ["This field is required."]
+
+
+async def test_more_who_wait_than_the_bus_bears_calls_disturb_nobody(hub: Hub) -> None:
+    await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 15.0)})
+    device = await hub.create(1)
+    waiting = [asyncio.create_task(hub.client.connect_device(device, wait=True)) for _ in range(200)]
+    await hub.client.connect_device(device)
+    await hub.client.disconnect_device(device)
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(outcome).__name__ for outcome in outcomes} == {"Cancelled"}
+
+
+async def test_a_daemon_that_hangs_is_not_believed_and_found_again(hub: Hub) -> None:
+    assert hub.process is not None
+    device = await hub.create(1)
+    await hub.until(device, "connected")
+    hub.process.send_signal(signal.SIGSTOP)
+    with pytest.raises(BackendUnavailable):
+        await hub.client.disconnect_device(device)
+    assert not hub.client.available
+    hub.process.send_signal(signal.SIGCONT)
+    await hub.client.wait_until(lambda client: client.available, 20)
+    await hub.until(device, "disconnected")
+
+
+async def test_a_second_instance_touches_nothing(hub: Hub, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with MessageBusDaemon.start() as elsewhere:
+        await refused(hub.address, other)
+        await refused(elsewhere.address, hub.state)
+    assert not other.exists()
+
+
+async def refused(address: str, state: Path) -> None:
+    second = await asyncio.create_subprocess_exec(
+        str(PROGRAMS / "wifimgrd"),
+        "--bus",
+        address,
+        "--simulate",
+        env={**os.environ, "STATE_DIRECTORY": str(state)},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await second.communicate()
+    assert second.returncode == 75
+    assert b"adapter_added" not in said
+
+
+@pytest.mark.parametrize("path", ["devices/01", "devices/+1", "devices/" + "9" * 5000, "interfaces/wlan0"])
+async def test_a_path_that_is_no_device_removes_none(hub: Hub, bus: BusConnection, path: str) -> None:
+    await hub.create(1)
+    with pytest.raises(BusError) as caught:
+        await manage(bus, "RemoveDevice", "o", "/org/wifimgrd1/" + path.replace("+", "_"))
+    assert caught.value.name == "org.wifimgrd1.Error.DeviceNotFound"
+    assert 1 in hub.client.devices

@@ -45,7 +45,7 @@ def test_the_third_of_three_cameras_on_two_adapters_is_refused_and_the_others_ke
     allocator, second = allocator.assign(Claim(TWO))
     error = refusal(allocator, Claim(THREE))
     assert error.message == (
-        "no Wi-Fi interface is available: wlan0 is in use by device 1, wlan1 is in use by device 2"
+        "no Wi-Fi interface is available: wlan0 (in use by device 1), wlan1 (in use by device 2)"
     )
     assert allocator.assignments == {ONE: first, TWO: second}
     allocator, third = allocator.release(ONE).assign(Claim(THREE))
@@ -75,7 +75,7 @@ def test_a_refusal_says_why_for_each_interface() -> None:
         "wlan4": "cannot use the 5GHz band",
         "wlan5": "blocked by rfkill (hard-blocked)",
     }
-    assert "wlan4 is unfit: it cannot use the 5GHz band" in error.message
+    assert "wlan4 (cannot use the 5GHz band)" in error.message
 
 
 def test_a_band_is_served_by_an_interface_that_has_it_or_does_not_say() -> None:

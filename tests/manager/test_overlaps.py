@@ -289,3 +289,43 @@ def test_a_camera_waits_for_an_adapter_of_its_band_where_there_is_one(on_bench: 
         assert bench.state(device) is DeviceState.CONNECTED
 
     on_bench(test)
+
+
+def test_two_changes_at_once_are_both_kept(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        await asyncio.gather(
+            bench.hub.update(device, {"name": "Nose"}), bench.hub.update(device, {"ssid": "SIM-CAM-2"})
+        )
+        stored = bench.store.devices[device]
+        assert (stored.name, stored.ssid.octets) == ("Nose", b"SIM-CAM-2")
+        assert bench.story.devices[device].device == stored
+
+    on_bench(test)
+
+
+def test_a_disconnect_during_the_end_of_a_lost_link_waits_for_it(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        bench.world.set_fault("slow-leave", {"seconds": 3})
+        bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+        await asyncio.sleep(10.5)
+        begun = asyncio.get_running_loop().time()
+        await bench.hub.disconnect(device)
+        assert asyncio.get_running_loop().time() - begun >= 2.4
+
+    on_bench(test)
+
+
+def test_who_waits_when_the_hub_stops_is_told_that_it_stops(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        bench.world.set_fault("slow-join", {"seconds": 15})
+        device = await bench.create()
+        waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        await asyncio.sleep(0)
+        await bench.hub.rest()
+        with pytest.raises(BackendUnavailable):
+            await waiting
+        await bench.hub.disconnect(device)
+
+    on_bench(test)

@@ -43,15 +43,19 @@ _CODE_OF: Final[Mapping[str, ErrorCode]] = MappingProxyType(
         _BUS_ERROR + "ServiceUnknown": ErrorCode.BACKEND_UNAVAILABLE,
         _BUS_ERROR + "NameHasNoOwner": ErrorCode.BACKEND_UNAVAILABLE,
         _BUS_ERROR + "NoReply": ErrorCode.BACKEND_UNAVAILABLE,
+        _BUS_ERROR + "LimitsExceeded": ErrorCode.BACKEND_UNAVAILABLE,
     }
 )
 FIELDS_SIGNATURE: Final = "sa{sas}"
-"""InvalidArguments carries, behind its sentence, the sentences of each field at fault."""
+"""InvalidArguments as it is explained: behind its sentence, the sentences of each field at fault."""
 
 
-def error_arguments(error: WifimgrdError) -> tuple[str, Sequence[Any]]:
-    """The signature of an error reply and what follows its sentence."""
-    if isinstance(error, InvalidRequest) and error.fields:
+def error_arguments(error: WifimgrdError, *, explain: bool) -> tuple[str, Sequence[Any]]:
+    """The signature of an error reply and what follows its sentence.
+
+    Only who asks to `explain` gets more than the sentence: GDBus shows no other error's text.
+    """
+    if explain and isinstance(error, InvalidRequest) and error.fields:
         return FIELDS_SIGNATURE, [{name: list(said) for name, said in error.fields.items()}]
     return "s", []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from typing import Final
 
@@ -28,6 +29,7 @@ OBJECT_MANAGER: Final = "org.freedesktop.DBus.ObjectManager"
 INTROSPECTABLE: Final = "org.freedesktop.DBus.Introspectable"
 PEER: Final = "org.freedesktop.DBus.Peer"
 
+_ID: Final = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 _PLAIN: Final = frozenset(string.ascii_letters + string.digits)
 
 
@@ -39,7 +41,7 @@ def device_path(device_id: int) -> str:
 def device_id_of(path: str) -> int | None:
     """The id in a device's object path, or None where the path is not one."""
     prefix, _, last = path.rpartition("/")
-    return int(last) if prefix == DEVICES_PATH and last.isascii() and last.isdecimal() else None
+    return int(last) if prefix == DEVICES_PATH and _ID.fullmatch(last) else None
 
 
 def interface_path(name: str) -> str:

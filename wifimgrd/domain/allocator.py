@@ -213,14 +213,10 @@ def _sentence(refusals: Mapping[str, str]) -> str:
     if not refusals:
         return prefix + "no USB Wi-Fi adapter is plugged in"
     names = sorted(refusals, key=natural_key)
-    told = [f"{name} is {_predicate(refusals[name])}" for name in names[:_SHOWN_REASONS]]
+    told = [f"{name} ({refusals[name]})" for name in names[:_SHOWN_REASONS]]
     if len(names) > _SHOWN_REASONS:
         told.append(f"and {len(names) - _SHOWN_REASONS} more")
     return prefix + ", ".join(told)
-
-
-def _predicate(reason: str) -> str:
-    return f"unfit: it {reason}" if reason.startswith("cannot") else reason
 
 
 def _with(interfaces: Mapping[str, Interface], name: str, value: Interface) -> Mapping[str, Interface]:

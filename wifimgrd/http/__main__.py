@@ -18,6 +18,7 @@ from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
+from wifimgrd.secrecy import forbid_core_dumps
 from wifimgrd.service_manager import notify
 
 # sysexits(3)
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; see `wifimgrd-http --help`."""
     options = _parser().parse_args(arguments)
     log.configure()
+    forbid_core_dumps()
     try:
         settings = Settings.of(config.load(options.config), options.listen)
     except config.ConfigError as error:

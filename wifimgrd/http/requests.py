@@ -52,8 +52,8 @@ def query_id(request: web.Request) -> int:
 
 def query_wait(request: web.Request) -> float:
     """The query parameter `wait`, in seconds; 0 where it is not given."""
-    text = request.query.get("wait", "0")
-    if not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_S:
+    text, *again = request.query.getall("wait", ["0"])
+    if again or not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_S:
         raise invalid(f"wait must be a number of seconds from 0 to {LONGEST_WAIT_S}")
     return float(text)
 
@@ -93,7 +93,7 @@ async def _body(request: web.Request) -> bytes:
             octets += chunk
             if len(octets) > BODY_LIMIT:
                 raise _too_large()
-    except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError):
+    except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError, ConnectionError):
         raise invalid("the body cannot be read as it was announced") from None
     return bytes(octets)
 

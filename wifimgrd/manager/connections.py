@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -64,16 +65,15 @@ class Connections:
         if wait and entry.outcome is not None:
             await asyncio.shield(entry.outcome)
 
-    async def disconnect(self, device: DeviceId) -> None:
-        """Disconnect a device and return when that is done; raises DeviceNotFound, Busy."""
-        entry = self._entry(device)
-        await self.release(entry)
+    async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
+        """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
+        await self.release(self._entry(device), wait=wait)
 
-    async def release(self, entry: DeviceEntry) -> None:
+    async def release(self, entry: DeviceEntry, *, wait: bool = True) -> None:
         """Bring a device to rest, whatever it is doing."""
         if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
             self._begin_release(entry)
-        if entry.teardown is not None:
+        if wait and entry.teardown is not None:
             await asyncio.shield(entry.teardown)
 
     def begin(self, entry: DeviceEntry) -> None:
@@ -112,6 +112,8 @@ class Connections:
             # Where the adapter really is gone, we hear of that in a moment, and are cancelled here.
             await asyncio.sleep(PULL_S if self._state.is_usable(interface) else 0)
             error = failure
+        except DeviceNotReachable as failure:
+            error = self._with_band_hint(failure, device.sightings, interface)
         except WifimgrdError as failure:
             error = failure
         except TimeoutError:
@@ -143,7 +145,7 @@ class Connections:
     def _begin_release(self, entry: DeviceEntry) -> None:
         state = self._state
         state.step(entry, Step.RELEASE)
-        entry.settle(Cancelled("the attempt was ended by a disconnect"))
+        entry.settle(Cancelled("the attempt was cancelled by a disconnect or a removal"))
         state.publish(DeviceStateChanged(state.status(entry)))
         self.take_down(entry, None)
 
@@ -152,14 +154,19 @@ class Connections:
         attempt, entry.attempt = entry.attempt, None
         if attempt is not None:
             attempt.cancel()
-        entry.teardown = asyncio.create_task(self._take_down(entry, attempt, error))
+        before = [task for task in (attempt, entry.teardown) if task is not None]
+        entry.teardown = asyncio.create_task(self._take_down(entry, attempt, before, error))
 
     async def _take_down(
-        self, entry: DeviceEntry, attempt: asyncio.Task[None] | None, error: ConnectionLost | None
+        self,
+        entry: DeviceEntry,
+        attempt: asyncio.Task[None] | None,
+        before: Sequence[asyncio.Task[None]],
+        error: ConnectionLost | None,
     ) -> None:
         name = self._state.interface_of(entry)
-        if attempt is not None:
-            await asyncio.wait([attempt], timeout=_LEAVE_TIMEOUT_S)
+        if before:
+            await asyncio.wait(before, timeout=_LEAVE_TIMEOUT_S)
         if name is not None and (attempt is None or not attempt.cancelled()):
             await self.leave(name)  # a cancelled join has left nothing
         if entry.teardown is not asyncio.current_task():
@@ -193,7 +200,7 @@ class Connections:
                 running.append(attempt)
             if entry.teardown is not None:
                 running.append(entry.teardown)
-            entry.settle(Cancelled("wifimgrd is stopping"))
+            entry.settle(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
 
@@ -215,3 +222,12 @@ class Connections:
         """
         band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
         return band if band is not None and self._state.allocator.serves(band) else None
+
+    def _with_band_hint(
+        self, error: DeviceNotReachable, sightings: tuple[Sighting, ...], interface: str
+    ) -> DeviceNotReachable:
+        known = self._state.allocator.interfaces.get(interface)
+        band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
+        if known is None or band is None or not known.facts.bands or band in known.facts.bands:
+            return error
+        return DeviceNotReachable(f"{error.message}; it was last met on {band}, which {interface} cannot use")

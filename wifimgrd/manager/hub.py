@@ -24,7 +24,12 @@ from wifimgrd.domain.events import (
     InterfaceRemoved,
 )
 from wifimgrd.domain.interface import BackendFacts, InterfaceStatus
-from wifimgrd.domain.registration import default_name, parse_amendment, parse_registration
+from wifimgrd.domain.registration import (
+    Amendment,
+    default_name,
+    parse_amendment,
+    parse_registration,
+)
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.links import Links
 from wifimgrd.manager.state import Clock, DeviceEntry, HubSettings, HubState
@@ -72,9 +77,13 @@ class Hub:
                 await self._backend_decided.wait()
         await self._settle()
 
+    async def rest(self) -> None:
+        """End attempts and whoever waits for them; nothing new is to be asked for from here on."""
+        await self._connections.stop()
+
     async def stop(self) -> None:
         """Stop in order; links that are up stay up, devices stay on disk."""
-        await self._connections.stop()
+        await self.rest()
         await self._adapters.stop()
         await self._settle()
         await self._backend.stop()
@@ -146,8 +155,13 @@ class Hub:
 
         Raises DeviceNotFound, Busy, InvalidRequest.
         """
-        entry = self._at_rest_from_removal(device)
         amendment = parse_amendment(fields)
+        entry = self._at_rest_from_removal(device)
+        async with entry.editing:
+            self._at_rest_from_removal(device)
+            await self._amend(entry, amendment)
+
+    async def _amend(self, entry: DeviceEntry, amendment: Amendment) -> None:
         changed = entry.device
         if amendment.name is not None:
             changed = replace(changed, name=amendment.name)
@@ -164,7 +178,7 @@ class Hub:
             learnt = replace(learnt, sightings=())
         entry.device = changed
         self._state.amend(entry, learnt)
-        _log.info("device_updated", device=device)
+        _log.info("device_updated", device=changed.id)
         self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     async def remove(self, device: DeviceId) -> None:
@@ -185,9 +199,9 @@ class Hub:
         """See Connections.connect."""
         await self._connections.connect(device, wait=wait)
 
-    async def disconnect(self, device: DeviceId) -> None:
+    async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
         """See Connections.disconnect."""
-        await self._connections.disconnect(device)
+        await self._connections.disconnect(device, wait=wait)
 
     def _at_rest_from_removal(self, device: DeviceId) -> DeviceEntry:
         entry = self._state.entry(device)

@@ -75,6 +75,8 @@ class DeviceEntry:
     teardown: asyncio.Task[None] | None = None
     """The release that runs."""
     removing: bool = False
+    editing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One change of what was registered at a time."""
 
     def settle(self, error: WifimgrdError | None = None) -> None:
         """Tell whoever waits for the outcome, and stop the clock of the grace time."""

@@ -127,7 +127,7 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     """The scenario in a TOML text; `source` names it in errors. Raises ScenarioError."""
     try:
         return _scenario(Table(tomllib.loads(text)))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ScenarioError(f"{source}: no valid TOML: {error}") from None
     except FieldError as error:
         raise ScenarioError(f"{source}: {error}") from None
@@ -144,7 +144,9 @@ def _scenario(table: Table) -> Scenario:
     listed: set[str] = set()
     for index, values in enumerate(table.take("adapter", check.list_of(check.table), ())):
         entry = Table(values, f"adapter[{index}]")
-        adapter = read_adapter(entry, len(adapters))
+        # An adapter's number is its place, also where it takes the place of a generated one.
+        places = {name: place for place, name in enumerate(adapters)}
+        adapter = read_adapter(entry, places.get(str(values.get("name")), len(adapters)))
         if adapter.name in listed:
             raise entry.error("name", f"{adapter.name} is listed twice")
         listed.add(adapter.name)

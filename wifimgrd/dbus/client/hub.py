@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -12,7 +12,9 @@ from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Variant
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.dbus.client.mirror import Mirror
+from wifimgrd.dbus.client.outcome import Outcome
 from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.dbus.client.variants import variant_of
 from wifimgrd.dbus.errors import error_of_reply
 from wifimgrd.domain.errors import BackendUnavailable, InternalError
 
@@ -20,8 +22,15 @@ Listener = Callable[[Change], None]
 
 _FIRST_RETRY_S: Final = 0.2
 _LAST_RETRY_S: Final = 5.0
-_MARGIN_S: Final = 5.0
-"""What a reply may take on top of the time that the command itself may take."""
+_ANSWER_S: Final = 10.0
+"""What a command that waits for nothing but the daemon itself may take to be answered."""
+_SLOW_ANSWER_S: Final = 30.0
+"""The same for one that waits for a disk or for a link to be taken down."""
+_COMMANDS_AT_ONCE: Final = 64
+"""A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
+_NOT_WAITING: Final = {"wait": Variant("b", False)}
+_NO_ANSWER: Final = "wifimgrd does not answer"
+_AWAY: Final = ("ServiceUnknown", "NameHasNoOwner")
 
 
 class HubClient:
@@ -42,6 +51,8 @@ class HubClient:
         self._reason = "wifimgrd is not connected yet"
         self._owner: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reading: asyncio.Task[None] | None = None
+        self._places = asyncio.Semaphore(_COMMANDS_AT_ONCE)
         self._tried = asyncio.Event()
 
     async def start(self) -> None:
@@ -111,7 +122,7 @@ class HubClient:
         names.
         """
         [path] = await self._command(
-            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_variants(properties)]
+            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)]
         )
         device_id = names.device_id_of(path)
         if device_id is None:
@@ -120,9 +131,7 @@ class HubClient:
 
     async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
         """Change `name`, `ssid` and `password`, each optional."""
-        await self._command(
-            names.device_path(device_id), names.DEVICE, "Update", "a{sv}", [_variants(properties)]
-        )
+        await self._on_device(device_id, "Update", _explained(properties))
 
     async def remove_device(self, device_id: int) -> None:
         """Disconnect and forget a device; returns when all of it has happened."""
@@ -132,21 +141,35 @@ class HubClient:
 
     async def connect_device(self, device_id: int, *, wait: bool = False, timeout_s: float = 25) -> None:
         """Connect; with `wait`, until the attempt has ended, as success or as the error that says
-        why. Raises TimeoutError when no answer came in time; the attempt goes on."""
-        options = {"wait": Variant("b", wait)}
-        await self._command(
-            names.device_path(device_id), names.DEVICE, "Connect", "a{sv}", [options], timeout_s
-        )
+        why. Raises TimeoutError when it has not ended `timeout_s` seconds after it began; it goes on.
+        """
+        outcome = Outcome(self, device_id, wanted="connected")
+        with outcome:
+            await self._on_device(device_id, "Connect", _NOT_WAITING, _ANSWER_S, outcome.begin)
+            if wait:
+                await outcome.reached(timeout_s)
 
     async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
         """Disconnect, and wait until that is done; raises TimeoutError, the rest goes on."""
-        await self._command(
-            names.device_path(device_id), names.DEVICE, "Disconnect", "a{sv}", [{}], timeout_s
-        )
+        outcome = Outcome(self, device_id, wanted="disconnected")
+        with outcome:
+            await self._on_device(device_id, "Disconnect", _NOT_WAITING, _ANSWER_S, outcome.begin)
+            await outcome.reached(timeout_s)
 
     async def simulate(self, member: str, signature: str, *arguments: Any) -> None:
-        """Call a method of the simulated world; raises InternalError where there is none."""
+        """Call a method of the simulated world; raises DeviceNotFound where there is none."""
         await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
+
+    async def _on_device(
+        self,
+        device_id: int,
+        member: str,
+        options: Mapping[str, Any],
+        timeout_s: float = _SLOW_ANSWER_S,
+        on_reply: Callable[[list[Any]], None] | None = None,
+    ) -> None:
+        path = names.device_path(device_id)
+        await self._command(path, names.DEVICE, member, "a{sv}", [options], timeout_s, on_reply)
 
     async def _command(
         self,
@@ -155,25 +178,34 @@ class HubClient:
         member: str,
         signature: str,
         body: Any,
-        timeout_s: float = 25 + _MARGIN_S,
+        timeout_s: float = _SLOW_ANSWER_S,
+        on_reply: Callable[[list[Any]], None] | None = None,
     ) -> list[Any]:
-        if self._connection is None or not self.available:
-            raise BackendUnavailable(self._reason or "wifimgrd is not running")
-        try:
-            return await self._connection.call(
-                names.BUS_NAME, path, interface, member, signature, body, timeout_s
-            )
-        except BusError as error:
-            raise error_of_reply(error) from None
-        except BusClosed as error:
-            raise BackendUnavailable(str(error)) from None
+        async with self._places:
+            connection = self._connection
+            if connection is None or not self.available:
+                raise BackendUnavailable(self._reason or "wifimgrd is not running")
+            try:
+                return await connection.call(
+                    names.BUS_NAME, path, interface, member, signature, body, timeout_s, on_reply
+                )
+            except BusError as error:
+                raise error_of_reply(error) from None
+            except BusClosed as error:
+                raise BackendUnavailable(str(error)) from None
+            except TimeoutError:
+                # It hangs: what it told before may not be true any more.
+                self._vanish(_NO_ANSWER)
+                self._read_again(connection)
+                raise BackendUnavailable(_NO_ANSWER) from None
 
     # -- keeping the copy
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _keep_connected(self) -> None:
         pause = _FIRST_RETRY_S
@@ -208,20 +240,35 @@ class HubClient:
         owner = signal.body[2]
         self._vanish("wifimgrd is not running")
         if owner and self._connection is not None:
-            self._spawn(self._read(self._connection))
+            self._read_again(self._connection)
+
+    def _read_again(self, connection: BusConnection) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+        self._reading = self._spawn(self._read(connection))
 
     async def _read(self, connection: BusConnection) -> None:
-        try:
-            await connection.call(
-                names.BUS_NAME,
-                names.ROOT_PATH,
-                names.OBJECT_MANAGER,
-                "GetManagedObjects",
-                on_reply=self._appear,
-            )
-        except (BusError, BusClosed, TimeoutError) as error:
-            away = isinstance(error, BusError) and error.name.endswith(("ServiceUnknown", "NameHasNoOwner"))
-            self._reason = "wifimgrd is not running" if away else f"wifimgrd does not answer: {error}"
+        """Read the objects, again and again where the daemon is there and does not answer."""
+        pause = _FIRST_RETRY_S
+        while connection.is_open:
+            try:
+                await connection.call(
+                    names.BUS_NAME,
+                    names.ROOT_PATH,
+                    names.OBJECT_MANAGER,
+                    "GetManagedObjects",
+                    on_reply=self._appear,
+                )
+            except (BusError, BusClosed, TimeoutError) as error:
+                if isinstance(error, BusError) and error.name.endswith(_AWAY):
+                    self._reason = "wifimgrd is not running"
+                    return  # its name will be told when it comes
+                self._reason = _NO_ANSWER
+                self._tried.set()
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LAST_RETRY_S)
+            else:
+                return
 
     def _appear(self, reply: list[Any]) -> None:
         self._mirror = Mirror.of_objects(reply[0])
@@ -245,31 +292,6 @@ class HubClient:
             listener(change)
 
 
-def _variants(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: variant_of(value) for name, value in properties.items()}
-
-
-def variant_of(value: Any) -> Any:
-    """Wrap a plain value, of any JSON type or bytes, for D-Bus; None becomes an empty array.
-
-    A text that D-Bus cannot carry (NUL, lone surrogates) is passed as its octets.
-    """
-    match value:
-        case bool():
-            return Variant("b", value)
-        case str():
-            octets = value.encode("utf-8", "surrogatepass")
-            carried = "\0" not in value and octets.decode("utf-8", "replace") == value
-            return Variant("s", value) if carried else Variant("ay", octets)
-        case bytes():
-            return Variant("ay", value)
-        case int():
-            return Variant("x", value) if -(2**63) <= value < 2**63 else Variant("d", float("inf"))
-        case float():
-            return Variant("d", value)
-        case list() | tuple():
-            return Variant("av", [variant_of(item) for item in value])
-        case dict():
-            return Variant("a{sv}", {str(key): variant_of(item) for key, item in value.items()})
-        case _:
-            return Variant("av", [])
+def _explained(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties for D-Bus; a refusal is to say what is wrong field by field."""
+    return {name: variant_of(value) for name, value in properties.items()} | {"explain": variant_of(True)}

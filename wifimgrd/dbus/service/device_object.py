@@ -23,20 +23,23 @@ class DeviceObject(ExportedObject):
         self.methods = {"Connect": self._connect, "Disconnect": self._disconnect, "Update": self._update}
 
     async def _connect(self, call: MethodCall) -> Sequence[Any]:
-        wait = call.body[0].get("wait", False)
-        if not isinstance(wait, bool):
-            raise InvalidRequest("the option wait is a boolean", {"wait": ("Not a boolean.",)})
-        await self._hub.connect(self._id, wait=wait)
+        await self._hub.connect(self._id, wait=_wait(call, default=False))
         return ()
 
     async def _disconnect(self, call: MethodCall) -> Sequence[Any]:
-        del call
-        await self._hub.disconnect(self._id)
+        await self._hub.disconnect(self._id, wait=_wait(call, default=True))
         return ()
 
     async def _update(self, call: MethodCall) -> Sequence[Any]:
         await self._hub.update(self._id, call.body[0])
         return ()
+
+
+def _wait(call: MethodCall, *, default: bool) -> bool:
+    wait = call.body[0].get("wait", default)
+    if not isinstance(wait, bool):
+        raise InvalidRequest("the option wait is a boolean", {"wait": ("Not a boolean.",)})
+    return wait
 
 
 def device_properties(status: DeviceStatus) -> dict[str, Any]:

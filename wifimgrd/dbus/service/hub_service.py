@@ -11,6 +11,7 @@ from wifimgrd.dbus.service.object_server import ObjectServer
 from wifimgrd.dbus.service.objects import ExportedObject
 from wifimgrd.dbus.service.simulator_object import SimulatorObject, World
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import (
     BackendChanged,
     ConnectionFailed,
@@ -42,8 +43,13 @@ class HubService:
         self._interfaces: set[str] = set()
         self._in_use: set[str] = set()
 
-    async def start(self, hub: Hub, world: World | None = None) -> None:
-        """Export everything, then own the name; raises NameTaken."""
+    async def claim(self) -> None:
+        """Own the name, before anything is touched that a second instance must not touch; raises
+        NameTaken. Who calls meanwhile is answered once `start` is done."""
+        await self._connection.request_name(names.BUS_NAME)
+
+    def start(self, hub: Hub, world: World | None = None) -> None:
+        """Export everything and answer."""
         self._hub = hub
         self._manager = ManagerObject(hub, lambda path: self._server.get(path) is not None)
         self._server.export(self._manager)
@@ -53,7 +59,11 @@ class HubService:
             self._server.export(DeviceObject(hub, device))
         if world is not None:
             self._server.export(SimulatorObject(world))
-        await self._connection.request_name(names.BUS_NAME)
+        self._server.open()
+
+    def refuse(self) -> None:
+        """Take no more commands: the hub is about to stop."""
+        self._server.refuse(BackendUnavailable("wifimgrd is stopping"))
 
     async def stop(self) -> None:
         """Let the calls that run be answered."""

@@ -23,6 +23,7 @@ from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 _log = structlog.get_logger()
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
+_END_S: Final = 5.0
 _MANAGED_OBJECTS: Final = "a{oa{sa{sv}}}"
 
 
@@ -35,13 +36,25 @@ class _Refused(Exception):
 
 
 class ObjectServer:
-    """Serves exported objects on one connection."""
+    """Serves exported objects on one connection; calls that come before `open` wait for it."""
 
     def __init__(self, connection: BusConnection) -> None:
         self._connection = connection
         self._objects: dict[str, ExportedObject] = {}
         self._running: set[asyncio.Task[None]] = set()
+        self._waiting: list[MethodCall] | None = []
+        self._refusal: WifimgrdError | None = None
         connection.serve(self._called)
+
+    def open(self) -> None:
+        """Every object is there: answer the calls that came meanwhile, and those to come."""
+        waiting, self._waiting = self._waiting or [], None
+        for call in waiting:
+            self._called(call)
+
+    def refuse(self, error: WifimgrdError) -> None:
+        """Answer every call of our own methods with `error` from here on; those that run go on."""
+        self._refusal = error
 
     # -- objects and their signals
 
@@ -65,7 +78,7 @@ class ObjectServer:
             names.OBJECT_MANAGER,
             "InterfacesRemoved",
             "oas",
-            [path, [exported.definition.name, names.PROPERTIES]],
+            [path, [exported.definition.name]],
         )
 
     def get(self, path: str) -> ExportedObject | None:
@@ -94,19 +107,25 @@ class ObjectServer:
         )
 
     async def stop(self) -> None:
-        """Let the calls that run end, at most a second."""
+        """Let the calls that run end, at most some seconds."""
         if self._running:
-            await asyncio.wait(self._running, timeout=1)
+            await asyncio.wait(self._running, timeout=_END_S)
 
     # -- calls
 
     def _called(self, call: MethodCall) -> None:
+        if self._waiting is not None:
+            self._waiting.append(call)
+            return
         try:
             standard = self._standard(call)
             if standard is not None:
                 self._connection.reply(call, *standard)
                 return
             exported, method = self._find(call)
+            if self._refusal is not None:
+                self._connection.reply_error(call, NAME_OF[self._refusal.code], self._refusal.message)
+                return
         except _Refused as refusal:
             self._connection.reply_error(call, refusal.name, str(refusal))
             return
@@ -122,7 +141,8 @@ class ObjectServer:
             answer = await method(call)
             self._connection.reply(call, exported.definition.methods[call.member].answer, answer)
         except WifimgrdError as error:
-            signature, further = error_arguments(error)
+            asked = any(isinstance(argument, dict) and argument.get("explain") for argument in call.body)
+            signature, further = error_arguments(error, explain=asked)
             self._connection.reply_error(call, NAME_OF[error.code], _clean(error.message), signature, further)
         except Exception:  # noqa: BLE001 - the caller gets an answer, the log gets the traceback
             self._crashed(call)
