@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli.arguments import parser
@@ -16,6 +17,7 @@ from wifimgrd.cli.screen import Screen
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
+from wifimgrd.secrecy import forbid_core_dumps
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -25,6 +27,8 @@ INTERRUPTED: Final = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 done, 1 failed, 2 (raised) wrong usage."""
+    _replace_closed_streams()
+    forbid_core_dumps()
     grammar = parser()
     arguments = grammar.parse_args(argv)
     screen = Screen.of_process(json=arguments.json)
@@ -40,11 +44,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return DONE if arguments.command == "monitor" else INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the results has gone; Python must not stumble over that again at its end.
+    except OSError as error:
+        # Whoever read the results has gone, or a disk is full; Python must not stumble over that
+        # again at its end.
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"wifimgrctl: the results cannot be written: {error.strerror}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return DONE if done else FAILED
+
+
+def _replace_closed_streams() -> None:
+    """Read from and write to nothing where a standard stream was closed before the start."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for good
 
 
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
