@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from wifimgrd.http.cors import Cors
 from wifimgrd.http.request_safety import RequestSafety
 from wifimgrd.http.tiles.coordinates import exists
 from wifimgrd.http.tiles.library import Library
+from wifimgrd.http.tiles.readers import Place, Result
 from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile
 from wifimgrd.http.tiles.tileset import Tileset
@@ -44,6 +46,14 @@ class Client(NamedTuple):
 
 
 Clients = dict[bytes, Client]
+
+
+class Later(NamedTuple):
+    """A request whose tile has to be read from the disk."""
+
+    client: Client
+    tileset: Tileset
+    place: Place
 
 
 class FastPath:
@@ -73,8 +83,8 @@ class FastPath:
             self._clients.clear()
         return self._clients.setdefault(name, {})
 
-    def answer(self, request: bytes, clients: Clients, own: object) -> bytes | None:
-        """The whole answer; None where the application has to give it."""
+    def answer(self, request: bytes, clients: Clients, own: object) -> bytes | Later | None:
+        """The whole answer, or what to read for it; None where the application has to give it."""
         line, _, fields = request.partition(b"\r\n")
         pieces = line.split(b"/")
         if len(pieces) == 7 and pieces[1] == b"tiles":
@@ -105,16 +115,33 @@ class FastPath:
             if len(clients) >= _KEPT_CLIENTS:
                 clients.clear()
             clients[fields] = client
-        return self._tile(client, tileset, int(z), int(x), int(y))
-
-    def _tile(self, client: Client, tileset: Tileset, z: int, x: int, y: int) -> bytes | None:
+        place = (int(z), int(x), int(y))
         try:
-            tile = tileset.peek(z, x, y) if exists(z, x, y) else None
-            if tile is None:
-                return self._missing(client, tileset, b"%d/%d/%d" % (z, x, y))
+            tile = tileset.peek(*place) if exists(*place) else None
+        except NotReadyError:
+            return Later(client, tileset, place) if tileset.is_on_disk else None
+        return self._written_tile(tile, client, tileset, place)
+
+    def read(self, later: Later, take: Callable[[bytes | None], None]) -> None:
+        """Read what an answer needs in a thread, then give the answer; None where the application has to."""
+
+        def answer(result: Result) -> None:
+            if isinstance(result, Exception):
+                take(None)
+            else:
+                take(self._written_tile(result, *later))
+
+        self._library.readers.submit(later.tileset.read, later.place, answer)
+
+    def _written_tile(
+        self, tile: Tile | None, client: Client, tileset: Tileset, place: Place
+    ) -> bytes | None:
+        if tile is None:
+            return self._missing(client, tileset, b"%d/%d/%d" % place)
+        try:
             if client.terms.tags or (tile.encoding and tile.encoding not in client.terms.codings):
                 return self._written(tile_reply(tile, client.terms, _UNPACKED), client)
-        except (NotReadyError, DamagedError):
+        except DamagedError:
             return None
         kind = (tile.media_type, tile.encoding)
         head = client.heads.get(kind)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from wifimgrd.config import TileSource
+from wifimgrd.http.tiles.readers import Readers
 from wifimgrd.http.tiles.tileset import FileSlot, Slot, Tileset
 from wifimgrd.http.tiles.upstream import UpstreamSlot
 
@@ -24,6 +25,7 @@ class Library:
     """The tilesets by name."""
 
     def __init__(self, sources: Sequence[TileSource]) -> None:
+        self.readers = Readers()
         self._workers = ThreadPoolExecutor(_WORKERS, "tiles")
         self._files: list[FileSlot] = []
         self._upstreams: list[UpstreamSlot] = []
@@ -53,6 +55,7 @@ class Library:
                 await self._looking
         for upstream in self._upstreams:
             await upstream.stop()
+        self.readers.stop()
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def subscribe(self, listener: Listener) -> None:

@@ -48,6 +48,11 @@ class MBTilesSource:
         self.summary = _summary(metadata, self._media_type, lowest, highest)
         self._look_at_one()
 
+    def __del__(self) -> None:
+        connection = getattr(self, "_connection", None)
+        if connection is not None:  # its cache of statements holds it, so that it would stay open
+            connection.close()
+
     def peek(self, z: int, x: int, y: int) -> Tile | None:
         """SQLite does not say beforehand what it will read: never at once."""
         del z, x, y

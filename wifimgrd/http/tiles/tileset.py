@@ -171,6 +171,20 @@ class Tileset:
                 return tile
         return None
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether all its sources are files."""
+        return all(isinstance(slot, FileSlot) for slot in self.slots)
+
+    def read(self, z: int, x: int, y: int) -> Tile | None:
+        """A tile of the first file that has it, waiting for the disk: for threads."""
+        for slot in self.slots:
+            source = slot.source if isinstance(slot, FileSlot) else None
+            tile = None if source is None else source.read(z, x, y)
+            if tile is not None:
+                return tile
+        return None
+
     async def fetch(self, z: int, x: int, y: int) -> Tile | None:
         """A tile of the first source that has it; raises UnavailableError where none has it and one
         that could not be asked might."""

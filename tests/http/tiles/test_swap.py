@@ -1,0 +1,250 @@
+"""Files that come, change and go while they are served."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http.fake_hub import FakeHub
+from tests.http.served import Served
+from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles, write_pmtiles
+from wifimgrd.config import TileSource
+from wifimgrd.http.settings import Settings
+from wifimgrd.http.tiles import library as library_module
+from wifimgrd.http.tiles.library import Library
+from wifimgrd.http.tiles.tileset import Tileset
+
+WRITERS: dict[str, Callable[[Path, Mapping[Place, bytes]], Path]] = {
+    "pmtiles": write_pmtiles,
+    "mbtiles": write_mbtiles,
+}
+PATIENCE_S = 10.0
+
+
+@pytest.fixture(params=WRITERS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def put(kind: str, path: Path, tiles: Mapping[Place, bytes]) -> None:
+    """Write a file beside the path and rename it there, as it should be done."""
+    beside = path.with_name("beside")
+    beside.unlink(missing_ok=True)
+    WRITERS[kind](beside, tiles)
+    beside.replace(path)
+
+
+class Watched:
+    """A library of one tileset, looked at when the test says."""
+
+    def __init__(self, kind: str, path: Path) -> None:
+        self.library = Library([TileSource("t", kind, path)])
+        self.told: list[dict[str, Any]] = []
+        self.library.subscribe(self.told.append)
+
+    @property
+    def tileset(self) -> Tileset:
+        return self.library.tilesets["t"]
+
+    async def octets(self) -> bytes | None:
+        tile = await self.tileset.fetch(1, 1, 0)
+        return None if tile is None else tile.octets
+
+    @property
+    def reason(self) -> str:
+        return str(self.tileset.slots[0].reason)
+
+
+@pytest.fixture
+async def watched(kind: str, tmp_path: Path) -> AsyncIterator[Watched]:
+    put(kind, tmp_path / "file", pyramid(1, "old"))
+    watched = Watched(kind, tmp_path / "file")
+    await watched.library.look()
+    yield watched
+    await watched.library.stop()
+
+
+async def test_a_file_that_took_anothers_place_is_served(watched: Watched, kind: str, tmp_path: Path) -> None:
+    put(kind, tmp_path / "file", pyramid(1, "new"))
+    await watched.library.look()
+    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+
+
+async def test_it_has_other_tags(watched: Watched, kind: str, tmp_path: Path) -> None:
+    before = await watched.tileset.fetch(1, 1, 0)
+    put(kind, tmp_path / "file", pyramid(1, "new"))
+    await watched.library.look()
+    after = await watched.tileset.fetch(1, 1, 0)
+    assert before is not None
+    assert after is not None
+    assert before.tag != after.tag
+
+
+async def test_everybody_is_told_of_it(watched: Watched, kind: str, tmp_path: Path) -> None:
+    put(kind, tmp_path / "file", pyramid(1, "new"))
+    await watched.library.look()
+    assert watched.told[-1] == {"tileset": "t", "available": True, "version": watched.tileset.tag}
+
+
+async def test_nobody_is_told_of_nothing(watched: Watched) -> None:
+    before = len(watched.told)
+    await watched.library.look()
+    assert len(watched.told) == before
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.9])
+async def test_a_half_copied_file_is_refused_and_the_old_one_served(
+    watched: Watched, kind: str, tmp_path: Path, kept: float
+) -> None:
+    WRITERS[kind](tmp_path / "whole", pyramid(1, "new"))
+    octets = (tmp_path / "whole").read_bytes()
+    (tmp_path / "beside").write_bytes(octets[: int(len(octets) * kept)])
+    (tmp_path / "beside").replace(tmp_path / "file")
+    await watched.library.look()
+    assert watched.reason
+    assert await watched.octets() == pyramid(1, "old")[1, 1, 0]
+
+
+async def test_a_refused_file_that_is_completed_is_served(
+    watched: Watched, kind: str, tmp_path: Path
+) -> None:
+    WRITERS[kind](tmp_path / "whole", pyramid(1, "new"))
+    octets = (tmp_path / "whole").read_bytes()
+    (tmp_path / "beside").write_bytes(octets[:100])
+    (tmp_path / "beside").replace(tmp_path / "file")
+    await watched.library.look()
+    with (tmp_path / "file").open("ab") as file:
+        file.write(octets[100:])
+    await watched.library.look()
+    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+
+
+async def test_a_file_that_is_removed_takes_the_tileset_away(watched: Watched, tmp_path: Path) -> None:
+    (tmp_path / "file").unlink()
+    await watched.library.look()
+    assert watched.library.get("t") is None
+    assert watched.told[-1] == {"tileset": "t", "available": False, "version": None}
+
+
+async def test_a_file_that_is_written_over_in_place_is_not_served_half(
+    watched: Watched, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"PMTiles\x03 and no more")
+    await watched.library.look()
+    assert watched.library.get("t") is None
+
+
+async def test_a_file_that_comes_later_is_served(kind: str, tmp_path: Path) -> None:
+    watched = Watched(kind, tmp_path / "later" / "file")
+    await watched.library.look()
+    (tmp_path / "later").mkdir()
+    put(kind, tmp_path / "later" / "file", pyramid(1, "new"))
+    await watched.library.look()
+    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+    await watched.library.stop()
+
+
+async def test_a_link_that_points_elsewhere_is_followed(watched: Watched, kind: str, tmp_path: Path) -> None:
+    put(kind, tmp_path / "new", pyramid(1, "new"))
+    (tmp_path / "link").symlink_to("new")
+    (tmp_path / "link").replace(tmp_path / "file")
+    await watched.library.look()
+    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+
+
+async def test_old_files_are_closed(watched: Watched, kind: str, tmp_path: Path) -> None:
+    for number in range(20):
+        put(kind, tmp_path / "file", pyramid(1, str(number)))
+        await watched.library.look()
+    held = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
+    assert sum(str(tmp_path) in one for one in held) <= 2
+
+
+async def test_a_file_in_a_folder_is_served_as_it_is_now(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "folder", pyramid(1, "old"))
+    watched = Watched("folder", folder)
+    await watched.library.look()
+    old = await watched.tileset.fetch(1, 1, 0)
+    (tmp_path / "one").write_bytes(pyramid(1, "new")[1, 1, 0])
+    (tmp_path / "one").replace(folder / "1/1/0.png")
+    new = await watched.tileset.fetch(1, 1, 0)
+    await watched.library.stop()
+    assert old is not None
+    assert new is not None
+    assert new.octets == pyramid(1, "new")[1, 1, 0]
+    assert new.tag != old.tag
+
+
+async def test_a_folder_that_is_removed_takes_the_tileset_away(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "folder", pyramid(1))
+    watched = Watched("folder", folder)
+    await watched.library.look()
+    shutil.rmtree(folder)
+    await watched.library.look()
+    assert watched.library.get("t") is None
+    await watched.library.stop()
+
+
+async def message(channel: Any, kind: str) -> Any:
+    """The next message of a type."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            told = await channel.receive_json()
+            if told["type"] == kind:
+                return told
+
+
+async def test_a_swap_is_told_on_the_management_channel(fake_hub: FakeHub, kind: str, tmp_path: Path) -> None:
+    put(kind, tmp_path / "file", pyramid(1, "old"))
+    settings = Settings(tile_sources=(TileSource("t", kind, tmp_path / "file"),))
+    async with Served.start(fake_hub, settings) as served:
+        channel = await served.channel()
+        await message(channel, "snapshot")
+        put(kind, tmp_path / "file", pyramid(1, "new"))
+        told = await message(channel, "tileset.updated")
+        assert told["data"]["tileset"] == "t"
+        assert (await served.get("/tiles/t/1/1/0")).octets == pyramid(1, "new")[1, 1, 0]
+
+
+SWAPS = 50
+CLIENTS = 200
+
+
+async def test_no_client_gets_a_wrong_octet_while_files_are_swapped(
+    fake_hub: FakeHub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tag stands for the same octets for all, which are those of one of the files."""
+    monkeypatch.setattr(library_module, "LOOK_S", 0.01)
+    worlds = [pyramid(3, str(number)) for number in range(SWAPS + 1)]
+    put(kind, tmp_path / "file", worlds[0])
+    settings = Settings(tile_sources=(TileSource("t", kind, tmp_path / "file"),))
+    octets_of_tag: dict[str, bytes] = {}
+    swapped = asyncio.Event()
+
+    async def client(served: Served, seed: int) -> None:
+        chance = random.Random(seed)
+        places = sorted(worlds[0])
+        while not swapped.is_set():
+            place = chance.choice(places)
+            answer = await served.get("/tiles/t/{}/{}/{}".format(*place))
+            assert answer.status == 200
+            assert any(answer.octets == world[place] for world in worlds)
+            assert octets_of_tag.setdefault(answer.headers["ETag"], answer.octets) == answer.octets
+
+    async with Served.start(fake_hub, settings) as served:
+        served.session.connector._limit = CLIENTS  # type: ignore[union-attr]
+        channel = await served.channel()
+        clients = [asyncio.create_task(client(served, seed)) for seed in range(CLIENTS)]
+        for world in worlds[1:]:
+            put(kind, tmp_path / "file", world)
+            await message(channel, "tileset.updated")
+        swapped.set()
+        await asyncio.gather(*clients)
+        answer = await served.get("/tiles/t/1/1/0")
+    assert answer.octets == worlds[-1][1, 1, 0]
