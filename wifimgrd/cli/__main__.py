@@ -62,6 +62,10 @@ def _replace_closed_streams() -> None:
 
 
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
+    if arguments.command == "tiles":
+        from wifimgrd.cli.tiles import tiles  # noqa: PLC0415 - aiohttp is a long import for the others
+
+        return await tiles(arguments, screen)
     hub = HubClient(arguments.bus)
     await hub.start()
     try:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd import __version__
+from wifimgrd.http.tiles.coordinates import DEEPEST, Box
+from wifimgrd.http.tiles.source import numbers_of
 
 _DEFAULT_CODENAME: Final = "generic-wifi-camera"
 _LONGEST_TIMEOUT_S: Final = 86400.0
@@ -51,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     _timeout(disconnect, 25)
     status = command("status", "show how the hub is, or everything about one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
+    _tiles(command("tiles", "list the configured map tilesets, or check them"))
     command("monitor", "print every change as it happens, until Ctrl-C")
     return top
 
@@ -69,6 +72,46 @@ def _everywhere() -> argparse.ArgumentParser:
         help="the message bus (default: $WIFIMGRD_BUS, else system)",
     )
     return shared
+
+
+def _tiles(tiles: argparse.ArgumentParser) -> None:
+    actions = tiles.add_subparsers(metavar="ACTION", required=True)
+    for name, help_text in (
+        ("list", "list the sources of each tileset, and whether they can be used"),
+        ("check", "read through all sources; exit status 1 where something is damaged or missing"),
+    ):
+        action = actions.add_parser(name, parents=[_everywhere()], help=help_text, allow_abbrev=False)
+        action.set_defaults(action=name)
+        action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
+    action.add_argument("--tileset", metavar="NAME", help="check this one alone")
+    action.add_argument(
+        "--bbox",
+        type=_box,
+        metavar="W,S,E,N",
+        help="tell which tiles of this part of the world are missing (--bbox=-10,... where W is negative)",
+    )
+    action.add_argument("--zoom", type=_zooms, metavar="A-B", help="zooms of the box (default: all)")
+    action.add_argument(
+        "--url", help="address of the running shim, which is asked for a missing tile: http://127.0.0.1:8080"
+    )
+
+
+def _box(argument: str) -> Box:
+    numbers = numbers_of(argument, 4)
+    if numbers is None or not (-90 <= numbers[1] <= numbers[3] <= 90 and max(map(abs, numbers)) <= 180):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not west,south,east,north in degrees")
+    return Box(*numbers)
+
+
+def _zooms(argument: str) -> tuple[int, int]:
+    first, dash, last = argument.partition("-")
+    pair = (first, last if dash else first)
+    if not all(one.isascii() and one.isdecimal() and len(one) < 3 for one in pair):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a zoom or a range of them such as 0-14")
+    lowest, highest = map(int, pair)
+    if not lowest <= highest <= DEEPEST:
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a range of zooms from 0 to {DEEPEST}")
+    return lowest, highest
 
 
 def _add(add: argparse.ArgumentParser) -> None:

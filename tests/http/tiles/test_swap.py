@@ -162,8 +162,11 @@ async def test_old_files_are_closed(watched: Watched, kind: str, tmp_path: Path)
     for number in range(20):
         put(kind, tmp_path / "file", pyramid(1, str(number)))
         await watched.library.look()
-    held = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
-    assert sum(str(tmp_path) in one for one in held) <= 2
+    assert sum(str(tmp_path) in one for one in open_files()) <= 2
+
+
+def open_files() -> list[str]:
+    return [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
 
 
 async def test_a_file_in_a_folder_is_served_as_it_is_now(tmp_path: Path) -> None:

@@ -1,0 +1,202 @@
+"""Checks of tilesets by their configuration: what is there, whether it is whole, what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from wifimgrd.config import TileSource
+from wifimgrd.http.tiles.coordinates import Box, exists
+from wifimgrd.http.tiles.source import FileSource
+from wifimgrd.http.tiles.tile import DamagedError, UnavailableError
+from wifimgrd.http.tiles.tileset import OPENERS
+from wifimgrd.http.tiles.upstream import UpstreamSlot
+
+NAMED: Final = 100
+"""Missing tiles that are named; the others are counted."""
+_SHIM_TIMEOUT_S: Final = 10.0
+_TOGETHER: Final = 8
+"""Tiles of a tile server that are asked for at once."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, and how much of how much is done."""
+
+
+@dataclass(slots=True)
+class SourceReport:
+    """One source."""
+
+    type: str
+    place: str
+    problem: str | None = None
+    """Why it cannot be used; None = it is well."""
+    tiles: dict[int, int] = field(default_factory=dict)
+    """How many tiles each zoom has; an upstream does not say."""
+
+
+@dataclass(slots=True)
+class TilesetReport:
+    """One tileset."""
+
+    tileset: str
+    sources: list[SourceReport] = field(default_factory=list)
+    asked: int = 0
+    """Tiles of the box."""
+    missing: int = 0
+    examples: list[str] = field(default_factory=list)
+    """Missing tiles as z/x/y, the first of them."""
+    shim: str | None = None
+    """What is wrong with the running shim's answers; None = nothing, or it was not asked."""
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is wrong and nothing missing."""
+        return not self.missing and self.shim is None and not any(one.problem for one in self.sources)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {**asdict(self), "ok": self.is_well}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is to be checked beside the sources themselves."""
+
+    box: Box | None = None
+    zooms: tuple[int, int] | None = None
+    url: str | None = None
+    """Of the running shim."""
+    token: str | None = None
+    deep: bool = True
+    """Read through all of each file; else only open it."""
+
+
+async def check(sources: Sequence[TileSource], question: Question, progress: Progress) -> TilesetReport:
+    """Check the sources of one tileset."""
+    report = TilesetReport(sources[0].tileset)
+    opened: list[FileSource | UpstreamSlot] = []
+    try:
+        for source in sources:
+            one: FileSource | UpstreamSlot | None
+            if source.path is not None:
+                told, one = await asyncio.to_thread(_check_file, source.type, source.path, question, progress)
+            else:
+                told, one = await _check_upstream(source)
+            report.sources.append(told)
+            if one is not None:
+                opened.append(one)
+        if question.box is not None:
+            await _look_for_gaps(report, opened, question, progress)
+        if question.url is not None:
+            missing = sources[0].missing
+            report.shim = await asyncio.to_thread(_ask_shim, question, report.tileset, missing, opened)
+    finally:
+        for one in opened:
+            if isinstance(one, UpstreamSlot):
+                await one.stop()
+    return report
+
+
+def _check_file(
+    kind: str, path: Path, question: Question, progress: Progress
+) -> tuple[SourceReport, FileSource | None]:
+    report = SourceReport(kind, str(path))
+    source: FileSource | None = None
+    try:
+        source = OPENERS[kind](path)
+        if question.deep:
+            for done, total in source.verify():
+                progress(f"checking {path.name}", done, total)
+            progress(f"counting {path.name}", 0, 1)
+            report.tiles = source.zooms()
+    except DamagedError as error:
+        report.problem = str(error)
+    except OSError as error:
+        report.problem = f"it cannot be opened: {error.strerror}"
+    return report, source
+
+
+async def _check_upstream(source: TileSource) -> tuple[SourceReport, UpstreamSlot]:
+    slot = UpstreamSlot(source.tileset, source.url or "")
+    report = SourceReport(source.type, slot.place)
+    try:
+        await slot.fetch(0, 0, 0)
+    except UnavailableError as error:
+        report.problem = str(error)
+    return report, slot
+
+
+async def _look_for_gaps(
+    report: TilesetReport,
+    opened: Sequence[FileSource | UpstreamSlot],
+    question: Question,
+    progress: Progress,
+) -> None:
+    """Ask for each tile of the box, in each zoom that the files have where none is said."""
+    box = question.box or Box(-180, -90, 180, 90)
+    summaries = [one.summary for one in opened if not isinstance(one, UpstreamSlot)]
+    lowest = min((summary.minzoom for summary in summaries), default=0)
+    highest = max((summary.maxzoom for summary in summaries), default=0)
+    first, last = question.zooms or (lowest, highest)
+    zooms = range(first, last + 1)
+    total = sum(box.count(z) for z in zooms)
+    batch: list[tuple[int, int, int]] = []
+
+    async def ask() -> None:
+        there = await asyncio.gather(*(_has(opened, *place) for place in batch))
+        for place, is_there in zip(batch, there, strict=True):
+            if not is_there:
+                report.missing += 1
+                if len(report.examples) < NAMED:
+                    report.examples.append("{}/{}/{}".format(*place))
+        report.asked += len(batch)
+        batch.clear()
+        progress("looking for missing tiles", report.asked, total)
+
+    for z in zooms:
+        for x, y in box.tiles(z):
+            batch.append((z, x, y))
+            if len(batch) == _TOGETHER:
+                await ask()
+    await ask()
+
+
+async def _has(opened: Sequence[FileSource | UpstreamSlot], z: int, x: int, y: int) -> bool:
+    for one in opened:
+        try:
+            if isinstance(one, UpstreamSlot):
+                tile = await one.fetch(z, x, y)
+            else:
+                tile = await asyncio.to_thread(one.read, z, x, y)
+        except (DamagedError, UnavailableError):
+            continue
+        if tile is not None:
+            return True
+    return False
+
+
+def _ask_shim(
+    question: Question, tileset: str, missing: int | str, opened: Sequence[FileSource | UpstreamSlot]
+) -> str | None:
+    """Ask the running shim for a tile that no file has; what is wrong with its answer."""
+    deepest = max((one.summary.maxzoom for one in opened), default=0)
+    z = deepest + 1 if exists(deepest + 1, 0, 0) else deepest
+    address = f"{(question.url or '').rstrip('/')}/tiles/{tileset}/{z}/{(1 << z) - 1}/{(1 << z) - 1}"
+    headers = {"Authorization": f"Bearer {question.token}"} if question.token else {}
+    request = urllib.request.Request(address, headers=headers)  # noqa: S310 - the caller's own address
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=_SHIM_TIMEOUT_S) as answer:
+            status = int(answer.status)
+    except urllib.error.HTTPError as error:
+        status = error.code
+        error.close()
+    except (OSError, ValueError) as error:
+        return f"{question.url} does not answer: {error}"
+    expected = {404: 404, 204: 204, "blank": 200}[missing]
+    return None if status == expected else f"a missing tile is answered with {status}, not {expected}"
