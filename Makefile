@@ -26,7 +26,7 @@ lab: ## the tests on real 802.11 alone (PYTEST_ARGS=)
 	@tests/lab/run $(PYTEST_ARGS)
 
 bench: ## measurements, side by side in one run
-	@tools/set-up test
+	@tools/set-up bench
 	@benchmarks/run
 
 lint: ## ruff, mypy --strict, import rules
@@ -34,4 +34,4 @@ lint: ## ruff, mypy --strict, import rules
 	@tools/lint
 
 clean: ## forget what was installed and built here
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .node build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

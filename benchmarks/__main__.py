@@ -1,7 +1,7 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), lab (real 802.11 in a guest) or all (default). The exit status is 1 where
-a target was missed.
+BENCH=host (simulated world), tiles (against nginx), lab (real 802.11 in a guest) or all (default). The
+exit status is 1 where a target was missed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from benchmarks import progress
 from benchmarks.host.part import measure as measure_host
 from benchmarks.lab.part import measure as measure_lab
 from benchmarks.table import Row, rendered
+from benchmarks.tiles.part import measure as measure_tiles
 
 RESULTS: Final = Path(__file__).parent / "results.json"
 
@@ -25,14 +26,16 @@ RESULTS: Final = Path(__file__).parent / "results.json"
 def main() -> int:
     """Run the parts that were asked for."""
     wanted = os.environ.get("BENCH") or "all"
-    if wanted not in ("host", "lab", "all"):
-        sys.stderr.write(f"bench: BENCH is host, lab or all, not {wanted}\n")
+    if wanted not in ("host", "tiles", "lab", "all"):
+        sys.stderr.write(f"bench: BENCH is host, tiles, lab or all, not {wanted}\n")
         return 2
     started = time.monotonic()
     rows: list[Row] = []
-    if wanted != "lab":
+    if wanted in ("host", "all"):
         rows += asyncio.run(measure_host())
-    if wanted != "host":
+    if wanted in ("tiles", "all"):
+        rows += measure_tiles()
+    if wanted in ("lab", "all"):
         rows += measure_lab()
     progress.say(f"measured in {time.monotonic() - started:.0f} s")
     print(rendered(rows))

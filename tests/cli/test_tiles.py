@@ -119,7 +119,9 @@ async def test_a_tile_server_is_reached(tmp_path: Path) -> None:
         config.write_text(f'[[tiles.source]]\ntileset = "t"\ntype = "upstream"\nurl = "{upstream.url}"\n')
         assert (await tiles("check", config=config)).status == 0
         await upstream.vanish()
-        assert (await tiles("check", config=config)).status == 1
+        ran = await tiles("check", "--json", config=config)
+    assert ran.status == 1
+    assert "cannot be asked" in ran.value[0]["sources"][0]["problem"]
 
 
 async def test_a_missing_tile_is_asked_of_the_running_shim(config: Path, fake_hub: FakeHub) -> None:

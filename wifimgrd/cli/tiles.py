@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Sequence
 from typing import Final
 
-from wifimgrd import config
+from wifimgrd import config, log
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell
 from wifimgrd.cli.text import Style, safe
@@ -20,6 +21,7 @@ _BAR: Final = 24
 
 async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
     """List or check tilesets; False where something is wrong."""
+    log.configure(logging.CRITICAL)  # the report says all that sources would log
     try:
         configuration = config.load(arguments.config)
         token_file = configuration.http.token_file

@@ -1,0 +1,1 @@
+"""Tiles, against nginx and tileserver-gl-light, on this host."""
