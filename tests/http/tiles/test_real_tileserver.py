@@ -49,7 +49,7 @@ async def url(tmp_path: Path) -> AsyncIterator[str]:
     said = b""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while b"Listening" not in said:
+            while b"Startup complete" not in said:
                 line = await process.stdout.readline()
                 assert line, said.decode()
                 said += line
