@@ -96,7 +96,7 @@ class NetworkManager:
         await self._call(await self.device(interface), _DEVICE, "Disconnect")
 
     async def wait_for_state(
-        self, interface: str, *wanted: DeviceState, seconds: float = 20.0
+        self, interface: str, *wanted: DeviceState, seconds: float = 45.0
     ) -> DeviceState:
         """Wait until a device is in one of these states."""
 
