@@ -42,7 +42,7 @@ class ScriptedUpstream:
         """Listen, where it did before."""
         app = web.Application()
         app.router.add_get("/{path:.*}", self._answer)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
         self._port = self._runner.addresses[0][1]

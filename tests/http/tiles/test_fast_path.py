@@ -148,15 +148,22 @@ async def test_places_of_files_are_told_to_who_has_the_token_alone(
         assert str(places["pmtiles"]) not in (await served.get("/healthz?verbose")).octets.decode()
 
 
-async def test_a_client_that_does_not_read_is_given_no_more(served: Served) -> None:
-    """What waits to be sent is bounded: the short way leaves a full connection to the application."""
+async def test_thousands_of_requests_ahead_of_their_answers_are_answered(served: Served) -> None:
     wire = await Wire.to(served)
-    for _ in range(4000):
-        wire.writer.write(TILE)
-    await asyncio.sleep(0)
+    wire.writer.write(TILE * 4000)
     answers = [await wire.answer() for _ in range(4000)]
     await wire.close()
     assert {status for status, _ in answers} == {200}
+
+
+async def test_requests_wait_while_a_tile_is_read_from_the_disk(served: Served) -> None:
+    wire = await Wire.to(served)
+    wire.writer.write(TILE.replace(b"pmtiles", b"mbtiles"))
+    await wire.writer.drain()
+    wire.writer.write(HEALTH)
+    tile, health = await wire.answer(), await wire.answer()
+    await wire.close()
+    assert (tile[1][:4], health[1][:1]) == (b"\x89PNG", b"{")
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,9 @@ async def test_another_origin_is_not_named(served: Served, way: str) -> None:
 async def test_both_ways_say_the_same(served: Served, path: str, headers: dict[str, str]) -> None:
     short, long = [await served.get(path + way, headers=headers) for way in WAYS]
     assert (short.status, short.octets) == (long.status, long.octets)
-    told = [{k.lower(): v for k, v in one.headers.items() if k.lower() != "date"} for one in (short, long)]
+    # Of an answer without a body, older aiohttp tells the type that it would have.
+    apart = {"date"} | ({"content-type", "content-length"} if short.status == 304 else set())
+    told = [{k.lower(): v for k, v in one.headers.items() if k.lower() not in apart} for one in (short, long)]
     assert told[0] == told[1]
 
 

@@ -30,6 +30,7 @@ from tests.http.tiles.making import (
     write_mbtiles,
     write_pmtiles,
 )
+from wifimgrd.http.tiles import pmtiles as pmtiles_module
 from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.pmtiles import PMTilesSource
 from wifimgrd.http.tiles.source import FileSource
@@ -121,6 +122,17 @@ def test_leaf_directories_are_followed(tmp_path: Path) -> None:
     assert any(entry.run == 0 for entry in source._root)
     asked = chance.sample(chosen, 500)
     assert {place: octets_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
+
+
+def test_leaf_directories_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pmtiles_module, "KEPT_ENTRIES", 5000)
+    chance = random.Random(2)
+    chosen = chance.sample(sorted(pyramid(7)), 12000)
+    tiles = {place: PNG + repr(place).encode() + bytes(chance.randrange(3000)) for place in chosen}
+    source = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", tiles))
+    asked = chance.sample(chosen, 200)
+    assert {place: octets_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
+    assert sum(map(len, source._leaves.values())) <= 5000
 
 
 def test_runs_of_one_content_are_counted_and_read(tmp_path: Path) -> None:

@@ -228,6 +228,16 @@ async def test_packed_octets_stay_packed(slot: UpstreamSlot, upstream: ScriptedU
     assert (tile.octets, tile.encoding) == (vector(0, 0, 0), "gzip")
 
 
+@pytest.mark.parametrize("said", ["text/html", "image/svg+xml", "application/javascript"])
+async def test_what_a_browser_would_run_is_not_relayed_as_such(
+    slot: UpstreamSlot, upstream: ScriptedUpstream, said: str
+) -> None:
+    upstream.body, upstream.headers = b"<script>", {"Content-Type": said}
+    tile = await slot.fetch(0, 0, 0)
+    assert tile is not None
+    assert tile.media_type == "image/png"  # as the address of the server's tiles ends
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 700))))
 def test_the_cache_never_holds_more_than_it_may(puts: list[tuple[int, int]]) -> None:
     cache = UpstreamCache(3000)

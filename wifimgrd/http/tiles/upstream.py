@@ -22,6 +22,7 @@ from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     TYPE_OF_FORMAT,
     UNKNOWN,
+    VECTOR,
     NotReadyError,
     Tile,
     UnavailableError,
@@ -38,6 +39,7 @@ _FRESH_S: Final = 60.0
 _LEAST_MISSING_S: Final = 5.0
 """A missing tile is not asked for again sooner, whatever the server says: maps ask again and again."""
 _LONGEST_FRESH_S: Final = 86400.0
+_VECTOR_TYPES: Final = frozenset({VECTOR, "application/x-protobuf", "application/protobuf"})
 _PAUSE_S: Final = 1.0
 """How long a server that refuses connections or does not answer is left alone."""
 _MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,10})")
@@ -202,7 +204,8 @@ def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
     coding = answer.headers.get("Content-Encoding", "").lower()
     encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(octets)
     said = answer.headers.get("Content-Type", "").partition(";")[0].strip()
-    said = otherwise or UNKNOWN if said in ("", UNKNOWN, "application/x-protobuf") else said
+    if not (said.startswith("image/") and "svg" not in said):  # nothing that a browser would run
+        said = VECTOR if said in _VECTOR_TYPES else otherwise or UNKNOWN
     tag = blake2b(octets, digest_size=12).hexdigest()
     return Tile(octets, media_type_of(octets, said), encoding, tag)
 
