@@ -42,11 +42,11 @@ class MBTilesSource:
         self._lock = Lock()
         metadata = self._metadata()
         self._media_type = TYPE_OF_FORMAT.get(str(metadata.get("format", "")).lower(), UNKNOWN)
-        lowest, highest = self._ask("SELECT min(zoom_level), max(zoom_level) FROM tiles")[0]
-        if lowest is None:
-            raise DamagedError("it has no tiles")
-        self.summary = _summary(metadata, self._media_type, lowest, highest)
         self._look_at_one()
+        for key, function in (("minzoom", "min"), ("maxzoom", "max")):
+            if key not in metadata:  # each by itself, so that an index answers
+                [(metadata[key],)] = self._ask(f"SELECT {function}(zoom_level) FROM tiles")  # noqa: S608
+        self.summary = _summary(metadata, self._media_type)
 
     def __del__(self) -> None:
         connection = getattr(self, "_connection", None)
@@ -121,6 +121,8 @@ class MBTilesSource:
 
     def _look_at_one(self) -> None:
         rows = self._ask("SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 1")
+        if not rows:
+            raise DamagedError("it has no tiles")
         self._tile(*rows[0])
 
     def _ask(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
@@ -143,12 +145,12 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _summary(metadata: dict[str, Any], media_type: str, lowest: int, highest: int) -> Summary:
+def _summary(metadata: dict[str, Any], media_type: str) -> Summary:
     layers = metadata.get("vector_layers")
     return Summary(
         media_type=media_type,
-        minzoom=zoom_of(metadata.get("minzoom"), zoom_of(lowest, 0)),
-        maxzoom=zoom_of(metadata.get("maxzoom"), zoom_of(highest, 30)),
+        minzoom=zoom_of(metadata.get("minzoom"), 0),
+        maxzoom=zoom_of(metadata.get("maxzoom"), 30),
         bounds=bounds_of(metadata.get("bounds")),
         center=center_of(metadata.get("center")),
         texts=texts_of(metadata),
