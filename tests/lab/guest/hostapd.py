@@ -56,9 +56,9 @@ class Network:
     def _security_options(self) -> dict[str, str]:
         if self.security == "open":
             return {}
-        # On a machine with more to do than it can, hostapd repeats message 3/4 of a handshake that the station
-        # has done already; the answer, now encrypted, is lost on hostapd: deauthentication for reason 15, as if
-        # by a wrong password. Nothing gets lost in the lab's air, so nothing need be repeated.
+        # On a machine with more to do than it can, hostapd repeats message 3/4 of a handshake that the
+        # station has done already; the answer, now encrypted, is lost on it: deauthentication for reason 15,
+        # as if by a wrong password. Nothing gets lost in the lab's air, so nothing need be repeated.
         options = {"wpa": "2", "rsn_pairwise": "CCMP", "wpa_disable_eapol_key_retries": "1"}
         if self.security in ("wpa2", "sae-mixed"):
             options["wpa_passphrase"] = self.password
