@@ -23,6 +23,7 @@ need() {                                    # Debian packages on the host
   logged apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
+need procps util-linux                      # boot.sh's pkill, setsid, taskset
 case $ENGINE in nspawn) need systemd-container ;; tcg) need qemu-system-x86 ;; esac
 
 if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
