@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background, where Ctrl-C is ignored, which the programs under test would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
