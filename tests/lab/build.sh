@@ -20,7 +20,7 @@ need() {                                    # Debian packages on the host
   [ ${#missing[@]} = 0 ] && return
   step "apt-get install ${missing[*]}"
   logged apt-get update
-  logged apt-get install -y --no-install-recommends "${missing[@]}"
+  logged apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "${missing[@]}"
 }
 
 need procps util-linux                      # boot.sh's pkill, setsid, taskset
@@ -37,10 +37,12 @@ if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
     step "UML kernel: build (minutes)"
     logged bash "$IMAGE/build_uml_kernel.sh" "$UML.new" "$CACHE/uml-build"
   fi
-  mv "$UML.new" "$UML"
+  rm -f "$UML"                              # a link to what is no more
+  mv -T "$UML.new" "$UML"
 fi
-# A kernel that was handed over serves later runs without LAB_KERNEL too, until one is built.
-[ -e "$CACHE/uml-$kernel_key" ] || ln -sfn "$(basename "$UML")" "$CACHE/uml-$kernel_key"
+if [ $ENGINE = uml ] && [ ! -e "$CACHE/uml-$kernel_key" ]; then
+  ln -sfn "$(basename "$UML")" "$CACHE/uml-$kernel_key"     # what was handed over serves without LAB_KERNEL, too
+fi
 
 if [ ! -e "$ROOTFS" ]; then
   if [ ! -e "$PACKAGES_TAR" ]; then

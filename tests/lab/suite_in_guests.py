@@ -83,6 +83,8 @@ def main(arguments: list[str]) -> int:
     """Run the suite."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
+    if ENGINE not in BOOT_S:
+        sys.exit(f"LAB_ENGINE={ENGINE}: the suite runs on {' or '.join(BOOT_S)}")
     started = time.monotonic()
     subprocess.run((LAB / "build.sh", ENGINE), check=True)
     paths = [argument for argument in arguments if _is_test_path(argument)]
