@@ -63,6 +63,10 @@ class Listener:
         """Which kinds of link events came, in order, changes of signal aside."""
         return [what for what, _, _ in self.told if what.startswith("link_") and what != "link_changed"]
 
+    def rewind(self) -> None:
+        """Look at everything again that was told."""
+        self._read = 0
+
     async def heard(
         self,
         what: str,

@@ -226,6 +226,7 @@ async def test_facts_and_status(
         await backend.join(request_for(adapter, camera))
     run("systemctl", "start", "NetworkManager")
     await listener.status(BackendState.READY)
+    listener.rewind()  # the facts may have come before
     facts = await listener.heard("interface_facts", adapter.interface, lambda facts: not facts.obstacle)
     assert facts.bands >= {Band.GHZ_2_4, Band.GHZ_5}  # and 6 GHz, for NetworkManager from 1.46 on
     await backend.join(request_for(adapter, camera))

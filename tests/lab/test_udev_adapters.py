@@ -12,7 +12,8 @@ from wifimgrd.domain.adapter import Adapter as Described
 from wifimgrd.udev import UdevAdapterSource
 
 from .guest.adapters import Adapter
-from .guest.namespace import run
+from .guest.deadline import poll_until
+from .guest.namespace import CommandError, run
 
 Adapters = Callable[..., Adapter]
 
@@ -94,13 +95,23 @@ async def test_a_changed_address_leaves_the_identity_alone(
 ) -> None:
     plugged = adapters()
     await listener.present()
-    run("ip", "link", "set", plugged.interface, "down")
-    run("ip", "link", "set", plugged.interface, "address", "02:11:22:33:44:55")
+    poll_until(
+        lambda: address_set(plugged.interface), "another address, though NetworkManager ups the interface"
+    )
     later = UdevAdapterSource()
     other = Listener()
     await later.start(other)
     assert (await other.present()).identity.mac == plugged.permanent_address
     await later.stop()
+
+
+def address_set(interface: str) -> bool:
+    try:
+        run("ip", "link", "set", interface, "down")
+        run("ip", "link", "set", interface, "address", "02:11:22:33:44:55")
+    except CommandError:
+        return False
+    return True
 
 
 async def test_rename(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:

@@ -198,6 +198,7 @@ class Keeper:
         for path, interface in (
             (self._reading.access_point, defs.NM_ACCESS_POINT),
             (self._reading.ip4, defs.NM_IP4_CONFIG),
+            (self.device.path, defs.NM_WIRELESS),
         ):
             if path != defs.NO_OBJECT:
                 self._watches.append(
@@ -212,16 +213,22 @@ class Keeper:
                 )
 
     def _reading_changed(self, signal: Signal) -> None:
-        if not {"Strength", "AddressData"}.isdisjoint(signal.body[1]) and not self._interrupted:
+        if (
+            not {"Strength", "AddressData", "ActiveAccessPoint"}.isdisjoint(signal.body[1])
+            and not self._interrupted
+        ):
             self._do(self._read_again)
 
     async def _read_again(self) -> None:
         reading = await read_link(self._connection, self.device)
         if reading is None or self._interrupted or reading.link == self._reading.link:
             return
+        roamed = reading.access_point != self._reading.access_point
         self._take(reading)
         if self._listener:
             self._listener.link_changed(self.held.interface, reading.link)
+        if roamed:
+            await self._watch_readings()
 
     def _take(self, reading: Reading) -> None:
         self._reading = reading
