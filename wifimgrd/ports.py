@@ -14,6 +14,7 @@ from wifimgrd.domain.device import Device, DeviceId, Link, Passphrase, Sighting,
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendStatus, Event
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.domain.network import HeardPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,13 @@ class Backend(Protocol):
 
     async def links(self) -> Sequence[HeldLink]:
         """The links that this daemon started, in this life or an earlier one."""
+
+    async def scan(self, interface: str) -> None:
+        """Search all channels on an idle interface and return when that is done; a `join` that
+        comes meanwhile goes first. Raises InterfaceLost, Busy, BackendUnavailable."""
+
+    async def heard(self) -> Sequence[HeardPoint]:
+        """The access points that each interface heard of late."""
 
 
 class AdapterListener(Protocol):

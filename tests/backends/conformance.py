@@ -7,6 +7,7 @@ two adapters and one camera that is switched on.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Protocol
 
 import pytest
@@ -18,11 +19,13 @@ from wifimgrd.domain.errors import (
     AssociationRefused,
     AuthenticationFailed,
     BackendUnavailable,
+    Busy,
     ConnectionLost,
     DeviceNotReachable,
     InterfaceLost,
 )
 from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.network import Security
 from wifimgrd.ports import Backend, JoinRequest
 
 
@@ -265,6 +268,32 @@ class BackendConformance:
         assert held.link.local_address == link.local_address
         await stage.power_off()
         await stage.listener.next("link_interrupted")
+
+    async def test_a_scan_hears_the_camera(self, stage: Stage) -> None:
+        await stage.backend.scan(stage.adapters[0])
+        (point,) = [one for one in await stage.backend.heard() if one.ssid == stage.ssid]
+        assert point.interface == stage.adapters[0]
+        assert point.security in (Security.WPA2, Security.WPA3, Security.WPA2_WPA3)
+        assert point.signal_percent > 0
+        assert point.last_seen_us > 0
+
+    async def test_a_scan_on_an_adapter_that_is_not_there(self, stage: Stage) -> None:
+        await stage.pull(stage.adapters[0])
+        with pytest.raises(InterfaceLost):
+            await stage.backend.scan(stage.adapters[0])
+
+    async def test_a_join_does_not_wait_for_a_scan(self, stage: Stage) -> None:
+        scan = asyncio.create_task(stage.backend.scan(stage.adapters[0]))
+        await asyncio.sleep(0)
+        await stage.backend.join(request(stage))
+        with suppress(Busy):
+            await scan
+
+    async def test_nobody_scans_without_the_other_side(self, stage: Stage) -> None:
+        await stage.stop_other_side()
+        await stage.listener.backend_is(BackendState.UNAVAILABLE)
+        with pytest.raises(BackendUnavailable):
+            await stage.backend.scan(stage.adapters[0])
 
     async def _nothing_is_left(self, stage: Stage) -> None:
         assert await stage.backend.links() == []

@@ -199,3 +199,25 @@ async def test_a_bus_that_is_no_address() -> None:
 
 async def test_the_bus_as_an_option(hub: Hub) -> None:
     assert (await wifimgrctl("unix:path=/nowhere", "--bus", hub.address)).status == 0
+
+
+async def test_networks_in_the_air(hub: Hub) -> None:
+    await hub.create(1)
+    await hub.until(1, "connected")
+    ran = await wifimgrctl(hub.address, "networks")
+    head, *lines = ran.out.splitlines()
+    assert head.split() == ["NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD", "BY", "DEVICE"]
+    assert len(lines) == 4
+    (mine,) = [line for line in lines if line.startswith("SIM-CAM-1")]
+    assert mine.split()[:5] == ["SIM-CAM-1", "wpa2", "70", "%", "2.4GHz"]
+    assert mine.endswith("wlan1, wlan2  1 SIM-CAM-1")
+    ran = await wifimgrctl(hub.address, "--json", "networks", "--interface", "wlan2")
+    assert ran.value["scanned_interfaces"] == ["wlan2"]
+    ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan0")
+    assert (ran.status, ran.out) == (0, "")
+    assert "No interface is free to search: wlan0 (in use by device 1)" in ran.err
+    ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan9")
+    assert (ran.status, ran.err) == (
+        1,
+        "wifimgrctl: there is no interface wlan9 (interface-not-found)\n",
+    )

@@ -15,11 +15,13 @@ from wifimgrd.domain.errors import (
     AssociationRefused,
     AuthenticationFailed,
     BackendUnavailable,
+    Busy,
     DeviceNotReachable,
     InterfaceLost,
     WifimgrdError,
 )
 from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.network import Security
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -363,3 +365,30 @@ async def test_the_country_is_set_and_its_absence_is_warned_about(
     await backend.leave(adapter.interface)
     await backend.stop()
     run("iw", "reg", "set", "00")
+
+
+async def test_a_scan_hears_every_kind_of_network_and_disturbs_no_link(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    joined, idle = adapters(), adapters()
+    camera = cameras("A")
+    cameras("B", security="sae", channel=6)
+    cameras("C", security="open", channel=11)
+    cameras("D", security="sae-mixed", ssid=b"\xff caf\xc3\xa9", channel=3)
+    await backend.join(request_for(joined, camera))
+    with pytest.raises(Busy):
+        await backend.scan(joined.interface)
+    await asyncio.gather(*(backend.scan(idle.interface) for _ in range(3)))
+    heard = {
+        point.ssid.octets: point.security
+        for point in await backend.heard()
+        if point.interface == idle.interface
+    }
+    assert heard == {
+        b"CAM_A": Security.WPA2,
+        b"CAM_B": Security.WPA3,
+        b"CAM_C": Security.OPEN,
+        b"\xff caf\xc3\xa9": Security.WPA2_WPA3,
+    }
+    assert fetch(joined.interface) == "A"
+    assert [held.interface for held in await backend.links()] == [joined.interface]

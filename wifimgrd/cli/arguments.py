@@ -41,6 +41,8 @@ def parser() -> argparse.ArgumentParser:
 
     command("devices", "list the registered devices")
     command("interfaces", "list the Wi-Fi interfaces and who has them")
+    networks = command("networks", "search the air and list the networks in it")
+    networks.add_argument("--interface", metavar="NAME", help="search on this one alone")
     _add(command("add", "register a camera; it is connected at once where an interface is free"))
     _device(command("remove", "disconnect a device and forget it"))
     connect = command("connect", "connect a device and wait until that is done")

@@ -14,9 +14,9 @@ from wifimgrd.cli.finding import find_device
 from wifimgrd.cli.monitor import monitor
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
-from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view
+from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import device_json, interfaces_json, service_json
+from wifimgrd.dbus.client.json_records import air_json, device_json, interfaces_json, service_json
 from wifimgrd.dbus.client.records import DeviceRecord
 from wifimgrd.domain.errors import DeviceNotFound
 
@@ -47,6 +47,20 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
         return True
     lines = interfaces_view(hub.interfaces.values(), hub.devices, screen)
     screen.show(interfaces_json(hub.interfaces), lines)
+    return True
+
+
+async def networks(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Search the air and list what is there."""
+    air = await hub.search_air(arguments.interface)
+    if not screen.json:
+        if not air.networks:
+            screen.hint("No network was heard.")
+        if not air.scanned and (reasons := [f"{name} ({why})" for name, why in air.skipped.items()]):
+            screen.hint(f"No interface is free to search: {safe(', '.join(reasons))}")
+        if not air.networks:
+            return True
+    screen.show(air_json(air), networks_view(air.networks, hub.devices, screen))
     return True
 
 
@@ -129,6 +143,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
         "devices": devices,
         "interfaces": interfaces,
+        "networks": networks,
         "status": status,
         "add": add,
         "remove": remove,

@@ -11,7 +11,7 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.device import Ssid
 
 _DEVICE_HEADS: Final = ("ID", "NAME", "STATE", "INTERFACE", "CAMERA", "SIGNAL", "NETWORK", "(LAST ERROR)")
@@ -26,6 +26,7 @@ _INTERFACE_HEADS: Final = (
     "DRIVER",
     "(REASON)",
 )
+_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD BY", "(DEVICE)")
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -66,6 +67,25 @@ def interfaces_view(
         for interface in interfaces
     ]
     return screen.table(_INTERFACE_HEADS, rows)
+
+
+def networks_view(
+    networks: Iterable[NetworkRecord], devices: Mapping[int, DeviceRecord], screen: Screen
+) -> list[str]:
+    """The table of networks in the air."""
+    rows: list[Row] = [
+        (
+            Ssid(network.ssid).printable,
+            network.security,
+            _percent(network.signal_strength),
+            ", ".join(network.bands),
+            ", ".join(network.bssids),
+            ", ".join(network.interfaces),
+            _device_title(network.device_id, devices),
+        )
+        for network in networks
+    ]
+    return screen.table(_NETWORK_HEADS, rows)
 
 
 def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None) -> list[str]:
@@ -149,10 +169,14 @@ def _percent(number: int | None) -> str | None:
 
 
 def _holder(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str | None:
-    if interface.device_id is None:
+    return _device_title(interface.device_id, devices)
+
+
+def _device_title(device_id: int | None, devices: Mapping[int, DeviceRecord]) -> str | None:
+    if device_id is None:
         return None
-    device = devices.get(interface.device_id)
-    return str(interface.device_id) if device is None else f"{device.id} {device.name}"
+    device = devices.get(device_id)
+    return str(device_id) if device is None else f"{device.id} {device.name}"
 
 
 def _usb_ids(interface: InterfaceRecord) -> str | None:

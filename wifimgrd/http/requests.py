@@ -58,6 +58,14 @@ def query_wait(request: web.Request) -> float:
     return float(text)
 
 
+def query_interface(request: web.Request) -> str | None:
+    """The query parameter `interface`, where it is given."""
+    values = request.query.getall("interface", [])
+    if len(values) > 1 or "" in values:
+        raise invalid("interface must be given once, as a name")
+    return values[0] if values else None
+
+
 def idempotency_key(request: web.Request) -> str | None:
     """The header `Idempotency-Key`, where it is there."""
     values = request.headers.getall("Idempotency-Key", [])

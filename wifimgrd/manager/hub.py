@@ -24,6 +24,7 @@ from wifimgrd.domain.events import (
     InterfaceRemoved,
 )
 from wifimgrd.domain.interface import BackendFacts, InterfaceStatus
+from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
     Amendment,
     default_name,
@@ -32,6 +33,7 @@ from wifimgrd.domain.registration import (
 )
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.links import Links
+from wifimgrd.manager.scans import ScanReport, Scans
 from wifimgrd.manager.state import Clock, DeviceEntry, HubSettings, HubState
 from wifimgrd.ports import AdapterSource, Backend, DeviceStore, EventSink
 
@@ -59,6 +61,7 @@ class Hub:
         self._state = HubState(settings, store, sink, clock)
         self._connections = Connections(self._state, backend)
         self._links = Links(self._state, self._connections)
+        self._scans = Scans(self._state, backend)
         self._facts: dict[str, BackendFacts] = {}
         self._creating = asyncio.Lock()
         self._backend_decided = asyncio.Event()
@@ -80,6 +83,7 @@ class Hub:
     async def rest(self) -> None:
         """End attempts and whoever waits for them; nothing new is to be asked for from here on."""
         await self._connections.stop()
+        await self._scans.stop()
 
     async def stop(self) -> None:
         """Stop in order; links that are up stay up, devices stay on disk."""
@@ -202,6 +206,14 @@ class Hub:
     async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
         """See Connections.disconnect."""
         await self._connections.disconnect(device, wait=wait)
+
+    async def scan(self, interface: str | None = None) -> ScanReport:
+        """See Scans.scan."""
+        return await self._scans.scan(interface)
+
+    async def networks(self, interface: str | None = None) -> list[Network]:
+        """See Scans.networks."""
+        return await self._scans.networks(interface)
 
     def _at_rest_from_removal(self, device: DeviceId) -> DeviceEntry:
         entry = self._state.entry(device)

@@ -16,12 +16,14 @@ from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.holding import Holder
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.keeper import Keeper
+from wifimgrd.backends.networkmanager.scanning import heard_points, scan
 from wifimgrd.backends.networkmanager.session import Session
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import Link
 from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.domain.network import HeardPoint
 from wifimgrd.ports import BackendListener, BackendMemory, HeldLink, JoinRequest
 
 _T = TypeVar("_T")
@@ -138,6 +140,16 @@ class NetworkManagerBackend:
     async def links(self) -> Sequence[HeldLink]:
         """The links that are up or interrupted now."""
         return [keeper.held for keeper in self._keepers.values()]
+
+    async def scan(self, interface: str) -> None:
+        """Search all channels on an idle interface; see Backend.scan."""
+        session, _ = await self._ready(asyncio.get_running_loop().time() + _READY_S)
+        await scan(session.connection, self._device(interface), interface)
+
+    async def heard(self) -> Sequence[HeardPoint]:
+        """What NetworkManager knows to be in the air; see Backend.heard."""
+        session, inventory = await self._ready(asyncio.get_running_loop().time() + _READY_S)
+        return await heard_points(session.connection, inventory.devices.values())
 
     # -- joining and leaving, one at a time per interface
 

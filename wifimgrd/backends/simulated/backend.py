@@ -11,10 +11,12 @@ from wifimgrd.backends.simulated.camera import Camera
 from wifimgrd.backends.simulated.faults import Faults
 from wifimgrd.backends.simulated.joining import Attempt
 from wifimgrd.backends.simulated.links import Links, new_link
+from wifimgrd.backends.simulated.listening import Listening
 from wifimgrd.backends.simulated.scenario import Times
 from wifimgrd.domain.device import Link
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.network import HeardPoint
 from wifimgrd.ports import BackendListener, BackendMemory, HeldLink, JoinRequest
 
 _READY: Final = BackendStatus(BackendState.READY)
@@ -42,6 +44,7 @@ class SimulatedBackend:
         self._listener: BackendListener | None = None
         self._gone = False
         self._attempts: dict[str, Attempt] = {}
+        self._listening = Listening(adapters, cameras, faults, times)
         self.held: set[str] = set()
         """The interfaces that the hub holds."""
         self.joined = Links(times, memory, lambda camera: not faults.refuses(camera))
@@ -108,6 +111,16 @@ class SimulatedBackend:
     async def links(self) -> Sequence[HeldLink]:
         """The links that are up."""
         return self.joined.current()
+
+    async def scan(self, interface: str) -> None:
+        """Search the air as the port says."""
+        if self._gone:
+            raise BackendUnavailable(_GONE.reason)
+        await self._listening.scan(interface)
+
+    async def heard(self) -> Sequence[HeardPoint]:
+        """What each adapter heard in its last scan."""
+        return self._listening.heard()
 
     def appeared(self, interface: str) -> None:
         """An adapter was plugged in."""

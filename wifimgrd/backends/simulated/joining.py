@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from wifimgrd.backends.simulated.camera import Camera
 from wifimgrd.backends.simulated.faults import Faults
+from wifimgrd.backends.simulated.listening import is_in_reach
 from wifimgrd.backends.simulated.scenario import AdapterPlan, Security, Times
-from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.errors import (
     AddressFailed,
     AssociationRefused,
@@ -96,9 +96,7 @@ class Attempt:
         camera = self._cameras.get(self._request.ssid.octets)
         if camera is None or not camera.powered:
             return None
-        bands = self._adapter.facts.bands
-        heard = not bands or Band.of_frequency(camera.plan.frequency_mhz) in bands
-        return camera if heard else None
+        return camera if is_in_reach(self._adapter, camera.plan) else None
 
     def _absent(self) -> NoReturn:
         raise DeviceNotReachable(

@@ -13,7 +13,13 @@ from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Varian
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.dbus.client.mirror import Mirror
 from wifimgrd.dbus.client.outcome import Outcome
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.dbus.client.records import (
+    AirRecord,
+    DeviceRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    ServiceRecord,
+)
 from wifimgrd.dbus.client.variants import variant_of
 from wifimgrd.dbus.errors import error_of_reply
 from wifimgrd.domain.errors import BackendUnavailable, InternalError
@@ -155,6 +161,14 @@ class HubClient:
         with outcome:
             await self._on_device(device_id, "Disconnect", _NOT_WAITING, _ANSWER_S, outcome.begin)
             await outcome.reached(timeout_s)
+
+    async def search_air(self, interface: str | None = None) -> AirRecord:
+        """Search on every idle interface, or on one, and say what is in the air; raises
+        InterfaceNotFound."""
+        options = {} if interface is None else {"interface": variant_of(interface)}
+        scanned, skipped = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
+        [networks] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [options])
+        return AirRecord(tuple(map(NetworkRecord.of, networks)), tuple(scanned), skipped)
 
     async def simulate(self, member: str, signature: str, *arguments: Any) -> None:
         """Call a method of the simulated world; raises DeviceNotFound where there is none."""

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.dbus.client.records import (
+    AirRecord,
+    DeviceRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    ServiceRecord,
+)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -112,6 +118,32 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> dict[str, Any]
         "interface_assignments": assignments,
         "total_interfaces": len(interfaces),
         "assigned_interfaces": len(assignments),
+    }
+
+
+def network_json(network: NetworkRecord) -> dict[str, Any]:
+    """A network in the air."""
+    return {
+        "ssid": network.ssid.decode("utf-8", "replace"),
+        "ssid_hex": network.ssid.hex(),
+        "bssids": list(network.bssids),
+        "frequencies_mhz": list(network.frequencies_mhz),
+        "security": network.security,
+        "band": network.bands[0],
+        "bands": list(network.bands),
+        "signal_strength": network.signal_strength,
+        "last_seen": time_text(network.last_seen_us),
+        "interfaces": list(network.interfaces),
+        "device_id": network.device_id,
+    }
+
+
+def air_json(air: AirRecord) -> dict[str, Any]:
+    """What the networks request answers."""
+    return {
+        "networks": [network_json(one) for one in air.networks],
+        "scanned_interfaces": list(air.scanned),
+        "skipped_interfaces": dict(air.skipped),
     }
 
 

@@ -109,6 +109,50 @@ class InterfaceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkRecord:
+    """One of the networks that `GetNetworks` answers."""
+
+    ssid: bytes
+    bssids: tuple[str, ...]
+    frequencies_mhz: tuple[int, ...]
+    """One for each BSSID."""
+    security: str
+    bands: tuple[str, ...]
+    signal_strength: int
+    """Percent, of the strongest access point."""
+    last_seen_us: int | None
+    """Microseconds since the epoch."""
+    interfaces: tuple[str, ...]
+    device_id: int | None
+
+    @classmethod
+    def of(cls, told: Properties) -> NetworkRecord:
+        """Read one dictionary of the answer."""
+        return cls(
+            ssid=bytes(told["ssid"]),
+            bssids=tuple(told["bssids"]),
+            frequencies_mhz=tuple(told["frequencies"]),
+            security=told["security"],
+            bands=tuple(told["bands"]),
+            signal_strength=told["signal_strength"],
+            last_seen_us=told["last_seen"] or None,
+            interfaces=tuple(told["interfaces"]),
+            device_id=names.device_id_of(told["device"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AirRecord:
+    """What a search of the air brought."""
+
+    networks: tuple[NetworkRecord, ...]
+    scanned: tuple[str, ...]
+    """The interfaces that have searched."""
+    skipped: Mapping[str, str]
+    """Why each of the others has not."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceRecord:
     """`org.wifimgrd1.Manager` at one instant."""
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from wifimgrd import __version__
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import MethodCall
+from wifimgrd.dbus.bus import MethodCall, Variant
 from wifimgrd.dbus.service.objects import ExportedObject
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound
+from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.events import BackendStatus
+from wifimgrd.domain.network import Network
 from wifimgrd.manager.hub import Hub
 
 
@@ -38,6 +39,8 @@ class ManagerObject(ExportedObject):
             "RemoveDevice": self._remove_device,
             "GetDevice": self._get_device,
             "GetInterface": self._get_interface,
+            "Scan": self._scan,
+            "GetNetworks": self._get_networks,
         }
 
     async def _create_device(self, call: MethodCall) -> Sequence[Any]:
@@ -62,6 +65,37 @@ class ManagerObject(ExportedObject):
         if not self._is_exported(path):
             raise InterfaceNotFound(f"there is no interface {call.body[0]}")
         return (path,)
+
+    async def _scan(self, call: MethodCall) -> Sequence[Any]:
+        report = await self._hub.scan(_interface(call))
+        return list(report.scanned), dict(report.skipped)
+
+    async def _get_networks(self, call: MethodCall) -> Sequence[Any]:
+        return ([_network_dictionary(one) for one in await self._hub.networks(_interface(call))],)
+
+
+def _interface(call: MethodCall) -> str | None:
+    name = call.body[0].get("interface")
+    if name is not None and not isinstance(name, str):
+        raise InvalidRequest("the option interface is a text", {"interface": ("Not a valid string.",)})
+    return name
+
+
+def _network_dictionary(network: Network) -> dict[str, Any]:
+    """A network as GetNetworks answers it."""
+    sightings = [point.sighting for point in network.points]
+    device = names.NO_OBJECT if network.device is None else names.device_path(network.device)
+    return {
+        "ssid": Variant("ay", network.ssid.octets),
+        "bssids": Variant("as", [sighting.bssid for sighting in sightings]),
+        "frequencies": Variant("au", [sighting.frequency_mhz for sighting in sightings]),
+        "security": Variant("s", network.security.value),
+        "bands": Variant("as", [band.value for band in network.bands]),
+        "signal_strength": Variant("y", network.signal_percent),
+        "last_seen": Variant("t", network.last_seen_us),
+        "interfaces": Variant("as", list(network.interfaces)),
+        "device": Variant("o", device),
+    }
 
 
 def backend_properties(status: BackendStatus) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""What adapters heard, as networks."""
+
+from __future__ import annotations
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
+from wifimgrd.domain.network import HeardPoint, Security, networks
+
+
+def heard(
+    ssid: bytes = b"CAM",
+    bssid: str = "02:00:00:00:00:01",
+    *,
+    interface: str = "wlan0",
+    security: Security = Security.WPA2,
+    mhz: int = 2437,
+    percent: int = 50,
+    seen: int = 1,
+) -> HeardPoint:
+    return HeardPoint(interface, Ssid(ssid), Sighting(bssid, mhz), security, percent, seen)
+
+
+def test_an_access_point_that_two_interfaces_hear_is_one_network_as_it_was_heard_best() -> None:
+    weak, strong = heard(percent=40, seen=9), heard(interface="wlan1", percent=70, seen=5)
+    (network,) = networks([weak, strong], [])
+    assert network.points == (strong,)
+    assert network.interfaces == ("wlan0", "wlan1")
+    assert network.signal_percent == 70
+
+
+def test_a_network_on_two_bands_has_both_its_strongest_first() -> None:
+    (network,) = networks([heard(percent=60), heard(bssid="02:00:00:00:00:02", mhz=5180, percent=80)], [])
+    assert network.bands == (Band.GHZ_5, Band.GHZ_2_4)
+    assert [point.sighting.bssid[-1] for point in network.points] == ["2", "1"]
+
+
+def test_an_open_network_of_the_same_name_is_another_network() -> None:
+    found = networks([heard(), heard(bssid="02:00:00:00:00:02", security=Security.OPEN)], [])
+    assert {network.security for network in found} == {Security.WPA2, Security.OPEN}
+
+
+def test_the_strongest_network_comes_first() -> None:
+    found = networks([heard(b"far", percent=20), heard(b"near", percent=90), heard(b"mid", percent=50)], [])
+    assert [network.ssid.octets for network in found] == [b"near", b"mid", b"far"]
+
+
+def test_a_network_belongs_to_the_first_device_with_its_ssid() -> None:
+    devices = [Device(DeviceId(number), f"{number}", "x", Ssid(b"CAM")) for number in (4, 2, 3)]
+    own, foreign = networks([heard(percent=90), heard(b"other")], devices)
+    assert (own.device, foreign.device) == (2, None)
+
+
+def test_a_network_that_hides_its_name_is_left_out() -> None:
+    assert networks([heard(b""), heard(b"\0\0\0\0")], []) == []

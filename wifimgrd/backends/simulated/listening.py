@@ -1,0 +1,69 @@
+"""Scans of the simulated air, and what adapters remember of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from wifimgrd.backends.simulated.adapters import SimulatedAdapters
+from wifimgrd.backends.simulated.camera import Camera
+from wifimgrd.backends.simulated.faults import Faults
+from wifimgrd.backends.simulated.scenario import AdapterPlan, CameraPlan, Security, Times
+from wifimgrd.domain import network
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
+from wifimgrd.domain.network import HeardPoint
+
+_SECURITY: Final = {
+    Security.WPA2: network.Security.WPA2,
+    Security.SAE: network.Security.WPA3,
+    Security.OPEN: network.Security.OPEN,
+}
+
+
+class Listening:
+    """What each adapter heard in its last scan; one that was pulled out forgets."""
+
+    def __init__(
+        self, adapters: SimulatedAdapters, cameras: Mapping[bytes, Camera], faults: Faults, times: Times
+    ) -> None:
+        self._adapters = adapters
+        self._cameras = cameras
+        self._faults = faults
+        self._times = times
+        self._heard: dict[str, list[HeardPoint]] = {}
+
+    async def scan(self, name: str) -> None:
+        """Search all channels; raises InterfaceLost, and BackendUnavailable where scans fail."""
+        await asyncio.sleep(self._times.scan_s if self._adapters.get(name) is not None else 0)
+        adapter = self._adapters.get(name)
+        if adapter is None:
+            raise InterfaceLost(f"there is no interface {name}")
+        if self._faults.scan_fails.get(name):
+            raise BackendUnavailable("its scans fail")
+        now_us = time.time_ns() // 1000
+        self._heard[name] = [
+            _heard(name, camera, now_us) for camera in self._cameras.values() if is_heard(adapter, camera)
+        ]
+
+    def heard(self) -> list[HeardPoint]:
+        """Everything that is remembered."""
+        return [point for name in self._adapters.plugged for point in self._heard.get(name, ())]
+
+
+def is_heard(adapter: AdapterPlan, camera: Camera) -> bool:
+    """Whether a camera is on and the adapter can hear its name."""
+    return camera.powered and not camera.plan.hidden and is_in_reach(adapter, camera.plan)
+
+
+def is_in_reach(adapter: AdapterPlan, camera: CameraPlan) -> bool:
+    """Whether an adapter has the band that a camera is on."""
+    bands = adapter.facts.bands
+    return not bands or Band.of_frequency(camera.frequency_mhz) in bands
+
+
+def _heard(name: str, camera: Camera, now_us: int) -> HeardPoint:
+    plan = camera.plan
+    return HeardPoint(name, plan.ssid, plan.sighting, _SECURITY[plan.security], camera.signal_percent, now_us)
