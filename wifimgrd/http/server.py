@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-import structlog
 from aiohttp import web
 
-from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.app import FAST_PATH
-from wifimgrd.http.problems import Problem, internal_problem
+from wifimgrd.http.client_connection import Connection
 
 STOP_S: Final = 3.0
 """What requests that still run get to end by themselves."""
@@ -23,34 +21,6 @@ _NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """A name can have an address of a family that this host does not use."""
 _FIRST_PASSED_FD: Final = 3
 """SD_LISTEN_FDS_START of sd_listen_fds(3)."""
-
-_log = structlog.get_logger("wifimgrd.http")
-
-
-class Connection(web.RequestHandler):
-    """One connection. What is no HTTP reaches no middleware, and is answered here."""
-
-    __slots__ = ()
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """Answer what is wrong with the request itself, or with us."""
-        if request.writer.output_size > 0:
-            raise ConnectionResetError("the answer had begun")
-        if status < 500:
-            problem = Problem(ErrorCode.INVALID_REQUEST, "this is not a request in HTTP", status=status)
-        else:
-            _log.error("request_failed", detail=message, exc_info=exc)
-            problem = internal_problem()
-        response = problem.response()
-        response.headers["Server"] = "wifimgrd"
-        response.force_close()
-        return response
 
 
 class Server:

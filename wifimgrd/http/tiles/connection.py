@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from wifimgrd.http.server import Connection
+from wifimgrd.http.client_connection import Connection
 from wifimgrd.http.tiles.fast import Clients, FastPath, Later, is_plain_head
 
 _HELD: Final = 1 << 16
@@ -42,12 +42,10 @@ class TileConnection(Connection):
             self._hold(data)
             return
         if self._clean and data:
-            # Both are private, and older than any aiohttp that is supported.
-            idle = self._current_request is None and not self._messages and not self._paused
-            if idle and self.transport is not None:
+            if self._is_idle and not self._paused and self.transport is not None:
                 answer = self._fast.answer(data, self._clients, self._own)
                 if answer is not None:
-                    self._keep_open()
+                    self._heard = self._loop.time()
                     if isinstance(answer, Later):
                         self._read(answer, data)
                     else:
@@ -73,6 +71,8 @@ class TileConnection(Connection):
                 if len(held) > _HELD:
                     self.transport.resume_reading()
                 self.data_received(held)
+            if self._ended and not self._reading and self._is_idle:
+                self.force_close()
 
         self._reading = True
         self._fast.read(later, take)
@@ -82,8 +82,9 @@ class TileConnection(Connection):
         if len(self._held) > _HELD and self.transport is not None:
             self.transport.pause_reading()
 
-    def _keep_open(self) -> None:
-        """The connection is not idle, whatever the application saw of it."""
-        if self._keepalive_handle is not None:
-            self._keepalive_handle.cancel()
-            self._keepalive_handle = None
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Answer who has said all and still listens."""
+        if self._reading:
+            self._ended = True
+            return True
+        return super().eof_received()
