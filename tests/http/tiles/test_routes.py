@@ -70,7 +70,18 @@ async def test_the_platforms_map_gets_the_first_tileset(
 
 
 @pytest.mark.parametrize(
-    "query", ["", "z=1&x=1", "z=1&x=1&y=a", "z=1&x=1&y=-1", "z=1&x=1&y=1&y=1", "z=1&x=1&y=1.5", "z=9&x=1&y=1"]
+    "query",
+    [
+        "",
+        "z=1&x=1",
+        "z=1&x=1&y=a",
+        "z=1&x=1&y=-1",
+        "z=1&x=1&y=1&y=1",
+        "z=1&x=1&y=1.5",
+        "z=9&x=1&y=1",
+        "z=%2B1&x=1&y=1",
+        "z=1&x=%d9%a1&y=1",
+    ],
 )
 async def test_what_the_platforms_map_asks_wrongly_is_not_found(served: Served, query: str) -> None:
     answer = await served.get(f"{PLATFORM}/?{query}")
@@ -87,6 +98,7 @@ async def test_what_the_platforms_map_asks_wrongly_is_not_found(served: Served, 
         "2/0/4.png",
         "9999999999/0/0",
         "0/0/12345678901234567890",
+        "0/0/" + "9" * 5000,
     ],
 )
 async def test_a_tile_that_is_not_there_is_not_found(served: Served, kind: str, where: str, way: str) -> None:
@@ -99,7 +111,28 @@ async def test_an_unknown_tileset_is_not_found(served: Served, way: str) -> None
     assert (answer.status, answer.problem["code"]) == (404, "tile-not-found")
 
 
-@pytest.mark.parametrize("where", ["a/0/0", "0/-1/0", "0/0/x.png", "0/0/0@2x.png", "0/1.5/0"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "a/0/0",
+        "0/-1/0",
+        "0/0/x.png",
+        "0/0/0@2x.png",
+        "0/1.5/0",
+        "1/0/0.5",
+        "+1/0/0",
+        "1e1/0/0",
+        "%20/0/0",
+        "0x1/0/0",
+        "\u0661/0/0",
+        "0/0/.png",
+        "0/0/0.",
+        "1_0/0/0",
+        "0/..%2f0/0",
+        "0/0/0%00.png",
+        "nan/0/0",
+    ],
+)
 async def test_what_are_no_numbers_is_an_invalid_request(served: Served, where: str) -> None:
     answer = await served.get(f"/tiles/pmtiles/{where}")
     assert (answer.status, answer.problem["code"]) == (400, "invalid-request")
@@ -284,6 +317,8 @@ async def test_without_tilesets_there_are_no_tiles(fake_hub: FakeHub) -> None:
         assert (await served.get("/tiles/")).json == {"tilesets": []}
         answer = await served.get(f"{PLATFORM}/?z=0&x=0&y=0")
         assert (answer.status, answer.problem["code"]) == (404, "tile-not-found")
+        assert (await served.get("/tiles/world/0/0/0")).status == 404
+        assert (await served.get("/tiles/world/0/0/a")).status == 400
 
 
 async def test_health_tells_of_the_tilesets_where_it_is_asked(served: Served) -> None:
@@ -292,3 +327,21 @@ async def test_health_tells_of_the_tilesets_where_it_is_asked(served: Served) ->
         (name, True) for name in (*KINDS, "vector")
     ]
     assert "tiles" not in (await served.get("/healthz")).json
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/tiles/..%2f..%2fetc%2fpasswd/0/0/0", "/tiles/%2e%2e.json", "/tiles/%ff%fe/0/0/0", "/tiles/%00.json"],
+)
+async def test_what_is_no_name_is_no_tileset(served: Served, path: str) -> None:
+    answers = await served.raw(
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+    )
+    assert answers.startswith(b"HTTP/1.1 404 ")
+
+
+async def test_a_name_may_be_percent_encoded(served: Served, world: Mapping[Place, bytes]) -> None:
+    answers = await served.raw(
+        b"GET /tiles/%70mtiles/2/%31/1.png HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    )
+    assert answers.endswith(world[2, 1, 1])

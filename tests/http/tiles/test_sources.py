@@ -272,3 +272,25 @@ def drop_from_memory(path: Path) -> None:
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(fd)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"minzoom": 1e999}', '{"bounds": [NaN, 0, 0, 0]}', '{"center": [1, 2, 1e400]}', "[" * 99999, '"x"'],
+)
+def test_odd_metadata_does_no_harm(tmp_path: Path, text: str) -> None:
+    folder = write_folder(tmp_path / "folder", SMALL)
+    (folder / "metadata.json").write_text(text)
+    of_folder = OPENERS["folder"](folder).summary
+    of_mbtiles = OPENERS["mbtiles"](write_mbtiles(tmp_path / "a.mbtiles", SMALL, json=text)).summary
+    assert (of_folder.minzoom, of_mbtiles.minzoom) == (0, 0)
+    assert (of_folder.maxzoom, of_mbtiles.maxzoom) == (2, 2)
+
+
+def test_members_of_gzip_are_unpacked_one_after_the_other() -> None:
+    assert decompress(gzip.compress(b"one ") + gzip.compress(b"two"), "gzip") == b"one two"
+
+
+def test_a_second_member_counts_against_the_limit() -> None:
+    with pytest.raises(DamagedError, match="over"):
+        decompress(gzip.compress(bytes(900)) * 2, "gzip", 1000)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import random
 import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,6 +19,7 @@ from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles,
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles import library as library_module
+from wifimgrd.http.tiles import tileset as tileset_module
 from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.tileset import Tileset
 
@@ -163,6 +166,65 @@ async def test_old_files_are_closed(watched: Watched, kind: str, tmp_path: Path)
         put(kind, tmp_path / "file", pyramid(1, str(number)))
         await watched.library.look()
     assert sum(str(tmp_path) in one for one in open_files()) <= 2
+
+
+async def test_a_database_is_served_once_nobody_writes_to_it(tmp_path: Path) -> None:
+    put("mbtiles", tmp_path / "file", pyramid(1))
+    os.utime(tmp_path / "file", (0, 0))
+    (tmp_path / "file-wal").write_bytes(b"x")
+    watched = Watched("mbtiles", tmp_path / "file")
+    await watched.library.look()
+    assert "being written" in watched.reason
+    (tmp_path / "file-wal").unlink()
+    await watched.library.look()
+    assert await watched.octets() is not None
+    await watched.library.stop()
+
+
+async def test_what_no_file_should_do_harms_no_other(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(kind, tmp_path / "file", pyramid(1))
+    openers = {"folder": lambda _: 1 // 0, kind: tileset_module.OPENERS[kind]}
+    monkeypatch.setattr(tileset_module, "OPENERS", openers)
+    library = Library([TileSource("bad", "folder", tmp_path), TileSource("t", kind, tmp_path / "file")])
+    await library.look()
+    await library.look()
+    assert (library.get("bad"), library.get("t") is None) == (None, False)
+    await library.stop()
+
+
+async def test_a_file_that_may_be_read_after_all_is_served(kind: str, tmp_path: Path) -> None:
+    """Permissions change neither size nor time of change. Root, who runs the tests, may read anything."""
+    put(kind, tmp_path / "file", pyramid(1))
+    watched = Watched(kind, tmp_path / "file")
+    opener, refuses = tileset_module.OPENERS[kind], True
+
+    def maybe(path: Path) -> object:
+        if refuses:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opener(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tileset_module, "OPENERS", {kind: maybe})
+        os.utime(tmp_path / "file", (0, 0))
+        await watched.library.look()
+        assert "Permission denied" in watched.reason
+        refuses = False
+        await watched.library.look()
+    assert await watched.octets() is not None
+    await watched.library.stop()
+
+
+async def test_hundreds_of_tilesets_are_opened(tmp_path: Path) -> None:
+    sources = []
+    for number in range(300):
+        put("pmtiles", tmp_path / str(number), pyramid(0, str(number)))
+        sources.append(TileSource(f"t{number}", "pmtiles", tmp_path / str(number)))
+    library = Library(sources)
+    await library.look()
+    assert all(library.get(f"t{number}") for number in range(300))
+    await library.stop()
 
 
 def open_files() -> list[str]:

@@ -228,14 +228,31 @@ async def test_packed_octets_stay_packed(slot: UpstreamSlot, upstream: ScriptedU
     assert (tile.octets, tile.encoding) == (vector(0, 0, 0), "gzip")
 
 
-@pytest.mark.parametrize("said", ["text/html", "image/svg+xml", "application/javascript"])
-async def test_what_a_browser_would_run_is_not_relayed_as_such(
-    slot: UpstreamSlot, upstream: ScriptedUpstream, said: str
-) -> None:
+@pytest.mark.parametrize(
+    "said", ["text/html", "Text/HTML; charset=utf-8", "image/svg+xml", "application/javascript"]
+)
+async def test_a_page_is_no_tile(slot: UpstreamSlot, upstream: ScriptedUpstream, said: str) -> None:
+    """As a captive portal answers, with status 200."""
     upstream.body, upstream.headers = b"<script>", {"Content-Type": said}
+    with pytest.raises(UnavailableError, match="no tile"):
+        await slot.fetch(0, 0, 0)
+
+
+async def test_what_a_browser_would_run_is_not_relayed_as_such(
+    slot: UpstreamSlot, upstream: ScriptedUpstream
+) -> None:
+    upstream.body, upstream.headers = b"<script>", {"Content-Type": "text/plain"}
     tile = await slot.fetch(0, 0, 0)
     assert tile is not None
     assert tile.media_type == "image/png"  # as the address of the server's tiles ends
+
+
+async def test_a_packing_that_is_not_known_is_an_error(
+    slot: UpstreamSlot, upstream: ScriptedUpstream
+) -> None:
+    upstream.headers = {"Content-Encoding": "compress"}
+    with pytest.raises(UnavailableError, match="compress"):
+        await slot.fetch(0, 0, 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 700))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,26 @@ DEEPEST: Final = 30
 _LATITUDE_LIMIT: Final = 85.0511287798066
 _BITS: Final = 4
 """Bits of column and row that one step along the curve takes."""
+
+
+_NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
+_ENDING: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9.]{0,11}", re.ASCII)
+_MOST_DIGITS: Final = 20
+"""A number of more is beyond any zoom; Python refuses to read some thousands."""
+
+
+def place_of(*numbers: str) -> tuple[int, int, int] | None:
+    """Zoom, column and row as an address says them; None where they are no numbers."""
+    if not all(_NUMBER.fullmatch(number) for number in numbers):
+        return None
+    z, x, y = (int(number) if len(number) <= _MOST_DIGITS else 1 << 99 for number in numbers)
+    return z, x, y
+
+
+def without_ending(row: str) -> str:
+    """A row as an address says it, without `.png` and the like."""
+    number, dot, ending = row.partition(".")
+    return number if _ENDING.fullmatch(dot + ending) else row
 
 
 def exists(z: int, x: int, y: int) -> bool:

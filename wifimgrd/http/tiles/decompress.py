@@ -15,6 +15,7 @@ from typing import Final
 from wifimgrd.http.tiles.tile import DamagedError
 
 LIMIT: Final = 64 << 20
+_GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 16
 _BROTLI_DONE: Final = 1
 _BROTLI_MORE_OUTPUT: Final = 3
@@ -35,12 +36,16 @@ def decompress(octets: bytes, encoding: str, limit: int = LIMIT) -> bytes:
 
 
 def _gunzip(octets: bytes, limit: int) -> bytes:
-    machine = zlib.decompressobj(wbits=47)
-    try:
-        plain = machine.decompress(octets, limit + 1)
-    except zlib.error:
-        raise DamagedError("the gzip data is damaged") from None
-    return _checked(plain, limit, complete=machine.eof, name="gzip")
+    plain = b""
+    while True:  # a gzip file may have several members
+        machine = zlib.decompressobj(wbits=47)
+        try:
+            plain += machine.decompress(octets, limit + 1 - len(plain))
+        except zlib.error:
+            raise DamagedError("the gzip data is damaged") from None
+        octets = machine.unused_data
+        if not machine.eof or not octets.startswith(_GZIP) or len(plain) > limit:
+            return _checked(plain, limit, complete=machine.eof, name="gzip")
 
 
 def _checked(plain: bytes, limit: int, *, complete: bool, name: str) -> bytes:

@@ -95,7 +95,7 @@ class FastPath:
                 or version != b"1.1"
                 or row[-5:] != b" HTTP"
                 or not (z.isdigit() and x.isdigit() and y.isdigit() and len(line) < 128)
-                or (dot and not (ending.isalnum() and len(ending) < 12))
+                or (dot and not (ending.isalnum() and ending[:1].isalpha() and len(ending) < 12))
             ):
                 return None
             tileset = self._tilesets.get(name)

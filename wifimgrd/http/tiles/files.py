@@ -16,7 +16,6 @@ from typing import Final
 
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError
 
-_NOT_NOW: Final = frozenset({errno.EAGAIN, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 _SYS_OPENAT2: Final = 437
 """The same on every architecture."""
 _RESOLVE_CACHED: Final = 0x20
@@ -72,10 +71,8 @@ class File:
         octets = bytearray(length)
         try:
             count = os.preadv(self._fd, [octets], offset, os.RWF_NOWAIT)
-        except OSError as error:
-            if error.errno in _NOT_NOW:
-                raise NotReadyError from None
-            raise
+        except OSError:  # not now, or never, which `read` tells
+            raise NotReadyError from None
         if count < length:  # the rest is on the disk, or the file has become shorter
             raise NotReadyError
         return octets

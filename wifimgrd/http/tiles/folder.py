@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from wifimgrd.http.tiles.source import (
     Summary,
     bounds_of,
     center_of,
+    json_object,
     texts_of,
     zoom_of,
 )
@@ -113,8 +113,7 @@ class FolderSource:
 
     def _metadata(self) -> dict[str, Any]:
         """`metadata.json`, where a tool has left one."""
-        with suppress(ValueError, RecursionError, DamagedError):
+        with suppress(DamagedError):
             found = self._folder.read("metadata.json", _METADATA_LIMIT)
-            value = json.loads(found[0]) if found is not None else None
-            return value if isinstance(value, dict) else {}
+            return {} if found is None else json_object(found[0])
         return {}

@@ -16,6 +16,8 @@ from wifimgrd.http.tiles.upstream import UpstreamSlot
 LOOK_S: Final = 1.0
 """How often the paths are looked at: what comes by a rename is served within two seconds. Mounts,
 links and network shares tell nobody that they changed, so that looking is what works for all."""
+_START_S: Final = 10.0
+"""What files may take to open before the shim serves without them."""
 _WORKERS: Final = 4
 
 Listener = Callable[[dict[str, Any]], None]
@@ -31,6 +33,7 @@ class Library:
         self._upstreams: list[UpstreamSlot] = []
         self._listeners: list[Listener] = []
         self._looking: asyncio.Task[None] | None = None
+        self._opening: dict[FileSlot, asyncio.Task[None]] = {}
         by_name: dict[str, list[TileSource]] = {}
         for source in sources:
             by_name.setdefault(source.tileset, []).append(source)
@@ -42,8 +45,10 @@ class Library:
         """The tileset that the platform's own route serves."""
 
     async def start(self) -> None:
-        """Open what is there, and go on looking."""
-        await self.look()
+        """Open what is there, and go on looking; what takes long to open, comes later."""
+        opening = await self._open_changed()
+        if opening:
+            await asyncio.wait(opening, timeout=_START_S)
         if self._files:
             self._looking = asyncio.create_task(self._keep_looking())
 
@@ -53,6 +58,9 @@ class Library:
             self._looking.cancel()
             with suppress(asyncio.CancelledError):
                 await self._looking
+        for opening in self._opening.values():
+            opening.cancel()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
         for upstream in self._upstreams:
             await upstream.stop()
         self.readers.stop()
@@ -72,10 +80,24 @@ class Library:
         return await asyncio.get_running_loop().run_in_executor(self._workers, what, *values)
 
     async def look(self) -> None:
-        """Look at all paths once, and tell what has changed."""
-        changed = [slot for slot in self._files if await self.work(slot.examine)]
-        for name in dict.fromkeys(slot.tileset for slot in changed):
-            self._tell(self.tilesets[name])
+        """Look at all paths once, open what has changed, and tell of it."""
+        await asyncio.gather(*await self._open_changed())
+
+    async def _open_changed(self) -> list[asyncio.Task[None]]:
+        """Begin to open what has changed: each file by itself, since one can take long."""
+        closed = [slot for slot in self._files if slot not in self._opening]
+        begun = []
+        for slot in await self.work(_changed, closed):
+            self._opening[slot] = asyncio.create_task(self._open(slot))
+            begun.append(self._opening[slot])
+        return begun
+
+    async def _open(self, slot: FileSlot) -> None:
+        try:
+            if await self.work(slot.examine):
+                self._tell(self.tilesets[slot.tileset])
+        finally:
+            del self._opening[slot]
 
     def _tell(self, tileset: Tileset) -> None:
         data = {"tileset": tileset.name, "available": tileset.is_there, "version": tileset.tag or None}
@@ -85,7 +107,7 @@ class Library:
     async def _keep_looking(self) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
-            await self.look()
+            await self._open_changed()
 
     def _slot(self, source: TileSource) -> Slot:
         if source.path is None:
@@ -99,3 +121,7 @@ class Library:
     def report(self) -> list[dict[str, Any]]:
         """How each tileset is."""
         return [tileset.report() for tileset in self.tilesets.values()]
+
+
+def _changed(slots: Sequence[FileSlot]) -> list[FileSlot]:
+    return [slot for slot in slots if slot.has_changed()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from wifimgrd.http.tiles.files import File
-from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, texts_of, zoom_of
+from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, json_object, texts_of, zoom_of
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     TYPE_OF_FORMAT,
@@ -105,7 +104,7 @@ class MBTilesSource:
         for ending in ("-wal", "-journal"):
             beside = path.with_name(path.name + ending)
             if beside.exists() and beside.stat().st_size > 0:
-                raise DamagedError(f"it is being written: {beside.name} is there")
+                raise DamagedError(f"it is being written: {beside.name} is there", passing=True)
 
     def _metadata(self) -> dict[str, Any]:
         try:
@@ -113,10 +112,8 @@ class MBTilesSource:
         except sqlite3.Error:
             return {}
         metadata = {str(name): value for name, value in rows}
-        with suppress(TypeError, ValueError, RecursionError):
-            more = json.loads(metadata["json"]) if "json" in metadata else None
-            if isinstance(more, dict):
-                metadata = more | metadata
+        with suppress(DamagedError):
+            metadata = json_object(metadata.get("json") or "{}") | metadata
         return metadata
 
     def _look_at_one(self) -> None:

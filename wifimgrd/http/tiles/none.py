@@ -6,7 +6,9 @@ from aiohttp import web
 
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.problems import TILE_NOT_FOUND, Problem
+from wifimgrd.http.requests import invalid
 from wifimgrd.http.routes import Routes
+from wifimgrd.http.tiles.coordinates import place_of, without_ending
 
 
 class NoTiles:
@@ -18,12 +20,20 @@ class NoTiles:
     def add_to(self, routes: Routes) -> None:
         """Wire the addresses."""
         routes.add("GET HEAD", "/tiles", self.list)
-        for path in (self._platform_path, "/tiles/{tileset}.json", "/tiles/{tileset}/{z}/{x}/{y}"):
+        for path in (self._platform_path, "/tiles/{tileset}.json"):
             routes.add("GET HEAD", path, self.nothing)
+        routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
 
     async def list(self, _: web.Request) -> web.Response:
         """No tilesets."""
         return json_response({"tilesets": []}, headers={"Cache-Control": "no-cache"})
+
+    async def xyz(self, request: web.Request) -> web.Response:
+        """No tile, where one is asked for rightly."""
+        info = request.match_info
+        if place_of(info["z"], info["x"], without_ending(info["y"])) is None:
+            raise invalid("zoom, column and row of a tile are numbers")
+        return await self.nothing(request)
 
     async def nothing(self, _: web.Request) -> web.Response:
         """No tile."""

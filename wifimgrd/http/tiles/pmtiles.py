@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from wifimgrd.http.tiles.pmtiles_directory import (
     Header,
     Section,
 )
-from wifimgrd.http.tiles.source import Summary, bounds_of, texts_of
+from wifimgrd.http.tiles.source import Summary, bounds_of, json_object, texts_of
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     UNKNOWN,
@@ -189,12 +188,7 @@ class PMTilesSource:
             return {}
         if section.length > _METADATA_LIMIT:
             raise DamagedError(f"its metadata has {section.length} octets")
-        octets = decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT)
-        try:
-            value = json.loads(octets)
-        except (ValueError, RecursionError):
-            raise DamagedError("its metadata is no JSON") from None
-        return value if isinstance(value, dict) else {}
+        return json_object(decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT))
 
     def _look_at_one(self) -> None:
         """Read the first tile, by every directory on the way to it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from aiohttp import web
@@ -11,7 +10,7 @@ from wifimgrd.http.json_text import json_response
 from wifimgrd.http.problems import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http.requests import invalid
 from wifimgrd.http.routes import Routes
-from wifimgrd.http.tiles.coordinates import exists
+from wifimgrd.http.tiles.coordinates import exists, place_of, without_ending
 from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles.tile import LARGEST_TILE, DamagedError, Tile, UnavailableError
@@ -20,8 +19,6 @@ from wifimgrd.http.tiles.tileset import Tileset
 
 SMALL: Final = 1 << 20
 """Octets that are unpacked at once; more is a thread's work."""
-_NUMBER: Final = re.compile(r"[0-9]{1,100}", re.ASCII)
-_ROW: Final = re.compile(r"([0-9]{1,100})(\.[A-Za-z0-9.]{1,12})?", re.ASCII)
 
 
 class TilesResource:
@@ -41,18 +38,18 @@ class TilesResource:
     async def of_platform(self, request: web.Request) -> web.Response:
         """A tile of the first tileset, as the platform's map asks."""
         values = [request.query.getall(name, []) for name in ("z", "x", "y")]
-        if any(len(said) != 1 or not _NUMBER.fullmatch(said[0]) for said in values):
+        place = place_of(*(said[0] for said in values)) if all(len(said) == 1 for said in values) else None
+        if place is None:
             raise Problem(TILE_NOT_FOUND, "z, x and y must each be given once, as numbers")
-        z, x, y = (int(said[0]) for said in values)
-        return await self._answer(request, self._library.default, z, x, y)
+        return await self._answer(request, self._library.default, *place)
 
     async def xyz(self, request: web.Request) -> web.Response:
         """A tile by tileset and numbers."""
         info = request.match_info
-        row = _ROW.fullmatch(info["y"])
-        if row is None or not _NUMBER.fullmatch(info["z"]) or not _NUMBER.fullmatch(info["x"]):
+        place = place_of(info["z"], info["x"], without_ending(info["y"]))
+        if place is None:
             raise invalid("zoom, column and row of a tile are numbers")
-        return await self._answer(request, info["tileset"], int(info["z"]), int(info["x"]), int(row[1]))
+        return await self._answer(request, info["tileset"], *place)
 
     async def tilejson(self, request: web.Request) -> web.Response:
         """A tileset's description."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from wifimgrd.http.tiles.files import Identity
-from wifimgrd.http.tiles.tile import Tile
+from wifimgrd.http.tiles.tile import DamagedError, Tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,20 @@ class FileSource(Protocol):
         """Check all of it, telling now and then how much is done of how much; raises DamagedError."""
 
 
+def json_object(text: object) -> dict[str, Any]:
+    """The object that a JSON text is, empty where it is something else; raises DamagedError."""
+    try:
+        value = json.loads(text, parse_constant=_refuse)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RecursionError):
+        raise DamagedError("its metadata is no JSON") from None
+    return value if isinstance(value, dict) else {}
+
+
+def _refuse(constant: str) -> None:
+    """NaN and the infinities, which Python reads, no browser reads in an answer."""
+    raise ValueError(constant)
+
+
 TEXTS = ("name", "description", "attribution", "version", "legend", "template")
 
 
@@ -61,7 +76,7 @@ def numbers_of(value: object, count: int) -> tuple[float, ...] | None:
         return None
     try:
         numbers = tuple(float(item) for item in items)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return numbers if all(abs(number) <= 1000 for number in numbers) else None
 
@@ -86,6 +101,6 @@ def zoom_of(value: object, otherwise: int) -> int:
     """A zoom as a number or as text."""
     try:
         zoom = int(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return otherwise
     return zoom if 0 <= zoom <= 30 else otherwise

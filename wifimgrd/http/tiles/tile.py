@@ -49,6 +49,11 @@ class NotReadyError(Exception):
 class DamagedError(Exception):
     """A file is not what it should be; the text says what."""
 
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
+        """It may be well again without a change to the file itself."""
+
 
 class UnavailableError(Exception):
     """A source cannot be asked now."""

@@ -20,6 +20,7 @@ from wifimgrd.http.tiles.pmtiles import PMTilesSource
 from wifimgrd.http.tiles.source import FileSource, Summary
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile, UnavailableError
 
+_NOTHING: Final = "there is nothing at this path"
 _SETTLED_S: Final = 2.0
 """A file that was written to since then may be written to again within one tick of its clock."""
 OPENERS: Final[Mapping[str, Callable[[Path], FileSource]]] = MappingProxyType(
@@ -96,6 +97,14 @@ class FileSlot:
                 _log.warning("tile_damaged", tileset=self.tileset, path=self.place, reason=str(error))
             raise UnavailableError(f"the tileset's file is damaged: {error}") from None
 
+    def has_changed(self) -> bool:
+        """Whether something else is at the path than what was seen there. Waits for the disk."""
+        try:
+            identity = identity_of(self._path)
+        except OSError:
+            return True
+        return identity != self._seen or (identity is None and self.reason != _NOTHING)
+
     def examine(self) -> bool:
         """Look at what is at the path now, and open it where it is new; whether that changed what
         is served. Waits for the disk: for a thread."""
@@ -107,7 +116,7 @@ class FileSlot:
             return False
         if identity is None:
             self._seen = self.source = None
-            self._refuse("there is nothing at this path")
+            self._refuse(_NOTHING)
         elif identity != self._seen:
             self._open(identity)
         return self.tag != before
@@ -117,10 +126,16 @@ class FileSlot:
             source = OPENERS[self.kind](self._path)
         except (DamagedError, OSError) as error:
             settled = time.time() - identity[3] / 1e9 > _SETTLED_S
-            self._seen = identity if settled else None
+            lasting = isinstance(error, DamagedError) and not error.passing
+            self._seen = identity if settled and lasting else None
             if self.source is not None and self.source.identity.inode == identity.inode:
                 self.source = None  # written over in place: the old one is no more
             self._refuse(str(error))
+            return
+        except Exception:  # noqa: BLE001 - the other tilesets are not to suffer
+            _log.error("tileset_failed", tileset=self.tileset, path=self.place, exc_info=True)
+            self._seen = identity
+            self._refuse("it cannot be read, and the log says more")
             return
         self._seen = source.identity
         self.source, self.reason = source, ""

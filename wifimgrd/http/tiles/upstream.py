@@ -40,6 +40,13 @@ _LEAST_MISSING_S: Final = 5.0
 """A missing tile is not asked for again sooner, whatever the server says: maps ask again and again."""
 _LONGEST_FRESH_S: Final = 86400.0
 _VECTOR_TYPES: Final = frozenset({VECTOR, "application/x-protobuf", "application/protobuf"})
+_NO_TILES: Final = frozenset(
+    {
+        "text/html", "application/xhtml+xml", "text/xml", "application/xml", "image/svg+xml",
+        "text/javascript", "application/javascript", "application/json", "application/problem+json",
+    }
+)  # fmt: skip
+"""What pages of errors and of captive portals come as, with status 200."""
 _PAUSE_S: Final = 1.0
 """How long a server that refuses connections or does not answer is left alone."""
 _MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,10})")
@@ -142,7 +149,8 @@ class UpstreamSlot:
                 f"the tile server did not answer within {self._timeout_s:g} s", late=True
             )
         except (ClientError, OSError, ValueError) as error:
-            problem = UnavailableError(f"the tile server cannot be asked: {type(error).__name__}")
+            why = getattr(getattr(error, "os_error", error), "strerror", None) or type(error).__name__
+            problem = UnavailableError(f"the tile server cannot be asked: {why}")
         self._away, self._away_until = problem, self._clock() + _PAUSE_S
         raise problem
 
@@ -201,9 +209,13 @@ def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
     nothing, what the octets are."""
     if not octets:
         return None
-    coding = answer.headers.get("Content-Encoding", "").lower()
+    coding = answer.headers.get("Content-Encoding", "").strip().lower().removeprefix("x-")
+    if coding not in ("", "identity", "gzip", "br", "zstd"):
+        raise UnavailableError(f"the tile server packs with {coding}, which nobody asked it to")
     encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(octets)
-    said = answer.headers.get("Content-Type", "").partition(";")[0].strip()
+    said = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if said in _NO_TILES and media_type_of(octets, UNKNOWN) == UNKNOWN:
+        raise UnavailableError(f"the tile server answered with {said}, which is no tile")
     if not (said.startswith("image/") and "svg" not in said):  # nothing that a browser would run
         said = VECTOR if said in _VECTOR_TYPES else otherwise or UNKNOWN
     tag = blake2b(octets, digest_size=12).hexdigest()
