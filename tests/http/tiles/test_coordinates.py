@@ -37,13 +37,17 @@ def test_what_lies_outside_does_not_exist(outside: tuple[int, int, int]) -> None
 
 
 def test_a_box_touches_the_tiles_of_its_corners() -> None:
-    assert list(Box(-1, -1, 1, 1).tiles(1)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert Box(-1, -1, 1, 1).spans(1) == [(0, 1, 0, 1)]
 
 
 def test_a_box_across_the_date_line_has_two_sides() -> None:
-    assert set(Box(170, 10, -170, 20).tiles(2)) == {(3, 1), (0, 1)}
+    assert Box(170, 10, -170, 20).spans(2) == [(3, 3, 1, 1), (0, 0, 1, 1)]
 
 
 @given(st.integers(0, 6))
 def test_the_whole_world_is_all_tiles(z: int) -> None:
     assert Box(-180, -90, 180, 90).count(z) == 4**z
+
+
+def test_a_box_across_the_date_line_has_no_tile_twice() -> None:
+    assert Box(170, 10, -170, 20).spans(0) == [(0, 0, 0, 0)]

@@ -6,12 +6,15 @@ import asyncio
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from wifimgrd.config import TileSource
-from wifimgrd.http.tiles.coordinates import Box, exists
+from wifimgrd.http.tiles.coordinates import Box, exists, tile_of_id
+from wifimgrd.http.tiles.gaps import Square, positions, squares
 from wifimgrd.http.tiles.source import FileSource
 from wifimgrd.http.tiles.tile import DamagedError, UnavailableError
 from wifimgrd.http.tiles.tileset import OPENERS
@@ -110,10 +113,8 @@ def _check_file(
     try:
         source = OPENERS[kind](path)
         if question.deep:
-            for done, total in source.verify():
+            for done, total in source.verify(report.tiles):
                 progress(f"checking {path.name}", done, total)
-            progress(f"counting {path.name}", 0, 1)
-            report.tiles = source.zooms()
     except DamagedError as error:
         report.problem = str(error)
     except OSError as error:
@@ -145,39 +146,44 @@ async def _look_for_gaps(
     first, last = question.zooms or (lowest, highest)
     zooms = range(first, last + 1)
     total = sum(box.count(z) for z in zooms)
-    batch: list[tuple[int, int, int]] = []
-
-    async def ask() -> None:
-        there = await asyncio.gather(*(_has(opened, *place) for place in batch))
-        for place, is_there in zip(batch, there, strict=True):
-            if not is_there:
-                report.missing += 1
-                if len(report.examples) < NAMED:
-                    report.examples.append("{}/{}/{}".format(*place))
-        report.asked += len(batch)
-        batch.clear()
-        progress("looking for missing tiles", report.asked, total)
-
+    files = [one for one in opened if not isinstance(one, UpstreamSlot)]
+    servers = [one for one in opened if isinstance(one, UpstreamSlot)]
     for z in zooms:
-        for x, y in box.tiles(z):
-            batch.append((z, x, y))
-            if len(batch) == _TOGETHER:
-                await ask()
-    await ask()
+        for square in squares(box, z):
+            missing = await asyncio.to_thread(_missing_in_files, square, files)
+            if servers:
+                missing = await _missing_in_servers(square, missing, servers)
+            report.asked += square.span.tiles
+            report.missing += missing.count(1)
+            wanted = NAMED - len(report.examples)
+            for at in islice(positions(missing), wanted):
+                report.examples.append("{}/{}/{}".format(*tile_of_id(square.first + at)))
+            progress("looking for missing tiles", report.asked, total)
 
 
-async def _has(opened: Sequence[FileSource | UpstreamSlot], z: int, x: int, y: int) -> bool:
-    for one in opened:
-        try:
-            if isinstance(one, UpstreamSlot):
-                tile = await one.fetch(z, x, y)
-            else:
-                tile = await asyncio.to_thread(one.read, z, x, y)
-        except (DamagedError, UnavailableError):
-            continue
-        if tile is not None:
-            return True
-    return False
+def _missing_in_files(square: Square, files: Sequence[FileSource]) -> bytes:
+    there = bytearray(square.tiles)
+    for one in files:
+        with suppress(DamagedError):  # which the source's own report tells
+            one.mark(square, there)
+    return square.missing(there)
+
+
+async def _missing_in_servers(square: Square, missing: bytes, servers: Sequence[UpstreamSlot]) -> bytes:
+    """What no tile server has, either, asked for tile by tile."""
+    left = bytearray(missing)
+
+    async def ask(at: int) -> None:
+        for server in servers:
+            with suppress(UnavailableError):
+                if await server.fetch(*tile_of_id(square.first + at)) is not None:
+                    left[at] = 0
+                    return
+
+    places = positions(missing)
+    while together := list(islice(places, _TOGETHER)):
+        await asyncio.gather(*map(ask, together))
+    return bytes(left)
 
 
 def _ask_shim(

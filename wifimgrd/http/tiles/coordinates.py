@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,9 +86,14 @@ def tile_id(z: int, x: int, y: int) -> int:
     return ((1 << 2 * z) - 1) // 3 + place
 
 
+def zoom_of_id(number: int) -> int:
+    """The zoom of a tile's number."""
+    return ((3 * number + 1).bit_length() - 1) // 2
+
+
 def tile_of_id(number: int) -> tuple[int, int, int]:
     """Zoom, column and row of a tile's number."""
-    z = ((3 * number + 1).bit_length() - 1) // 2
+    z = zoom_of_id(number)
     place = number - first_id(z)
     x = y = state = 0
     for bit in reversed(range(z)):
@@ -116,16 +120,12 @@ class Box:
         lies across the date line."""
         top, bottom = _row(self.north, z), _row(self.south, z)
         last = (1 << z) - 1
-        if self.west > self.east:
-            return [(_column(self.west, z), last, top, bottom), (0, _column(self.east, z), top, bottom)]
-        return [(_column(self.west, z), _column(self.east, z), top, bottom)]
-
-    def tiles(self, z: int) -> Iterator[tuple[int, int]]:
-        """Columns and rows of the tiles that it touches."""
-        for left, right, top, bottom in self.spans(z):
-            for x in range(left, right + 1):
-                for y in range(top, bottom + 1):
-                    yield x, y
+        left, right = _column(self.west, z), _column(self.east, z)
+        if self.west <= self.east:
+            return [(left, right, top, bottom)]
+        if left <= right:
+            return [(0, last, top, bottom)]
+        return [(left, last, top, bottom), (0, right, top, bottom)]
 
     def count(self, z: int) -> int:
         """How many tiles it touches."""

@@ -51,6 +51,12 @@ def identity_of(path: Path) -> Identity | None:
         return None
 
 
+def octets_read() -> int:
+    """What this process has read so far, in octets, from wherever."""
+    told = Path("/proc/self/io").read_text().partition("rchar: ")[2]
+    return int(told.split(None, 1)[0])
+
+
 class File:
     """An open file, closed when nobody has it any more."""
 

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from wifimgrd.http.tiles.coordinates import DEEPEST, exists
+from wifimgrd.http.tiles.coordinates import DEEPEST, exists, tile_id
 from wifimgrd.http.tiles.files import Folder, Identity
+from wifimgrd.http.tiles.gaps import Square
 from wifimgrd.http.tiles.source import (
     Summary,
     bounds_of,
@@ -62,25 +63,28 @@ class FolderSource:
         found = self._folder.read(f"{z}/{x}/{y}{self._ending}", LARGEST_TILE)
         return None if found is None else self._tile(found[0], found[1])
 
-    def zooms(self) -> dict[int, int]:
-        """Files per zoom."""
-        counts = {}
-        for level in sorted(int(name) for name in self._numbers(".")):
-            columns = self._numbers(str(level))
-            counts[level] = sum(len(self._rows(level, column)) for column in columns)
-        return counts
-
-    def verify(self) -> Iterator[tuple[int, int]]:
+    def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
         """Look at each file: it can be read, has content, and a place in the world."""
-        folders = [(level, column) for level in self._numbers(".") for column in self._numbers(level)]
+        levels = sorted(int(name) for name in self._numbers("."))
+        folders = [(level, column) for level in levels for column in self._numbers(str(level))]
         for done, (level, column) in enumerate(folders):
-            for row in self._rows(int(level), column):
-                if not exists(int(level), int(column), row):
+            rows = self._rows(level, column)
+            for row in rows:
+                if not exists(level, int(column), row):
                     raise DamagedError(f"{level}/{column}/{row}{self._ending} lies outside the world")
-                tile = self.read(int(level), int(column), row)
+                tile = self.read(level, int(column), row)
                 if tile is None or not tile.octets:
                     raise DamagedError(f"{level}/{column}/{row}{self._ending} is empty")
+            counts[level] = counts.get(level, 0) + len(rows)
             yield done + 1, len(folders)
+
+    def mark(self, square: Square, there: bytearray) -> None:
+        """By the names of the files."""
+        z, (left, right, top, bottom) = square.z, square.span
+        for x in range(left, right + 1):
+            for y in self._rows(z, str(x)):
+                if top <= y <= bottom:
+                    there[tile_id(z, x, y) - square.first] = 1
 
     def _tile(self, octets: bytes, status: os.stat_result) -> Tile:
         encoding = encoding_of(octets)
@@ -97,7 +101,12 @@ class FolderSource:
         return [name for name in found if below != "." or int(name) <= DEEPEST]
 
     def _rows(self, level: int, column: str) -> list[int]:
-        names = self._folder.names(f"{level}/{column}")
+        try:
+            names = self._folder.names(f"{level}/{column}")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise DamagedError(f"{level}/{column} cannot be read: {error.strerror}") from None
         stems = [name.removesuffix(self._ending) for name in names if name.endswith(self._ending)]
         return [int(stem) for stem in stems if stem.isascii() and stem.isdecimal()]
 

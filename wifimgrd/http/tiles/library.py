@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,6 +17,9 @@ from wifimgrd.http.tiles.upstream import UpstreamSlot
 LOOK_S: Final = 1.0
 """How often the paths are looked at: what comes by a rename is served within two seconds. Mounts,
 links and network shares tell nobody that they changed, so that looking is what works for all."""
+_SWITCH_S: Final = 0.001
+"""How long a thread that unpacks or parses keeps the event loop from going on; Python's own 5 ms add up
+where several threads have work."""
 _START_S: Final = 10.0
 """What files may take to open before the shim serves without them."""
 _WORKERS: Final = 4
@@ -46,6 +50,7 @@ class Library:
 
     async def start(self) -> None:
         """Open what is there, and go on looking; what takes long to open, comes later."""
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
         opening = await self._open_changed()
         if opening:
             await asyncio.wait(opening, timeout=_START_S)

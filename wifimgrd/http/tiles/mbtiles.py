@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 from urllib.parse import quote
 
-from wifimgrd.http.tiles.files import File
+from wifimgrd.http.tiles.coordinates import tile_id
+from wifimgrd.http.tiles.files import File, octets_read
+from wifimgrd.http.tiles.gaps import Square
 from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, json_object, texts_of, zoom_of
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
@@ -26,6 +29,13 @@ from wifimgrd.http.tiles.tile import (
 _CACHE_KIB: Final = 8192
 _HEADER: Final = b"SQLite format 3\0"
 _FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?"
+_NEXT_COLUMN: Final = (
+    "SELECT min(tile_column) FROM tiles WHERE zoom_level = ? AND tile_column BETWEEN ? AND ?"
+)
+_ROWS: Final = (
+    "SELECT tile_row FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row BETWEEN ? AND ?"
+)
+_TOLD_EVERY_S: Final = 0.2
 
 
 class MBTilesSource:
@@ -65,26 +75,41 @@ class MBTilesSource:
             return None
         return self._tile(z, x, y, rows[0][0])
 
-    def zooms(self) -> dict[int, int]:
-        """Rows per zoom."""
-        with self._lock:
-            return dict(self._ask("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
+    def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """SQLite's own check, then the columns of each tile; how far SQLite is, what it has read tells."""
+        with self._lock, ThreadPoolExecutor(1) as executor:
+            before = octets_read()
+            work = executor.submit(self._verify, counts)
+            while not wait([work], _TOLD_EVERY_S).done:
+                yield min(octets_read() - before, self._file.size - 1), self._file.size
+            work.result()
+        yield 1, 1
 
-    def verify(self) -> Iterator[tuple[int, int]]:
-        """SQLite's own check, then the columns of each tile."""
-        with self._lock:
-            [(said,)] = self._ask("PRAGMA quick_check(1)")
-            if said != "ok":
-                raise DamagedError(f"SQLite's check says: {said}")
-            yield 1, 2
-            wrong = self._ask(
-                "SELECT zoom_level, tile_column, tile_row FROM tiles WHERE length(tile_data) IS NULL"
-                " OR length(tile_data) = 0 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1"
-                " OR tile_row NOT BETWEEN 0 AND (1 << zoom_level) - 1 LIMIT 1"
-            )
+    def _verify(self, counts: dict[int, int]) -> None:
+        [(said,)] = self._ask("PRAGMA quick_check(1)")
+        if said != "ok":
+            raise DamagedError(f"SQLite's check says: {said}")
+        wrong = self._ask(
+            "SELECT zoom_level, tile_column, tile_row FROM tiles WHERE length(tile_data) IS NULL"
+            " OR length(tile_data) = 0 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1"
+            " OR tile_row NOT BETWEEN 0 AND (1 << zoom_level) - 1 LIMIT 1"
+        )
         if wrong:
             raise DamagedError(f"the tile {'/'.join(map(str, wrong[0]))} is empty or outside the world")
-        yield 2, 2
+        counts.update(self._ask("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
+
+    def mark(self, square: Square, there: bytearray) -> None:
+        """Column by column, skipping those that have nothing."""
+        z, (x, right, top, bottom) = square.z, square.span
+        last = (1 << z) - 1
+        with self._lock:
+            while x <= right:
+                [(x,)] = self._ask(_NEXT_COLUMN, (z, x, right))
+                if x is None:
+                    return
+                for (row,) in self._ask(_ROWS, (z, x, last - bottom, last - top)):
+                    there[tile_id(z, x, last - row) - square.first] = 1
+                x += 1
 
     def _tile(self, z: int, x: int, y: int, octets: object) -> Tile:
         if not isinstance(octets, bytes) or len(octets) > LARGEST_TILE:

@@ -8,9 +8,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from wifimgrd.http.tiles.coordinates import first_id, tile_id
+from wifimgrd.http.tiles.coordinates import tile_id
 from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.files import File
+from wifimgrd.http.tiles.gaps import Square
 from wifimgrd.http.tiles.pmtiles_directory import (
     DIRECTORY_LIMIT,
     HEADER_LENGTH,
@@ -49,7 +50,7 @@ class PMTilesSource:
         header = Header.of(self._file.read(0, min(HEADER_LENGTH, self._file.size)), self._file.size)
         self._header = header
         self._tiles_offset, self._tiles_length = header.tiles
-        self._root = self._directory(header.root)
+        self._root = Directory(self._directory_octets(header.root))
         metadata = self._metadata()
         layers = metadata.get("vector_layers")
         self.summary = Summary(
@@ -95,30 +96,30 @@ class PMTilesSource:
             raise DamagedError("its directories lead nowhere")
         return self._tile(self._content(entry), z, x, y)
 
-    def zooms(self) -> dict[int, int]:
-        """Tiles per zoom, by a walk through the directories."""
-        counts: dict[int, int] = {}
-        for entry in self._entries():
-            at, end = entry.first, entry.first + entry.run
-            while at < end:
-                z = ((3 * at + 1).bit_length() - 1) // 2
-                behind = min(end, first_id(z + 1))
-                counts[z] = counts.get(z, 0) + behind - at
-                at = behind
-        return counts
+    def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Every directory is read, its tiles come after the last one's, and each lies where tiles are."""
+        total = self._header.addressed
+        behind = 0
+        for directory, span in self._bottom(self._root, 0):
+            behind = directory.survey(span, behind, self._tiles_length, counts)
+            seen = sum(counts.values())
+            yield min(seen, total or 1), total or 1
+        if total not in (0, sum(counts.values())):
+            raise DamagedError(f"it has {sum(counts.values())} tiles, and says that it has {total}")
+        yield 1, 1
 
-    def verify(self) -> Iterator[tuple[int, int]]:
-        """Every directory is read, every tile lies where tiles are."""
-        seen = 0
-        total = self._header.addressed or 1
-        for entry in self._entries():
-            self._place(entry)
-            if seen >> 16 != (seen + entry.run) >> 16:
-                yield min(seen, total), total
-            seen += entry.run
-        if self._header.addressed not in (0, seen):
-            raise DamagedError(f"it has {seen} tiles, and says that it has {self._header.addressed}")
-        yield total, total
+    def mark(self, square: Square, there: bytearray) -> None:
+        """By its directories."""
+        self._mark(self._root, square.first, square.first + square.tiles, there, 0)
+
+    def _mark(self, directory: Directory, first: int, end: int, there: bytearray, depth: int) -> None:
+        _check_depth(depth)
+        for entry in directory.within(first, end):
+            if entry.run:
+                begin, stop = max(entry.first, first), min(entry.first + entry.run, end)
+                there[begin - first : stop - first] = b"\1" * (stop - begin)
+            else:
+                self._mark(self._leaf(entry), first, end, there, depth + 1)
 
     def _tile(self, octets: bytes, z: int, x: int, y: int) -> Tile:
         encoding = self._header.encoding
@@ -140,47 +141,47 @@ class PMTilesSource:
         return self._file.read(*self._place(entry))
 
     def _leaf(self, entry: Entry) -> Directory:
-        """A leaf directory, from memory or from the disk; the oldest make room for it."""
+        """A leaf directory, from memory or from the disk; the oldest make room before it is made."""
         with self._lock:
             leaf = self._leaves.get(entry.offset)
             if leaf is not None:
                 return leaf
-            leaf = self._unkept_leaf(entry)
-            self._kept += len(leaf)
+            octets = self._leaf_octets(entry)
+            self._kept += Directory.count_of(octets)
             while self._leaves and self._kept > KEPT_ENTRIES:
                 self._kept -= len(self._leaves.popitem(last=False)[1])
-            self._leaves[entry.offset] = leaf
+            try:
+                leaf = self._leaves[entry.offset] = Directory(octets)
+            except DamagedError:
+                self._kept -= Directory.count_of(octets)
+                raise
             return leaf
 
     def _unkept_leaf(self, entry: Entry) -> Directory:
+        return Directory(self._leaf_octets(entry))
+
+    def _leaf_octets(self, entry: Entry) -> bytes:
         if entry.offset + entry.length > self._header.leaves.length:
             raise DamagedError("a leaf directory lies behind the leaf directories")
-        return self._directory(Section(self._header.leaves.offset + entry.offset, entry.length))
+        return self._directory_octets(Section(self._header.leaves.offset + entry.offset, entry.length))
 
-    def _directory(self, section: Section) -> Directory:
+    def _directory_octets(self, section: Section) -> bytes:
         if section.length > DIRECTORY_LIMIT:
             raise DamagedError(f"a directory has {section.length} octets")
         octets = self._file.read(*section)
-        return Directory(decompress(octets, self._header.internal, DIRECTORY_LIMIT))
+        return decompress(octets, self._header.internal, DIRECTORY_LIMIT)
 
-    def _entries(self) -> Iterator[Entry]:
-        """Every entry with tiles; each must come after the last, so that no walk goes in circles."""
-        behind = 0
-        for entry in self._walk(self._root, 0):
-            if entry.first < behind:
-                raise DamagedError(f"its directories have the tile number {entry.first} twice")
-            behind = entry.first + entry.run
-            yield entry
-
-    def _walk(self, directory: Directory, depth: int) -> Iterator[Entry]:
-        """What leads to tiles, leaf by leaf; a leaf is let go once it is through."""
-        if depth > _DEEPEST_LEAF:
-            raise DamagedError("its directories are nested too deeply")
-        for entry in directory:
+    def _bottom(self, directory: Directory, depth: int) -> Iterator[tuple[Directory, slice]]:
+        """The parts of directories that lead to tiles, in order; a leaf is let go once it is through."""
+        _check_depth(depth)
+        if not directory.has_leaves:
+            yield directory, slice(0, len(directory))
+            return
+        for at, entry in enumerate(directory):
             if entry.run:
-                yield entry
+                yield directory, slice(at, at + 1)
             else:
-                yield from self._walk(self._unkept_leaf(entry), depth + 1)
+                yield from self._bottom(self._unkept_leaf(entry), depth + 1)
 
     def _metadata(self) -> dict[str, Any]:
         section = self._header.metadata
@@ -200,3 +201,8 @@ class PMTilesSource:
         if not entry.run:
             raise DamagedError("its directories are nested too deeply")
         decompress(self._content(entry), self._header.encoding or "", LARGEST_TILE)
+
+
+def _check_depth(depth: int) -> None:
+    if depth > _DEEPEST_LEAF:
+        raise DamagedError("its directories are nested too deeply")

@@ -3,20 +3,29 @@ directories, checked before anything is believed."""
 
 from __future__ import annotations
 
+import re
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
+from operator import add, gt
 from struct import Struct
 from typing import Final, NamedTuple, Self
 
-from wifimgrd.http.tiles.tile import VECTOR, DamagedError
+from wifimgrd.http.tiles.coordinates import first_id, zoom_of_id
+from wifimgrd.http.tiles.tile import LARGEST_TILE, VECTOR, DamagedError
 
 HEADER_LENGTH: Final = 127
-DIRECTORY_LIMIT: Final = 8 << 20
+DIRECTORY_LIMIT: Final = 16 << 20
 """Octets of one directory, unpacked."""
 ENTRY_LIMIT: Final = 1 << 20
 """Entries of one directory; writers make some thousands."""
+_PIECE: Final = 1 << 12
+"""Octets whose numbers are read at once."""
+_LONGEST: Final = 10
+"""Octets of a number of 64 bits."""
+_NUMBER: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
 _HEADER: Final = Struct("<7sB11Q6B4iB2i")
 _ENCODINGS: Final = {1: "", 2: "gzip", 3: "br", 4: "zstd"}
 _TYPES: Final = {1: VECTOR, 2: "image/png", 3: "image/jpeg", 4: "image/webp", 5: "image/avif"}
@@ -93,21 +102,33 @@ class Directory:
 
     def __init__(self, octets: bytes) -> None:
         """Read the unpacked octets of a directory; raises DamagedError."""
-        numbers = varints(octets)
+        count = self.count_of(octets)
+        numbers = Numbers(octets)
+        next(numbers.take(1))
         try:
-            count = next(numbers)
-            if not 0 < count <= ENTRY_LIMIT:
-                raise DamagedError(f"a directory has {count} entries")
-            self._firsts = array("Q", _running(numbers, count))
-            self._runs = array("I", (next(numbers) for _ in range(count)))
-            self._lengths = array("I", (next(numbers) for _ in range(count)))
-            self._offsets = array("Q", _places(numbers, self._lengths))
-        except (RuntimeError, StopIteration):  # what a generator makes of the end of another
-            raise DamagedError("a directory is cut off") from None
+            self._firsts = _running(numbers, count)
+            self._runs, self._lengths = array("I"), array("I")
+            for column in (self._runs, self._lengths):
+                for part in numbers.take(count):
+                    column.extend(part)
+            self._offsets = _places(numbers, self._lengths)
         except OverflowError:
             raise DamagedError("a directory has numbers that are none of a file") from None
         if 0 in self._lengths:
             raise DamagedError("a directory has an entry without content")
+
+    @staticmethod
+    def count_of(octets: bytes) -> int:
+        """How many entries a directory says that it has; raises DamagedError."""
+        count = next(Numbers(octets[:_LONGEST]).take(1))[0]
+        if not 0 < count <= ENTRY_LIMIT:
+            raise DamagedError(f"a directory has {count} entries")
+        return count
+
+    @property
+    def has_leaves(self) -> bool:
+        """Whether any entry leads to a leaf directory."""
+        return 0 in self._runs
 
     def __len__(self) -> int:
         return len(self._firsts)
@@ -125,43 +146,125 @@ class Directory:
             return None
         return Entry(first, run, self._offsets[at], self._lengths[at])
 
+    def within(self, first: int, end: int) -> Iterator[Entry]:
+        """The entries that may have tiles from `first` to before `end`."""
+        begin = max(0, bisect_right(self._firsts, first) - 1)
+        part = slice(begin, bisect_left(self._firsts, end))
+        for entry in map(
+            Entry, self._firsts[part], self._runs[part], self._offsets[part], self._lengths[part]
+        ):
+            if not entry.run or entry.first + entry.run > first:
+                yield entry
 
-def varints(octets: bytes) -> Iterator[int]:
-    """The numbers that octets say, seven bits an octet, the lowest first."""
-    number = shift = 0
-    for octet in octets:
-        if octet < 128:
-            if shift:
-                yield number | octet << shift
-                number = shift = 0
-            else:
-                yield octet
+    def survey(self, part: slice, behind: int, size: int, counts: dict[int, int]) -> int:
+        """Check entries with tiles, which come after the tile before `behind` and have `size` octets to
+        lie in, and count their tiles by zoom; what comes after the last of them. Raises DamagedError."""
+        firsts, runs, lengths = self._firsts[part], self._runs[part], self._lengths[part]
+        if firsts[0] < behind or any(map(gt, map(add, firsts, runs), firsts[1:])):
+            raise DamagedError(f"its directories have a tile twice, after number {firsts[0]}")
+        if max(map(add, self._offsets[part], lengths)) > size:
+            raise DamagedError(f"a tile after number {firsts[0]} lies behind its tiles")
+        if max(lengths) > LARGEST_TILE:
+            raise DamagedError(f"a tile after number {firsts[0]} has {max(lengths)} octets")
+        at = 0
+        while at < len(firsts):
+            z = zoom_of_id(firsts[at])
+            stop = bisect_left(firsts, first_id(z + 1), at) - 1
+            counts[z] = counts.get(z, 0) + sum(runs[at:stop])
+            _count_run(firsts[stop], runs[stop], counts)  # it can go on in the next zoom
+            at = stop + 1
+        return firsts[-1] + runs[-1]
+
+
+def _count_run(at: int, run: int, counts: dict[int, int]) -> None:
+    end = at + run
+    while at < end:
+        z = zoom_of_id(at)
+        stop = min(end, first_id(z + 1))
+        counts[z] = counts.get(z, 0) + stop - at
+        at = stop
+
+
+class Numbers:
+    """The numbers that octets say, seven bits an octet, the lowest first.
+
+    Some thousands at a time, with the loops inside Python's own functions: that is faster, and yet no
+    call keeps the interpreter's lock for long.
+    """
+
+    def __init__(self, octets: bytes) -> None:
+        self._pieces = _pieces(octets)
+        self._left: Sequence[int] = b""
+
+    def take(self, count: int) -> Iterator[Sequence[int]]:
+        """The next numbers, in handfuls; raises DamagedError where they end too soon."""
+        while count:
+            if not self._left:
+                self._left = next(self._pieces, b"")
+                if not self._left:
+                    raise DamagedError("a directory is cut off")
+            part, self._left = self._left[:count], self._left[count:]
+            count -= len(part)
+            yield part
+
+
+class _Values(dict[bytes, int]):
+    """Numbers by their octets; the short ones are remembered."""
+
+    def __missing__(self, octets: bytes) -> int:
+        number = 0
+        for octet in reversed(octets[: _LONGEST + 1]):
+            number = number << 7 | octet & 127
+        if number >> 64 or len(octets) > _LONGEST:
+            raise DamagedError("a directory has a number of more than 64 bits")
+        if len(octets) <= 2:
+            self[octets] = number
+        return number
+
+
+_value = _Values().__getitem__
+
+
+def _pieces(octets: bytes) -> Iterator[Sequence[int]]:
+    at = 0
+    while at < len(octets):
+        piece = octets[at : at + _PIECE]
+        if piece.isascii():  # each octet is a number
+            yield piece
         else:
-            number |= (octet & 127) << shift
-            shift += 7
-            if shift > 63:
-                raise DamagedError("a directory has a number of more than 64 bits")
+            end = len(piece)
+            while end and piece[end - 1] > 127:
+                end -= 1
+            piece = piece[:end]
+            if not piece:  # what is left has no end
+                return
+            yield list(map(_value, _NUMBER.findall(piece)))
+        at += len(piece)
 
 
-def _running(deltas: Iterator[int], count: int) -> Iterator[int]:
+def _running(numbers: Numbers, count: int) -> array[int]:
     """Sums of what each entry lies behind the last one, which is at least one."""
-    number = next(deltas)
-    yield number
-    for _ in range(count - 1):
-        delta = next(deltas)
-        if not delta:
+    firsts = array("Q", list(next(numbers.take(1))))
+    for part in numbers.take(count - 1):
+        if 0 in part:
             raise DamagedError("a directory names a tile twice")
-        number += delta
-        yield number
+        firsts.extend(islice(accumulate(part, initial=firsts[-1]), 1, None))
+    return firsts
 
 
-def _places(numbers: Iterator[int], lengths: array[int]) -> Iterator[int]:
+def _places(numbers: Numbers, lengths: array[int]) -> array[int]:
     """Offsets: one more than they are, or 0 for right behind the last one."""
-    offset = behind = 0
-    for at, length in enumerate(lengths):
-        number = next(numbers)
-        if number == 0 and at == 0:
-            raise DamagedError("a directory's first entry lies behind nothing")
-        offset = behind if number == 0 else number - 1
-        behind = offset + length
-        yield offset
+    [first] = next(numbers.take(1))
+    if first == 0:
+        raise DamagedError("a directory's first entry lies behind nothing")
+    offsets = array("Q", [first - 1])
+    for part in numbers.take(len(lengths) - 1):
+        before = lengths[len(offsets) - 1 : len(offsets) - 1 + len(part)]
+        if any(part):
+            offset = offsets[-1]
+            for number, length in zip(part, before, strict=True):
+                offset = number - 1 if number else offset + length
+                offsets.append(offset)
+        else:
+            offsets.extend(islice(accumulate(before, initial=offsets[-1]), 1, None))
+    return offsets

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from wifimgrd.http.tiles.files import Identity
+from wifimgrd.http.tiles.gaps import Square
 from wifimgrd.http.tiles.tile import DamagedError, Tile
 
 
@@ -40,11 +41,13 @@ class FileSource(Protocol):
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile, waiting for the disk: for threads; raises DamagedError."""
 
-    def zooms(self) -> dict[int, int]:
-        """How many tiles each zoom has, by a walk through all there is."""
+    def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Check all of it and count the tiles of each zoom, telling now and then how much is done of
+        how much; raises DamagedError."""
 
-    def verify(self) -> Iterator[tuple[int, int]]:
-        """Check all of it, telling now and then how much is done of how much; raises DamagedError."""
+    def mark(self, square: Square, there: bytearray) -> None:
+        """Set 1 for each tile of a square that it has, and that lies in the square's span, at least;
+        raises DamagedError."""
 
 
 def json_object(text: object) -> dict[str, Any]:
