@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -14,7 +13,7 @@ from urllib.parse import quote
 from wifimgrd.http.tiles.coordinates import tile_id
 from wifimgrd.http.tiles.files import File, octets_read
 from wifimgrd.http.tiles.gaps import Square
-from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, json_object, texts_of, zoom_of
+from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, texts_of, unfolded, zoom_of
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     TYPE_OF_FORMAT,
@@ -137,9 +136,7 @@ class MBTilesSource:
         except sqlite3.Error:
             return {}
         metadata = {str(name): value for name, value in rows}
-        with suppress(DamagedError):
-            metadata = json_object(metadata.get("json") or "{}") | metadata
-        return metadata
+        return unfolded(metadata)
 
     def _look_at_one(self) -> None:
         rows = self._ask("SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 1")

@@ -20,7 +20,7 @@ from wifimgrd.http.tiles.pmtiles_directory import (
     Header,
     Section,
 )
-from wifimgrd.http.tiles.source import Summary, bounds_of, json_object, texts_of
+from wifimgrd.http.tiles.source import Summary, bounds_of, json_object, texts_of, unfolded
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     UNKNOWN,
@@ -189,7 +189,8 @@ class PMTilesSource:
             return {}
         if section.length > _METADATA_LIMIT:
             raise DamagedError(f"its metadata has {section.length} octets")
-        return json_object(decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT))
+        octets = decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT)
+        return unfolded(json_object(octets))
 
     def _look_at_one(self) -> None:
         """Read the first tile, by every directory on the way to it."""

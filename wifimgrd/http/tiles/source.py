@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,6 +58,13 @@ def json_object(text: object) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         raise DamagedError("its metadata is no JSON") from None
     return value if isinstance(value, dict) else {}
+
+
+def unfolded(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata with what MBTiles has in a text of its own, `json`; archives made of them keep it so."""
+    with suppress(DamagedError):
+        return json_object(metadata.get("json") or "{}") | metadata
+    return metadata
 
 
 def _refuse(constant: str) -> None:
