@@ -61,6 +61,11 @@ async def test_a_source_that_is_not_there_is_listed_with_its_reason(config: Path
     assert "No such file" in ran.out
 
 
+async def test_a_box_may_begin_with_a_minus(config: Path) -> None:
+    line = ("check", "--tileset", "pmtiles", "--bbox", "-180,-85,-170,-80", "--json")
+    assert (await tiles(*line, config=config)).status == 0
+
+
 async def test_whole_tilesets_pass_the_check(config: Path) -> None:
     ran = await tiles("check", config=config)
     assert ran.status == 0

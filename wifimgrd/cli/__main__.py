@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.cli.arguments import parser
+from wifimgrd.cli.arguments import joined, parser
 from wifimgrd.cli.commands import COMMANDS
 from wifimgrd.cli.password import UsageError, read_password
 from wifimgrd.cli.screen import Screen
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     forbid_core_dumps()
     grammar = parser()
-    arguments = grammar.parse_args(argv)
+    arguments = grammar.parse_args(joined(sys.argv[1:] if argv is None else argv))
     screen = Screen.of_process(json=arguments.json)
     try:
         if arguments.command == "add":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -90,7 +92,7 @@ def _tiles(tiles: argparse.ArgumentParser) -> None:
         "--bbox",
         type=_box,
         metavar="W,S,E,N",
-        help="tell which tiles of this part of the world are missing (--bbox=-10,... where W is negative)",
+        help="tell which tiles of this part of the world are missing",
     )
     action.add_argument("--zoom", type=_zooms, metavar="A-B", help="zooms of the box (default: all)")
     action.add_argument(
@@ -168,3 +170,15 @@ def _seconds(argument: str) -> float:
     if not 0 < seconds <= _LONGEST_TIMEOUT_S:
         raise argparse.ArgumentTypeError(f"{argument!r} is not a number of seconds")
     return seconds
+
+
+def joined(line: Sequence[str]) -> list[str]:
+    """A command line whose --bbox has its value for certain: argparse takes one that begins with a
+    minus for an option."""
+    words: list[str] = []
+    for word in line:
+        if words and words[-1] == "--bbox" and re.match(r"-[0-9.]", word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
