@@ -11,8 +11,10 @@ from typing import Final
 from wifimgrd import __version__, config, daemon, log
 from wifimgrd.dbus.bus import BusClosed, NameTaken
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.store import SchemaFromFuture, StoreDamaged
 
 # sysexits(3)
+EX_DATAERR: Final = 65
 EX_UNAVAILABLE: Final = 69
 EX_CANTCREAT: Final = 73
 EX_TEMPFAIL: Final = 75
@@ -41,6 +43,7 @@ def main() -> None:
     options = daemon.DaemonOptions(
         bus=arguments.bus,
         simulate=arguments.simulate is not None,
+        config=arguments.config,
         scenario=Path(arguments.simulate) if arguments.simulate else None,
     )
     try:
@@ -51,7 +54,9 @@ def main() -> None:
         _exit(EX_TEMPFAIL, error)
     except (BusClosed, daemon.BusLost) as error:
         _exit(EX_UNAVAILABLE, error)
-    except (WifimgrdError, OSError) as error:
+    except (SchemaFromFuture, StoreDamaged) as error:
+        _exit(EX_DATAERR, error)
+    except (daemon.StateDirectoryUnusable, WifimgrdError, OSError) as error:
         _exit(EX_CANTCREAT, error)
 
 

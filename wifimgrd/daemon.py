@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,17 +16,20 @@ from typing import Final
 import structlog
 
 from wifimgrd import __version__, catalog
-from wifimgrd.config import Config, ConfigError
+from wifimgrd.config import Config, ConfigError, load
 from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus.names import BUS_NAME
 from wifimgrd.dbus.service.hub_service import HubService
 from wifimgrd.dbus.service.simulator_object import World
 from wifimgrd.domain.allocator import AllocationRules, Reservation
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.state import HubSettings
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory
 from wifimgrd.secrecy import forbid_core_dumps
-from wifimgrd.service_manager import notify
+from wifimgrd.service_manager import keep_watchdog_quiet, notify
+from wifimgrd.standing import StandingTeller
 from wifimgrd.store import SqliteStore
 
 _log = structlog.get_logger()
@@ -40,6 +43,8 @@ class DaemonOptions:
 
     bus: str = "system"
     simulate: bool = False
+    config: Path | None = None
+    """Where the configuration was read from; None is the default file."""
     scenario: Path | None = None
     """A scenario of the simulated world; None is the default one."""
 
@@ -48,15 +53,19 @@ class DirectoryTaken(Exception):
     """A second instance uses the state directory."""
 
 
+class StateDirectoryUnusable(Exception):
+    """The state directory is another user's, or cannot be made or entered."""
+
+
 class BusLost(Exception):
-    """The message bus went away under the running daemon."""
+    """The message bus went away under the running daemon, or the name there did."""
 
 
 async def run(config: Config, options: DaemonOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
-    Raises BusClosed (no bus), NameTaken and DirectoryTaken (a second instance), BusLost, and what
-    the store and the scenario's file raise.
+    Raises BusClosed (no bus), NameTaken and DirectoryTaken (a second instance), StateDirectoryUnusable,
+    BusLost, and what the store and the scenario's file raise.
     """
     forbid_core_dumps()
     os.umask(0o077)
@@ -76,14 +85,34 @@ async def run(config: Config, options: DaemonOptions) -> None:
 
 @contextmanager
 def _alone_in(directory: Path) -> Iterator[Path]:
-    """Hold the state directory's lock, which ends with the process; raises DirectoryTaken."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (directory / "lock").open("w") as lock:
+    """Hold the state directory's lock, which ends with the process.
+
+    Raises DirectoryTaken, and StateDirectoryUnusable before anything in it is touched.
+    """
+    with _enter(directory).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DirectoryTaken(f"another wifimgrd uses the state directory {directory}") from None
         yield directory
+
+
+def _enter(directory: Path) -> Path:
+    """The lock's file in a directory that is ours; raises StateDirectoryUnusable."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        owner = directory.stat().st_uid
+        if owner != os.geteuid():
+            raise StateDirectoryUnusable(
+                f"the state directory {directory} belongs to user {owner}, not to user {os.geteuid()}"
+            )
+        lock = directory / "lock"
+        lock.touch(mode=0o600)
+    except OSError as error:
+        raise StateDirectoryUnusable(
+            f"the state directory {directory} cannot be used: {error.strerror}"
+        ) from None
+    return lock
 
 
 async def _serve(
@@ -99,17 +128,29 @@ async def _serve(
     backend, adapters, world = (
         _simulated(options.scenario, store) if simulate else _networkmanager(config, store)
     )
-    hub = Hub(hub_settings(config), backend, adapters, store, service, _now_us)
+    teller = StandingTeller(service, lambda line: notify(f"STATUS={line}"))
+    hub = Hub(hub_settings(config), backend, adapters, store, teller, _now_us)
     await hub.start()
+    settings = LiveSettings(hub, config, options.config)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, settings.reread_soon)
     try:
-        service.start(hub, world)
+        service.start(hub, settings.reread, world)
         _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
         notify("READY=1")
-        await _first(stopping.wait(), connection.wait_closed())
+        teller.start(hub)
+        await _first(
+            stopping.wait(),
+            connection.wait_closed(),
+            service.wait_name_lost(),
+            keep_watchdog_quiet(hub.prove_progress),
+        )
         if not connection.is_open:
             raise BusLost("the message bus went away")
+        if not stopping.is_set():
+            raise BusLost(f"the name {BUS_NAME} was lost")
     finally:
-        notify("STOPPING=1")
+        notify("STOPPING=1\nSTATUS=stopping")
+        teller.stop()
         service.refuse()
         await hub.rest()
         await service.stop()
@@ -157,6 +198,49 @@ def hub_settings(config: Config) -> HubSettings:
         grace_s=config.link.grace_s,
         codenames=frozenset(catalog.codenames()) if config.catalog.strict else None,
     )
+
+
+class LiveSettings:
+    """The configuration in use, and the way to a newer one."""
+
+    def __init__(self, hub: Hub, config: Config, path: Path | None) -> None:
+        self._hub = hub
+        self._config = config
+        self._path = path
+        self._reading: asyncio.Task[None] | None = None
+
+    async def reread(self) -> None:
+        """Read the configuration again and use it; raises InvalidRequest, and then the old one stays."""
+        notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        try:
+            config = load(self._path)
+            await self._hub.reconfigure(hub_settings(config))
+        except ConfigError as error:
+            _log.error("configuration_refused", reason=str(error))
+            raise InvalidRequest(f"the old configuration stays in use: {error}") from None
+        finally:
+            notify("READY=1")
+        _log.info("configuration_reloaded", needs_restart=self._beyond_reload(config) or None)
+        self._config = config
+
+    def reread_soon(self) -> None:
+        """The same on SIGHUP, where nobody hears what is wrong but the log."""
+
+        async def reread() -> None:
+            with suppress(InvalidRequest):
+                await self.reread()
+
+        self._reading = asyncio.create_task(reread())
+
+    def _beyond_reload(self, config: Config) -> list[str]:
+        """What has changed and is not taken over."""
+        was, now = self._config, config
+        changed = {
+            "backend": was.backend != now.backend,
+            "interfaces.match": was.interfaces.match != now.interfaces.match,
+            "radio": was.radio != now.radio,
+        }
+        return [key for key, differs in changed.items() if differs]
 
 
 async def _first(*waits: object) -> None:

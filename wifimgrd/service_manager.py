@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+_log = structlog.get_logger()
 
 
 def notify(message: str) -> None:
@@ -18,3 +24,35 @@ def notify(message: str) -> None:
             sender.sendto(message.encode(), address)
         except OSError:
             return  # a service manager that went away is no reason to stop
+
+
+def watchdog_s() -> float | None:
+    """After how many seconds without a pulse we are killed; None where nobody watches.
+
+    sd_watchdog_enabled(3): a variable that was meant for another process counts as none.
+    """
+    try:
+        limit_us, meant_for = int(os.environ["WATCHDOG_USEC"]), int(os.environ.get("WATCHDOG_PID", 0))
+    except (KeyError, ValueError):
+        return None
+    return limit_us / 1e6 if limit_us > 0 and meant_for in (0, os.getpid()) else None
+
+
+async def keep_watchdog_quiet(makes_progress: Callable[[], Awaitable[None]]) -> None:
+    """Send a pulse at half the watchdog's interval, each after `makes_progress` came back.
+
+    Goes on until it is cancelled, also where nobody watches.
+    """
+    limit_s = watchdog_s()
+    if limit_s is None:
+        await asyncio.Event().wait()
+        return
+    while True:
+        try:
+            async with asyncio.timeout(limit_s / 2):
+                await makes_progress()
+        except TimeoutError:
+            _log.error("no_progress", limit_s=limit_s)
+            continue
+        notify("WATCHDOG=1")
+        await asyncio.sleep(limit_s / 2)

@@ -18,6 +18,14 @@ INTERFACE: Final = "org.wifimgrd1.Interface"
 SIMULATOR: Final = "org.wifimgrd1.Simulator"
 ERROR_PREFIX: Final = "org.wifimgrd1.Error."
 
+BUS_DAEMON: Final = "org.freedesktop.DBus"
+BUS_DAEMON_PATH: Final = "/org/freedesktop/DBus"
+
+MANAGE_DEVICES: Final = "org.wifimgrd1.manage-devices"
+"""The polkit action of who registers, changes and removes devices."""
+CONNECT: Final = "org.wifimgrd1.connect"
+"""The polkit action of who connects and disconnects them."""
+
 NO_OBJECT: Final = "/"
 """The object path that stands for none."""
 

@@ -95,6 +95,14 @@ class Allocator:
     holders: Mapping[str, DeviceId] = field(default_factory=lambda: MappingProxyType({}))
     """The same, seen from the interfaces."""
 
+    def follow(self, rules: AllocationRules) -> Allocator:
+        """Other rules from here on; assignments stay as they are, also where they would not be made now."""
+        interfaces = {
+            name: replace(interface, exclusion=rules.exclusion(name))
+            for name, interface in self.interfaces.items()
+        }
+        return replace(self, rules=rules, interfaces=MappingProxyType(interfaces))
+
     def plug(self, adapter: Adapter, facts: BackendFacts | None = None) -> Allocator:
         """An adapter appeared or is described anew; one that the rules do not list is left out."""
         if not self.rules.lists(adapter):

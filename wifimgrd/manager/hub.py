@@ -93,6 +93,26 @@ class Hub:
         await self._backend.stop()
         await self._store.close()
 
+    async def reconfigure(self, settings: HubSettings) -> None:
+        """Use other settings from here on. Links that are up stay, attempts that run end as they began;
+        which adapters are listed at all stays as it was at the start."""
+        state, before = self._state, self._state.allocator
+        rules = replace(settings.rules, usb_only=before.rules.usb_only)
+        state.settings = replace(settings, rules=rules)
+        state.allocator = before.follow(rules)
+        for name, interface in list(state.allocator.interfaces.items()):
+            if interface.exclusion == before.interfaces[name].exclusion:
+                continue
+            state.publish_interface(name)
+            if interface.exclusion:
+                await self._backend.release(name)
+            else:
+                await self._backend.hold(name)
+
+    async def prove_progress(self) -> None:
+        """Return once every part has taken a turn: the event loop, the disk's thread."""
+        await self._store.find_key("")
+
     async def _settle(self) -> None:
         while self._work:
             await asyncio.wait(self._work)

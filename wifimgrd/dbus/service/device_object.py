@@ -21,6 +21,11 @@ class DeviceObject(ExportedObject):
         self._id: DeviceId = status.device.id
         super().__init__(names.device_path(self._id), names.DEVICE, device_properties(status))
         self.methods = {"Connect": self._connect, "Disconnect": self._disconnect, "Update": self._update}
+        self.actions = {
+            "Connect": names.CONNECT,
+            "Disconnect": names.CONNECT,
+            "Update": names.MANAGE_DEVICES,
+        }
 
     async def _connect(self, call: MethodCall) -> Sequence[Any]:
         await self._hub.connect(self._id, wait=_wait(call, default=False))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
 from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus.service.authorization import Authorization
 from wifimgrd.dbus.service.device_object import DeviceObject, device_properties
 from wifimgrd.dbus.service.interface_object import InterfaceObject, interface_properties
 from wifimgrd.dbus.service.manager_object import ManagerObject, backend_properties
@@ -37,21 +41,35 @@ class HubService:
 
     def __init__(self, connection: BusConnection) -> None:
         self._connection = connection
-        self._server = ObjectServer(connection)
+        self._authorization = Authorization(connection)
+        self._server = ObjectServer(connection, self._authorization.require)
         self._hub: Hub | None = None
         self._manager: ManagerObject | None = None
         self._interfaces: set[str] = set()
         self._in_use: set[str] = set()
+        self._name_lost = asyncio.Event()
 
     async def claim(self) -> None:
         """Own the name, before anything is touched that a second instance must not touch; raises
         NameTaken. Who calls meanwhile is answered once `start` is done."""
+        await self._connection.watch(
+            lambda _: self._name_lost.set(),
+            sender=names.BUS_DAEMON,
+            interface=names.BUS_DAEMON,
+            member="NameLost",
+            arg0=names.BUS_NAME,
+        )
         await self._connection.request_name(names.BUS_NAME)
+        await self._authorization.start()
 
-    def start(self, hub: Hub, world: World | None = None) -> None:
-        """Export everything and answer."""
+    async def wait_name_lost(self) -> None:
+        """Return once the name is another's, or nobody's."""
+        await self._name_lost.wait()
+
+    def start(self, hub: Hub, reload: Callable[[], Awaitable[None]], world: World | None = None) -> None:
+        """Export everything and answer. `reload` reads the configuration again; raises InvalidRequest."""
         self._hub = hub
-        self._manager = ManagerObject(hub, lambda path: self._server.get(path) is not None)
+        self._manager = ManagerObject(hub, lambda path: self._server.get(path) is not None, reload)
         self._server.export(self._manager)
         for interface in hub.interface_statuses():
             self._add_interface(interface)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from wifimgrd import __version__
@@ -19,10 +19,13 @@ from wifimgrd.manager.hub import Hub
 class ManagerObject(ExportedObject):
     """The hub on the bus."""
 
-    def __init__(self, hub: Hub, is_exported: Callable[[str], bool]) -> None:
-        """`is_exported` says whether there is an object at a path."""
+    def __init__(
+        self, hub: Hub, is_exported: Callable[[str], bool], reload: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`is_exported` says whether there is an object at a path; `reload` reads the configuration again."""
         self._hub = hub
         self._is_exported = is_exported
+        self._reload_configuration = reload
         super().__init__(
             names.ROOT_PATH,
             names.MANAGER,
@@ -41,6 +44,11 @@ class ManagerObject(ExportedObject):
             "GetInterface": self._get_interface,
             "Scan": self._scan,
             "GetNetworks": self._get_networks,
+            "Reload": self._reload,
+        }
+        self.actions = {
+            **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload"), names.MANAGE_DEVICES),
+            "Scan": names.CONNECT,
         }
 
     async def _create_device(self, call: MethodCall) -> Sequence[Any]:
@@ -72,6 +80,11 @@ class ManagerObject(ExportedObject):
 
     async def _get_networks(self, call: MethodCall) -> Sequence[Any]:
         return ([_network_dictionary(one) for one in await self._hub.networks(_interface(call))],)
+
+    async def _reload(self, call: MethodCall) -> Sequence[Any]:
+        del call
+        await self._reload_configuration()
+        return ()
 
 
 def _interface(call: MethodCall) -> str | None:

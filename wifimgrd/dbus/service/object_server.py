@@ -7,7 +7,7 @@ lets one bad property fail all others and sends tracebacks to callers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,8 +38,12 @@ class _Refused(Exception):
 class ObjectServer:
     """Serves exported objects on one connection; calls that come before `open` wait for it."""
 
-    def __init__(self, connection: BusConnection) -> None:
+    def __init__(
+        self, connection: BusConnection, authorize: Callable[[MethodCall, str], Awaitable[None]]
+    ) -> None:
+        """`authorize` raises NotAuthorized where the caller may not do what a polkit action stands for."""
         self._connection = connection
+        self._authorize = authorize
         self._objects: dict[str, ExportedObject] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._waiting: list[MethodCall] | None = []
@@ -138,6 +142,10 @@ class ObjectServer:
 
     async def _run(self, call: MethodCall, exported: ExportedObject, method: Method) -> None:
         try:
+            if (action := exported.actions.get(call.member)) is not None:
+                await self._authorize(call, action)
+                if self._refusal is not None:
+                    raise self._refusal
             answer = await method(call)
             self._connection.reply(call, exported.definition.methods[call.member].answer, answer)
         except WifimgrdError as error:

@@ -20,6 +20,8 @@ class ExportedObject:
         self.definition = definition(interface)
         self.values: dict[str, Any] = dict(values)
         self.methods: Mapping[str, Method] = {}
+        self.actions: Mapping[str, str] = {}
+        """The polkit action that a method needs; those that need none are open to all."""
 
     def change(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Take new values in and return those that differ from before."""

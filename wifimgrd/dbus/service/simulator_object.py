@@ -46,6 +46,7 @@ class SimulatorObject(ExportedObject):
             "SetFault": world.set_fault,
         }
         self.methods = dict.fromkeys(self._actions, self._act)
+        self.actions = dict.fromkeys(self._actions, names.MANAGE_DEVICES)
 
     async def _act(self, call: MethodCall) -> Sequence[Any]:
         self._actions[call.member](*call.body)

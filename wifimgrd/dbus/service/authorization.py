@@ -1,0 +1,159 @@
+"""Who may do what: each call is decided on its real caller, by polkit.
+
+https://www.freedesktop.org/software/polkit/docs/latest/eggdbus-interface-org.freedesktop.PolicyKit1.Authority.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
+from wifimgrd.domain.errors import NotAuthorized
+
+_log = structlog.get_logger()
+
+_POLKIT: Final = "org.freedesktop.PolicyKit1"
+_AUTHORITY_PATH: Final = "/org/freedesktop/PolicyKit1/Authority"
+_AUTHORITY: Final = _POLKIT + ".Authority"
+_ALLOW_USER_INTERACTION: Final = 1
+_ANSWER_S: Final = 20.0
+_DIALOGUE_S: Final = 120.0
+"""How long a person may take to type a password."""
+_ROOT: Final = 0
+
+
+@dataclass(slots=True)
+class _Caller:
+    """Who is at the other end of a unique name, as long as that is on the bus."""
+
+    uid: asyncio.Future[int]
+    allowed: set[str] = field(default_factory=set)
+    """Actions that were granted without a dialogue."""
+    watch: Watch | None = None
+
+
+class Authorization:
+    """Asks polkit. Root and the daemon's own user need no asking; without polkit nobody else may."""
+
+    def __init__(self, connection: BusConnection) -> None:
+        self._connection = connection
+        self._callers: dict[str, _Caller] = {}
+        self._dialogues = 0
+        self._work: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Keep in touch with polkit: what it granted holds until its rules change."""
+        await self._connection.watch(
+            self._rules_changed, sender=_POLKIT, path=_AUTHORITY_PATH, interface=_AUTHORITY, member="Changed"
+        )
+
+    async def require(self, call: MethodCall, action: str) -> None:
+        """Return if the caller may do `action`; raises NotAuthorized."""
+        try:
+            caller = await self._caller(call.sender)
+            uid = await asyncio.shield(caller.uid)
+            if uid in (_ROOT, os.geteuid()) or action in caller.allowed:
+                return
+            granted, dialogue_helps = await self._ask(call.sender, action, 0, "", _ANSWER_S)
+            if granted:
+                caller.allowed.add(action)
+                return
+            if dialogue_helps and call.interactive and await self._ask_a_person(call.sender, action):
+                return
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.warning("authorization_unknown", action=action, member=call.member, reason=str(error))
+            raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
+        _log.warning("not_authorized", action=action, member=call.member, uid=uid)
+        raise NotAuthorized(f"user {uid} is not authorized for {action}")
+
+    async def _ask_a_person(self, sender: str, action: str) -> bool:
+        """Let polkit ask for a password; the answer holds for this one call, polkit keeps what it keeps."""
+        self._dialogues += 1
+        dialogue = f"wifimgrd-{self._dialogues}"
+        try:
+            granted, _ = await self._ask(sender, action, _ALLOW_USER_INTERACTION, dialogue, _DIALOGUE_S)
+        except (TimeoutError, asyncio.CancelledError):
+            self._spawn(self._call_off(dialogue))
+            raise
+        return granted
+
+    async def _ask(
+        self, sender: str, action: str, flags: int, dialogue: str, timeout_s: float
+    ) -> tuple[bool, bool]:
+        """Whether it is granted, and whether a dialogue could grant it."""
+        subject = ["system-bus-name", {"name": Variant("s", sender)}]
+        body = [subject, action, {}, flags, dialogue]
+        [[granted, challenge, _details]] = await self._connection.call(
+            _POLKIT,
+            _AUTHORITY_PATH,
+            _AUTHORITY,
+            "CheckAuthorization",
+            "(sa{sv})sa{ss}us",
+            body,
+            timeout_s=timeout_s,
+        )
+        return bool(granted), bool(challenge)
+
+    async def _call_off(self, dialogue: str) -> None:
+        with suppress(BusError, BusClosed, TimeoutError):
+            await self._connection.call(
+                _POLKIT, _AUTHORITY_PATH, _AUTHORITY, "CancelCheckAuthorization", "s", [dialogue]
+            )
+
+    # -- callers
+
+    async def _caller(self, sender: str) -> _Caller:
+        known = self._callers.get(sender)
+        if known is not None:
+            return known
+        caller = self._callers[sender] = _Caller(asyncio.get_running_loop().create_future())
+        self._spawn(self._look_up(sender, caller))
+        return caller
+
+    async def _look_up(self, sender: str, caller: _Caller) -> None:
+        try:
+            # Watched before it is asked for: one that went meanwhile has no user any more.
+            caller.watch = await self._connection.watch(
+                self._gone, sender=names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender
+            )
+            answer: list[Any] = await self._connection.call(
+                names.BUS_DAEMON,
+                names.BUS_DAEMON_PATH,
+                names.BUS_DAEMON,
+                "GetConnectionUnixUser",
+                "s",
+                [sender],
+            )
+        except (BusError, BusClosed, TimeoutError) as error:
+            self._forget(sender)
+            caller.uid.set_exception(error)
+            caller.uid.exception()  # whoever asked may have been cancelled
+        else:
+            caller.uid.set_result(int(answer[0]))
+
+    def _gone(self, signal: Signal) -> None:
+        name, _, owner = signal.body
+        if not owner:
+            self._forget(name)
+
+    def _forget(self, sender: str) -> None:
+        caller = self._callers.pop(sender, None)
+        if caller is not None and caller.watch is not None:
+            self._spawn(caller.watch.close())
+
+    def _rules_changed(self, signal: Signal) -> None:
+        del signal
+        for caller in self._callers.values():
+            caller.allowed.clear()
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
