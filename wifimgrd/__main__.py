@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd import __version__, config, daemon, log
-from wifimgrd.dbus.bus import BusClosed, NameTaken
+from wifimgrd.dbus.bus import BusClosed, BusError, NameTaken
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.store import SchemaFromFuture, StoreDamaged
 
@@ -52,7 +52,7 @@ def main() -> None:
         _exit(EX_CONFIG, error)
     except (NameTaken, daemon.DirectoryTaken) as error:
         _exit(EX_TEMPFAIL, error)
-    except (BusClosed, daemon.BusLost) as error:
+    except (BusClosed, BusError, daemon.BusLost) as error:
         _exit(EX_UNAVAILABLE, error)
     except (SchemaFromFuture, StoreDamaged) as error:
         _exit(EX_DATAERR, error)

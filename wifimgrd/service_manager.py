@@ -32,7 +32,7 @@ def watchdog_s() -> float | None:
     sd_watchdog_enabled(3): a variable that was meant for another process counts as none.
     """
     try:
-        limit_us, meant_for = int(os.environ["WATCHDOG_USEC"]), int(os.environ.get("WATCHDOG_PID", 0))
+        limit_us, meant_for = int(os.environ["WATCHDOG_USEC"]), int(os.environ.get("WATCHDOG_PID", "0"))
     except (KeyError, ValueError):
         return None
     return limit_us / 1e6 if limit_us > 0 and meant_for in (0, os.getpid()) else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -33,10 +34,10 @@ _ROOT: Final = 0
 class _Caller:
     """Who is at the other end of a unique name, as long as that is on the bus."""
 
-    uid: asyncio.Future[int]
+    uid: int
+    watch: Watch
     allowed: set[str] = field(default_factory=set)
     """Actions that were granted without a dialogue."""
-    watch: Watch | None = None
 
 
 class Authorization:
@@ -54,13 +55,41 @@ class Authorization:
             self._rules_changed, sender=_POLKIT, path=_AUTHORITY_PATH, interface=_AUTHORITY, member="Changed"
         )
 
-    async def require(self, call: MethodCall, action: str) -> None:
-        """Return if the caller may do `action`; raises NotAuthorized."""
+    def knows(self, sender: str) -> bool:
+        """Whether it was found out who has this unique name."""
+        return sender in self._callers
+
+    async def identify(self, sender: str) -> None:
+        """Find that out; a sender that cannot be known, or went, stays unknown."""
+        watch: Watch | None = None
         try:
-            caller = await self._caller(call.sender)
-            uid = await asyncio.shield(caller.uid)
-            if uid in (_ROOT, os.geteuid()) or action in caller.allowed:
-                return
+            # Watched before it is asked for: one that went meanwhile has no user any more.
+            watch = await self._connection.watch(
+                self._owner_changed, sender=names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender
+            )
+            [uid] = await self._connection.call(
+                names.BUS_DAEMON,
+                names.BUS_DAEMON_PATH,
+                names.BUS_DAEMON,
+                "GetConnectionUnixUser",
+                "s",
+                [sender],
+            )
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.debug("caller_unknown", sender=sender, reason=str(error))
+            if watch is not None:
+                await watch.close()
+        else:
+            self._callers[sender] = _Caller(int(uid), watch)
+
+    async def require(self, call: MethodCall, action: str) -> None:
+        """Return if the caller, identified before, may do `action`; raises NotAuthorized."""
+        caller = self._callers.get(call.sender)
+        if caller is None:
+            raise NotAuthorized("the message bus does not say who asks")
+        if caller.uid in (_ROOT, os.geteuid()) or action in caller.allowed:
+            return
+        try:
             granted, dialogue_helps = await self._ask(call.sender, action, 0, "", _ANSWER_S)
             if granted:
                 caller.allowed.add(action)
@@ -70,8 +99,8 @@ class Authorization:
         except (BusError, BusClosed, TimeoutError) as error:
             _log.warning("authorization_unknown", action=action, member=call.member, reason=str(error))
             raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
-        _log.warning("not_authorized", action=action, member=call.member, uid=uid)
-        raise NotAuthorized(f"user {uid} is not authorized for {action}")
+        _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
+        raise NotAuthorized(f"user {caller.uid} is not authorized for {action}")
 
     async def _ask_a_person(self, sender: str, action: str) -> bool:
         """Let polkit ask for a password; the answer holds for this one call, polkit keeps what it keeps."""
@@ -107,45 +136,10 @@ class Authorization:
                 _POLKIT, _AUTHORITY_PATH, _AUTHORITY, "CancelCheckAuthorization", "s", [dialogue]
             )
 
-    # -- callers
-
-    async def _caller(self, sender: str) -> _Caller:
-        known = self._callers.get(sender)
-        if known is not None:
-            return known
-        caller = self._callers[sender] = _Caller(asyncio.get_running_loop().create_future())
-        self._spawn(self._look_up(sender, caller))
-        return caller
-
-    async def _look_up(self, sender: str, caller: _Caller) -> None:
-        try:
-            # Watched before it is asked for: one that went meanwhile has no user any more.
-            caller.watch = await self._connection.watch(
-                self._gone, sender=names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender
-            )
-            answer: list[Any] = await self._connection.call(
-                names.BUS_DAEMON,
-                names.BUS_DAEMON_PATH,
-                names.BUS_DAEMON,
-                "GetConnectionUnixUser",
-                "s",
-                [sender],
-            )
-        except (BusError, BusClosed, TimeoutError) as error:
-            self._forget(sender)
-            caller.uid.set_exception(error)
-            caller.uid.exception()  # whoever asked may have been cancelled
-        else:
-            caller.uid.set_result(int(answer[0]))
-
-    def _gone(self, signal: Signal) -> None:
-        name, _, owner = signal.body
-        if not owner:
-            self._forget(name)
-
-    def _forget(self, sender: str) -> None:
-        caller = self._callers.pop(sender, None)
-        if caller is not None and caller.watch is not None:
+    def _owner_changed(self, signal: Signal) -> None:
+        sender, _, owner = signal.body
+        caller = None if owner else self._callers.pop(sender, None)
+        if caller is not None:
             self._spawn(caller.watch.close())
 
     def _rules_changed(self, signal: Signal) -> None:
@@ -153,7 +147,7 @@ class Authorization:
         for caller in self._callers.values():
             caller.allowed.clear()
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)

@@ -42,7 +42,7 @@ class HubService:
     def __init__(self, connection: BusConnection) -> None:
         self._connection = connection
         self._authorization = Authorization(connection)
-        self._server = ObjectServer(connection, self._authorization.require)
+        self._server = ObjectServer(connection, self._authorization)
         self._hub: Hub | None = None
         self._manager: ManagerObject | None = None
         self._interfaces: set[str] = set()

@@ -7,7 +7,7 @@ lets one bad property fail all others and sends tracebacks to callers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusConnection, MethodCall, Variant
 from wifimgrd.dbus.definitions import describe_object
 from wifimgrd.dbus.errors import NAME_OF, error_arguments
+from wifimgrd.dbus.service.authorization import Authorization
 from wifimgrd.dbus.service.objects import ExportedObject, Method
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 
@@ -38,12 +39,11 @@ class _Refused(Exception):
 class ObjectServer:
     """Serves exported objects on one connection; calls that come before `open` wait for it."""
 
-    def __init__(
-        self, connection: BusConnection, authorize: Callable[[MethodCall, str], Awaitable[None]]
-    ) -> None:
-        """`authorize` raises NotAuthorized where the caller may not do what a polkit action stands for."""
+    def __init__(self, connection: BusConnection, authorization: Authorization) -> None:
         self._connection = connection
-        self._authorize = authorize
+        self._authorization = authorization
+        self._held_back: dict[str, list[MethodCall]] = {}
+        """Calls of senders of whom it is being asked who they are: begun in the order they were sent."""
         self._objects: dict[str, ExportedObject] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._waiting: list[MethodCall] | None = []
@@ -121,6 +121,12 @@ class ObjectServer:
         if self._waiting is not None:
             self._waiting.append(call)
             return
+        if call.sender in self._held_back:
+            self._held_back[call.sender].append(call)
+            return
+        self._begin(call, identify=True)
+
+    def _begin(self, call: MethodCall, *, identify: bool) -> None:
         try:
             standard = self._standard(call)
             if standard is not None:
@@ -136,16 +142,27 @@ class ObjectServer:
         except Exception:  # noqa: BLE001 - nothing that a caller sends may take the service down
             self._crashed(call)
             return
-        task = asyncio.create_task(self._run(call, exported, method))
+        if identify and call.member in exported.actions and not self._authorization.knows(call.sender):
+            self._held_back[call.sender] = [call]
+            self._spawn(self._identify(call.sender))
+        else:
+            self._spawn(self._run(call, exported, method))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
+    async def _identify(self, sender: str) -> None:
+        try:
+            await self._authorization.identify(sender)
+        finally:
+            for call in self._held_back.pop(sender):
+                self._begin(call, identify=False)
+
     async def _run(self, call: MethodCall, exported: ExportedObject, method: Method) -> None:
         try:
-            if (action := exported.actions.get(call.member)) is not None:
-                await self._authorize(call, action)
-                if self._refusal is not None:
-                    raise self._refusal
+            await self._admit(call, exported.actions.get(call.member))
             answer = await method(call)
             self._connection.reply(call, exported.definition.methods[call.member].answer, answer)
         except WifimgrdError as error:
@@ -154,6 +171,14 @@ class ObjectServer:
             self._connection.reply_error(call, NAME_OF[error.code], _clean(error.message), signature, further)
         except Exception:  # noqa: BLE001 - the caller gets an answer, the log gets the traceback
             self._crashed(call)
+
+    async def _admit(self, call: MethodCall, action: str | None) -> None:
+        """Raises NotAuthorized, and the refusal where the hub began to stop meanwhile."""
+        if action is None:
+            return
+        await self._authorization.require(call, action)
+        if self._refusal is not None:
+            raise self._refusal
 
     def _crashed(self, call: MethodCall) -> None:
         _log.exception("call_crashed", path=call.path, interface=call.interface, member=call.member)
