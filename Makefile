@@ -8,7 +8,7 @@ BACKEND ?=
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lab bench lint clean
+.PHONY: help run test system lab bench lint deb clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -17,13 +17,20 @@ run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENAR
 	@tools/set-up run >&2
 	@PORT='$(PORT)' STATE='$(STATE)' SCENARIO='$(SCENARIO)' CONFIG='$(CONFIG)' BACKEND='$(BACKEND)' exec .venv/bin/python tools/run_hub.py
 
-test: ## everything that must pass: lint, the suite on both D-Bus libraries, real 802.11
+test: ## everything that must pass: lint, the suite on both D-Bus libraries, booted Debians, real 802.11
 	@tools/set-up test
 	@tools/test
 
 lab: ## the tests on real 802.11 alone (PYTEST_ARGS=)
 	@tools/set-up test
 	@tests/lab/run $(PYTEST_ARGS)
+
+system: ## the tests in booted Debian 12 and 13 alone, with the package installed
+	@tools/set-up test
+	@tests/system/run
+
+deb: ## the Debian packages, into dist/
+	@packaging/build_deb dist
 
 bench: ## measurements, side by side in one run
 	@tools/set-up bench

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import sys
 from pathlib import Path
 from typing import Final
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
     arguments = parser.parse_args()
     log.configure()
+    faulthandler.enable()  # where it hung, when the watchdog sends SIGABRT: functions and lines, no values
     options = daemon.DaemonOptions(
         bus=arguments.bus,
         simulate=arguments.simulate is not None,

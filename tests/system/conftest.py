@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.system.hub import Hub
 from tests.system.machine import Machine
 
 PACKAGES = os.environ.get("SYSTEM_PACKAGES")
@@ -17,7 +18,6 @@ collect_ignore_glob = (
 )  # tests/system/run sets it; plain `pytest tests` passes by
 
 HERE = Path(__file__).parent
-SIMULATED = '[backend]\nname = "simulated"\n'
 
 
 @pytest.fixture(scope="session", params=["bookworm", "trixie"])
@@ -57,3 +57,14 @@ def machine(installed: list[Path], packages: Path) -> Iterator[Machine]:
     """A machine with wifimgrd installed, booted for this file of tests."""
     with Machine(installed, packages) as machine:
         yield machine
+
+
+@pytest.fixture
+def hub(machine: Machine) -> Iterator[Hub]:
+    """The service as it was installed, but with adapters and cameras that are simulated; started."""
+    hub = Hub(machine)
+    hub.reset()
+    hub.configure("simulated", '[backend]\nname = "simulated"\n')
+    hub.start()
+    yield hub
+    assert "Traceback" not in hub.journal(), "the daemon's journal holds a traceback"

@@ -1,14 +1,140 @@
-"""The units in a booted system."""
+"""The units in a booted system: who they run as, what they may, what they tell, how they come back."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.system.hub import SHIM, UNIT, Hub
 from tests.system.machine import Machine
 
+PROBE = Path(__file__).with_name("sandbox_probe.py")
 
-def test_boots(machine: Machine) -> None:
-    print(
-        machine.sh(
-            "systemctl status wifimgrd wifimgrd-http.socket wifimgrd-http NetworkManager --no-pager -l || true; journalctl -u wifimgrd --no-pager -n 30; systemctl is-system-running || systemctl --failed"
-        )
+
+def status(machine: Machine, pid: str) -> dict[str, str]:
+    text = machine.run("cat", f"/proc/{pid}/status").stdout
+    return {key: value.strip() for key, value in re.findall(r"^(\w+):(.*)$", text, re.MULTILINE)}
+
+
+def test_the_daemon_is_a_user_without_capabilities(hub: Hub) -> None:
+    machine = hub.machine
+    process = status(machine, hub.show("MainPID"))
+    assert process["Uid"].split()[1] == machine.run("id", "-u", "wifimgrd").stdout.strip()
+    assert process["Gid"].split()[1] == machine.sh("getent group netdev | cut -d: -f3").strip()
+    assert {process[key] for key in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert (process["NoNewPrivs"], process["Seccomp"]) == ("1", "2")
+    assert machine.sh("stat -c '%a %U' /var/lib/wifimgrd /var/lib/wifimgrd/wifimgrd.db").split() == [
+        *("700", "wifimgrd"),
+        *("600", "wifimgrd"),
+    ]
+
+
+@pytest.mark.parametrize(("unit", "limit"), [(UNIT, 1.5), (SHIM, 1.3)])
+def test_the_sandbox_is_as_tight_as_promised(machine: Machine, unit: str, limit: float) -> None:
+    told = machine.sh(
+        f"cp /lib/systemd/system/{unit} /tmp; systemd-analyze security --offline=true /tmp/{unit}"
     )
-    assert 0
+    level = re.search(r"Overall exposure level for .*: ([0-9.]+)", told)
+    assert level is not None
+    assert float(level[1]) <= limit
+
+
+@pytest.mark.parametrize("unit", [UNIT, SHIM])
+def test_each_restriction_holds_in_a_running_unit(machine: Machine, unit: str) -> None:
+    name = unit.removesuffix(".service")
+    machine.write("/usr/local/lib/probe.py", PROBE.read_text())
+    machine.sh(
+        "sed -e 's|^Type=.*|Type=oneshot|' "
+        f"-e 's|^ExecStart=.*|ExecStart=/usr/bin/python3 /usr/local/lib/probe.py {name}|' "
+        "-e '/^Restart/d; /^WatchdogSec/d; /^BusName/d; /^ExecReload/d; /^Requires/d; /^Wants/d' "
+        f"/lib/systemd/system/{unit} >/etc/systemd/system/probe.service; systemctl daemon-reload"
+    )
+    done = machine.run("systemctl", "start", "probe.service", check=False)
+    assert done.returncode == 0, machine.sh("journalctl -u probe --no-pager -o cat -n 20")
+
+
+def test_the_status_says_how_things_stand(hub: Hub) -> None:
+    assert hub.show("StatusText") == "0 devices, 0 connected, 3 of 3 interfaces free"
+    hub.add(1)
+    device = hub.add(2)
+    assert hub.show("StatusText") == "2 devices, 2 connected, 1 of 3 interfaces free"
+    hub.machine.run("wifimgrctl", "disconnect", str(device))
+    assert hub.show("StatusText") == "2 devices, 1 connected, 2 of 3 interfaces free"
+
+
+def test_it_is_ready_where_networkmanager_is_not(hub: Hub) -> None:
+    machine = hub.machine
+    machine.sh(f"systemctl stop {UNIT} NetworkManager; systemctl mask --runtime --quiet NetworkManager")
+    hub.configure("simulated", "")
+    hub.start()
+    assert hub.property("/org/wifimgrd1", "Manager", "BackendState") == "unavailable"
+    assert "networkmanager is unavailable" in hub.show("StatusText")
+    machine.sh("systemctl unmask --runtime --quiet NetworkManager; systemctl start NetworkManager")
+    machine.wait_until(
+        lambda: hub.property("/org/wifimgrd1", "Manager", "BackendState") == "ready",
+        "the backend is ready",
+    )
+
+
+def test_a_hung_daemon_is_killed_and_comes_back_with_its_links(hub: Hub) -> None:
+    machine = hub.machine
+    hub.override("[Service]\nWatchdogSec=2\n")
+    machine.run("systemctl", "restart", UNIT)
+    device = hub.add(1)
+    before = hub.property(f"/org/wifimgrd1/devices/{device}", "Device", "LastConnectionAttempt")
+    pid = hub.show("MainPID")
+    machine.run("kill", "-STOP", pid)
+    machine.wait_until(
+        lambda: hub.show("ActiveState") == "active" and hub.show("MainPID") not in (pid, "0"),
+        "another process serves",
+        30,
+    )
+    assert "Watchdog timeout" in machine.sh(f"journalctl --no-pager -o cat UNIT={UNIT}")
+    assert hub.property(f"/org/wifimgrd1/devices/{device}", "Device", "State") == "connected"
+    assert hub.property(f"/org/wifimgrd1/devices/{device}", "Device", "LastConnectionAttempt") == before
+
+
+def test_a_daemon_that_makes_progress_is_left_alone(hub: Hub) -> None:
+    hub.override("[Service]\nWatchdogSec=1\n")
+    hub.machine.run("systemctl", "restart", UNIT)
+    pid = hub.show("MainPID")
+    first = hub.show("WatchdogTimestampMonotonic")
+    hub.machine.wait_until(
+        lambda: int(hub.show("WatchdogTimestampMonotonic")) > int(first) + 2_500_000, "five pulses"
+    )
+    assert hub.show("MainPID") == pid
+
+
+def test_a_reload_takes_a_good_file_and_keeps_the_links(hub: Hub) -> None:
+    device = hub.add(1)
+    pid = hub.show("MainPID")
+    hub.configure("exclude", '[interfaces]\nexclude = ["wlan2"]\n')
+    hub.machine.run("systemctl", "reload", UNIT)
+    assert hub.property("/org/wifimgrd1/interfaces/wlan2", "Interface", "State") == "unavailable"
+    assert hub.show("MainPID") == pid
+    assert hub.show("StatusText") == "1 device, 1 connected, 1 of 3 interfaces free"
+    assert hub.property(f"/org/wifimgrd1/devices/{device}", "Device", "State") == "connected"
+
+
+def test_a_reload_refuses_a_bad_file_says_why_and_keeps_the_old_one(hub: Hub) -> None:
+    hub.configure("exclude", '[interfaces]\nexclude = ["wlan2"]\n')
+    hub.machine.run("systemctl", "reload", UNIT)
+    hub.configure("exclude", "[interfaces]\nexclud = []\n")
+    assert hub.machine.run("systemctl", "reload", UNIT, check=False).returncode != 0
+    assert "exclude.toml: interfaces.exclud: unknown key" in hub.journal()
+    assert hub.show("ActiveState") == "active"
+    assert hub.property("/org/wifimgrd1/interfaces/wlan2", "Interface", "State") == "unavailable"
+
+
+def test_the_shim_is_started_by_its_socket_and_serves(hub: Hub) -> None:
+    assert hub.show("ActiveState", SHIM) == "inactive"
+    listed = hub.machine.sh(
+        "curl -sf http://127.0.0.1:8080/plugin-views/platform_plugin_device_manager/devices/wifi/interfaces"
+    )
+    assert '"total_interfaces":3' in listed.replace(" ", "")
+    assert hub.show("ActiveState", SHIM) == "active"
+    process = status(hub.machine, hub.show("MainPID", SHIM))
+    assert process["Uid"].split()[1] == hub.machine.run("id", "-u", "wifimgrd-http").stdout.strip()
+    assert process["CapBnd"] == "0" * 16

@@ -1,6 +1,6 @@
 #!/bin/bash
 # install_checkout.sh: in the guest, as root: installs a copy of the checkout (/host, copied to /src) as a user has it,
-# with commands in PATH, systemd units, users and bus policy.
+# with commands in PATH, systemd units, users, bus policy and polkit rules, where the Debian package has them.
 set -euo pipefail
 mkdir -p /src
 tar -c -C /host --exclude='./.*' --exclude=__pycache__ --exclude='*.egg-info' --exclude=./build --exclude=./dist \
@@ -10,7 +10,12 @@ python3 -m pip install --quiet --no-deps --no-build-isolation --no-index --break
   --root-user-action=ignore --disable-pip-version-check .
 shopt -s nullglob
 for file in systemd/*.sysusers.conf; do systemd-sysusers "$PWD/$file" >/dev/null; done
-for file in systemd/*.service systemd/*.socket; do install -m644 "$file" /etc/systemd/system/; done
-for file in dbus-policy/*.conf; do install -m644 "$file" /etc/dbus-1/system.d/; done
+for file in systemd/*.tmpfiles.conf; do systemd-tmpfiles --create "$PWD/$file"; done
+install -m644 systemd/*.service systemd/*.socket /etc/systemd/system/
+install -D -m644 -t /etc/systemd/network systemd/*.link
+install -m644 dbus-policy/*.conf /etc/dbus-1/system.d/
+install -m644 dbus-policy/*.service /usr/share/dbus-1/system-services/
+install -m644 dbus-policy/*.policy /usr/share/polkit-1/actions/
+install -m644 dbus-policy/*.rules /usr/share/polkit-1/rules.d/
 systemctl daemon-reload
 busctl call --quiet org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig
