@@ -69,13 +69,14 @@ def _list(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
             report.tileset,
             one.type,
             Cell("unavailable", Style.BAD) if one.problem else Cell("available", Style.GOOD),
+            "{minzoom}-{maxzoom}".format(**one.summary) if one.summary else None,
             one.place,
             one.problem,
         ]
         for report in reports
         for one in report.sources
     ]
-    return screen.table(["TILESET", "TYPE", "STATE", "PLACE", "(REASON)"], rows)
+    return screen.table(["TILESET", "TYPE", "STATE", "ZOOMS", "PLACE", "(REASON)"], rows)
 
 
 def _findings(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:

@@ -345,3 +345,9 @@ async def test_a_name_may_be_percent_encoded(served: Served, world: Mapping[Plac
         b"GET /tiles/%70mtiles/2/%31/1.png HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     )
     assert answers.endswith(world[2, 1, 1])
+
+
+async def test_health_tells_what_each_source_says_of_itself(served: Served) -> None:
+    told = {one["tileset"]: one["sources"][0] for one in (await served.get("/healthz?verbose")).json["tiles"]}
+    assert told["pmtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": 1364}
+    assert told["mbtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": None}

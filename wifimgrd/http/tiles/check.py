@@ -38,6 +38,8 @@ class SourceReport:
     place: str
     problem: str | None = None
     """Why it cannot be used; None = it is well."""
+    summary: dict[str, Any] | None = None
+    """What it says of itself, as `/healthz?verbose` tells it."""
     tiles: dict[int, int] = field(default_factory=dict)
     """How many tiles each zoom has; an upstream does not say."""
 
@@ -112,6 +114,7 @@ def _check_file(
     source: FileSource | None = None
     try:
         source = OPENERS[kind](path)
+        report.summary = source.summary.as_json()
         if question.deep:
             for done, total in source.verify(report.tiles):
                 progress(f"checking {path.name}", done, total)
@@ -124,7 +127,7 @@ def _check_file(
 
 async def _check_upstream(source: TileSource) -> tuple[SourceReport, UpstreamSlot]:
     slot = UpstreamSlot(source.tileset, source.url or "")
-    report = SourceReport(source.type, slot.place)
+    report = SourceReport(source.type, slot.place, summary=slot.summary.as_json())
     try:
         await slot.fetch(0, 0, 0)
     except UnavailableError as error:

@@ -61,6 +61,7 @@ class PMTilesSource:
             center=header.center,
             texts=texts_of(metadata),
             vector_layers=layers if isinstance(layers, list) else None,
+            count=header.addressed or None,
         )
         self._look_at_one()
 

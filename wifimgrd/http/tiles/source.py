@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from wifimgrd.http.tiles.files import Identity
 from wifimgrd.http.tiles.gaps import Square
-from wifimgrd.http.tiles.tile import DamagedError, Tile
+from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, DamagedError, Tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,15 @@ class Summary:
     texts: Mapping[str, str] = field(default_factory=dict)
     """`name`, `description`, `attribution`, `version`, `legend`, `template`."""
     vector_layers: list[Any] | None = None
+    count: int | None = None
+    """How many tiles there are, where the file itself says it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The short of it, for people who operate this."""
+        return {
+            "format": FORMAT_OF_TYPE.get(self.media_type), "minzoom": self.minzoom, "maxzoom": self.maxzoom,
+            "count": self.count,
+        }  # fmt: skip
 
 
 class FileSource(Protocol):

@@ -227,7 +227,13 @@ class Tileset:
             "version": self.tag or None,
             "missing": self.missing,
             "sources": [
-                {"type": slot.kind, "place": slot.place, "ok": not slot.reason, "reason": slot.reason or None}
+                {
+                    "type": slot.kind,
+                    "place": slot.place,
+                    "ok": not slot.reason,
+                    "reason": slot.reason or None,
+                    "summary": None if slot.summary is None else slot.summary.as_json(),
+                }
                 for slot in self.slots
             ],
         }
