@@ -19,7 +19,7 @@ from typing import Final
 from benchmarks import progress
 from benchmarks.accounting import Account
 from benchmarks.table import Row, Target
-from benchmarks.tiles.cold import cold_reads
+from benchmarks.tiles.cold import cold_reads, planet_reads
 from benchmarks.tiles.servers import TILESERVER, nginx, running_nginx, running_shim, running_tileserver
 from tests.http.tiles.making import PNG, pyramid, write_folder, write_mbtiles, write_pmtiles
 
@@ -65,6 +65,7 @@ def measure() -> list[Row]:
         note = "three tilesets of 21,845 tiles, 150 MB each, after 240,000 answers"
         places = [place for place in pickle.loads(truth.read_bytes()) if place[0] > 5]
         rows += asyncio.run(cold_reads(sources, places))
+        rows += asyncio.run(planet_reads(folder))
         return [*rows, Row("tiles", "memory of the shim with tiles", "MB", [held], note=note)]
 
 

@@ -108,14 +108,15 @@ class Directory:
         try:
             self._firsts = _running(numbers, count)
             self._runs, self._lengths = array("I"), array("I")
-            for column in (self._runs, self._lengths):
-                for part in numbers.take(count):
-                    column.extend(part)
+            for part in numbers.take(count):
+                self._runs.extend(part)
+            for part in numbers.take(count):
+                if 0 in part:
+                    raise DamagedError("a directory has an entry without content")
+                self._lengths.extend(part)
             self._offsets = _places(numbers, self._lengths)
         except OverflowError:
             raise DamagedError("a directory has numbers that are none of a file") from None
-        if 0 in self._lengths:
-            raise DamagedError("a directory has an entry without content")
 
     @staticmethod
     def count_of(octets: bytes) -> int:
