@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import structlog
+
 from wifimgrd import __version__, config, daemon, log
 from wifimgrd.dbus.bus import BusClosed, BusError, NameTaken
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.service_manager import notify
 from wifimgrd.store import SchemaFromFuture, StoreDamaged
 
 # sysexits(3)
@@ -57,13 +60,18 @@ def main() -> None:
     except (BusClosed, BusError, daemon.BusLost) as error:
         _exit(EX_UNAVAILABLE, error)
     except (SchemaFromFuture, StoreDamaged) as error:
-        _exit(EX_DATAERR, error)
+        _exit(EX_DATAERR, error, "store_refused")
     except (daemon.StateDirectoryUnusable, WifimgrdError, OSError) as error:
-        _exit(EX_CANTCREAT, error)
+        _exit(EX_CANTCREAT, error, "store_refused")
 
 
-def _exit(status: int, error: Exception) -> None:
-    print(f"wifimgrd: {error}", file=sys.stderr)  # noqa: T201 - a person waits for this line
+def _exit(status: int, error: Exception, event: str = "start_refused") -> None:
+    """End with one line for whoever started it: the service manager and the journal, or a person."""
+    notify(f"STATUS={error}")
+    if log.is_for_journal():
+        structlog.get_logger().critical(event, reason=str(error), status=status)
+    else:
+        print(f"wifimgrd: {error}", file=sys.stderr)  # noqa: T201 - a person waits for this line
     raise SystemExit(status)
 
 

@@ -1,48 +1,76 @@
-"""Where log events go: to stderr, for people on a terminal and for the journal."""
+"""Where log events go: to the journal with their fields, or to stderr for people on a terminal."""
 
 from __future__ import annotations
 
 import logging
-import os
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
 import structlog
 
-_PRIORITIES: Final = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
+from wifimgrd.journal import Journal, is_journal_at, record_of
+
+_ASIDE: Final = ("level", "event", "exception")
+_STDERR: Final = 2
 
 
 def configure(level: int = logging.INFO) -> None:
-    """Send events of at least `level` to stderr: coloured on a terminal, else as one line of
-    `event key=value`, with sd-daemon(3)'s priority in front where the journal reads it."""
-    shared: list[Any] = [
+    """Send events of at least `level` to the journal where stderr leads there; else to stderr, coloured
+    on a terminal, or as one line of `event key=value`."""
+    processors: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.StackInfoRenderer(),
     ]
-    if sys.stderr.isatty():
-        shared += [structlog.processors.TimeStamper("%H:%M:%S"), structlog.dev.ConsoleRenderer()]
+    factory: Any = structlog.PrintLoggerFactory(sys.stderr)
+    if is_for_journal():
+        journal = Journal()
+        processors += [structlog.processors.format_exc_info, _as_record]
+        factory = lambda *_: journal  # noqa: E731 - what structlog calls a factory
+        logging.basicConfig(handlers=[_ToJournal()], level=logging.WARNING)
+    elif sys.stderr.isatty():
+        processors += [structlog.processors.TimeStamper("%H:%M:%S"), structlog.dev.ConsoleRenderer()]
     else:
-        shared += [structlog.processors.format_exc_info, _line]
+        processors += [structlog.processors.format_exc_info, _as_line]
     structlog.configure(
-        processors=shared,
+        processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=factory,
         cache_logger_on_first_use=True,
     )
+    # Does nothing where there is a handler.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
 
 
-def _line(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
-    """One line of text, readable as it is."""
+def is_for_journal() -> bool:
+    """Whether events go to the journal."""
+    return is_journal_at(_STDERR)
+
+
+class _ToJournal(logging.Handler):
+    """Takes what libraries log by Python's own means."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger().bind(logger=record.name)
+        log.log(record.levelno, record.getMessage(), exc_info=record.exc_info or None)
+
+
+def _as_record(logger: object, method: str, event: MutableMapping[str, Any]) -> bytes:
     del logger, method
-    level = event.pop("level", "info")
-    name = event.pop("event", "")
-    trace = event.pop("exception", "")
-    told = [f"{key}={_quoted(value)}" for key, value in event.items()]
-    prefix = f"<{_PRIORITIES.get(level, 6)}>" if "JOURNAL_STREAM" in os.environ else f"{level}: "
-    return prefix + " ".join([str(name), *told]) + (f"\n{trace}" if trace else "")
+    return record_of(event, line_of(event))
+
+
+def _as_line(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
+    del logger, method
+    return f"{event.get('level', 'info')}: {line_of(event)}"
+
+
+def line_of(event: Mapping[str, Any]) -> str:
+    """One line of text, readable as it is, and the traceback where there is one."""
+    told = [f"{key}={_quoted(value)}" for key, value in event.items() if key not in _ASIDE]
+    trace = event.get("exception", "")
+    return " ".join([str(event.get("event", "")), *told]) + (f"\n{trace}" if trace else "")
 
 
 def _quoted(value: object) -> str:

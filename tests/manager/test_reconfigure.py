@@ -1,0 +1,35 @@
+"""Other settings while the hub runs: they count from then on, and no link is dropped for them."""
+
+from __future__ import annotations
+
+from tests.manager.conftest import Bench, RunOnBench
+from wifimgrd.domain.allocator import AllocationRules
+from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.manager.state import HubSettings
+
+
+def test_an_excluded_interface_is_told_of_and_a_link_on_it_stays(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        device = await bench.connected(1)
+        await bench.hub.reconfigure(HubSettings(rules=AllocationRules(exclude=("wlan0", "wlan1"))))
+        states = {name: one.state for name, one in bench.story.interfaces.items()}
+        assert states["wlan0"] is InterfaceState.IN_USE
+        assert states["wlan1"] is InterfaceState.UNAVAILABLE
+        assert states["wlan2"] is InterfaceState.AVAILABLE
+        assert bench.state(device).value == "connected"
+        await bench.hub.disconnect(device)
+        told = [bench.story.interfaces["wlan0"].state]
+        await bench.hub.reconfigure(HubSettings())
+        told.append(bench.story.interfaces["wlan0"].state)
+        assert told == [InterfaceState.UNAVAILABLE, InterfaceState.AVAILABLE]
+
+    on_bench(scenario)
+
+
+def test_a_new_device_waits_for_its_first_command_where_that_is_set_now(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        await bench.hub.reconfigure(HubSettings(connect_on_create=False))
+        device = await bench.create(1)
+        assert bench.state(device).value == "disconnected"
+
+    on_bench(scenario)

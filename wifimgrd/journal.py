@@ -1,0 +1,100 @@
+"""Log events as entries of the journal, with fields that can be searched for.
+
+The native protocol: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from wifimgrd.messages import known_message
+
+SOCKET: Final = "/run/systemd/journal/socket"
+PRIORITIES: Final = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
+"""Of log levels, as in syslog(3)."""
+
+_FIELDS: Final = {"device": "WIFIMGRD_DEVICE", "interface": "WIFIMGRD_INTERFACE", "code": "WIFIMGRD_CODE"}
+"""What of an event can be searched for; a network's name is not among it on purpose."""
+_SEND_BUFFER: Final = 8 * 1024 * 1024
+_SEALS: Final = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+
+
+def is_journal_at(stream: int) -> bool:
+    """Whether a file descriptor leads to the journal: JOURNAL_STREAM of systemd.exec(5)."""
+    try:
+        device, inode = map(int, os.environ["JOURNAL_STREAM"].split(":"))
+        there = os.fstat(stream)
+    except (KeyError, ValueError, OSError):
+        return False
+    return (there.st_dev, there.st_ino) == (device, inode)
+
+
+def record_of(event: Mapping[str, Any], line: str) -> bytes:
+    """An entry of the journal; `line` is its text where the event is none of the known messages."""
+    fields = {
+        "PRIORITY": str(PRIORITIES.get(str(event.get("level")), 6)),
+        "SYSLOG_IDENTIFIER": Path(sys.argv[0]).name or "wifimgrd",
+        "WIFIMGRD_EVENT": str(event.get("event", "")),
+    }
+    fields |= {name: str(event[key]) for key, name in _FIELDS.items() if event.get(key) is not None}
+    message = known_message(event)
+    if message is not None:
+        line = message.text.format_map(event)
+        fields |= {"MESSAGE_ID": message.identity, "WIFIMGRD_OPERATION": message.operation}
+        if event.get("reason"):
+            fields["WIFIMGRD_REASON"] = str(event["reason"])
+    return b"".join(_field(name, value) for name, value in {"MESSAGE": line, **fields}.items())
+
+
+def _field(name: str, value: str) -> bytes:
+    octets = value.encode("utf-8", "replace")
+    if b"\n" not in octets:
+        return name.encode() + b"=" + octets + b"\n"
+    return name.encode() + b"\n" + struct.pack("<Q", len(octets)) + octets + b"\n"
+
+
+class Journal:
+    """Sends entries. One that the journal has no room for is dropped: nobody waits for a log."""
+
+    def __init__(self, address: str = SOCKET) -> None:
+        self._address = address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        self._socket.setblocking(False)
+
+    def send(self, record: bytes) -> None:
+        """Send one entry, a large one as a sealed file."""
+        try:
+            try:
+                self._socket.sendto(record, self._address)
+            except OSError as error:
+                if isinstance(error, BlockingIOError):
+                    return
+                self._send_file(record)
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._socket.close()
+
+    def _send_file(self, record: bytes) -> None:
+        file = os.memfd_create("journal-entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            with os.fdopen(os.dup(file), "wb") as writer:
+                writer.write(record)
+            fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", file))]
+            self._socket.sendmsg([], rights, 0, self._address)
+        finally:
+            os.close(file)
+
+    # What structlog calls, by the event's level.
+    msg = debug = info = warning = error = critical = send

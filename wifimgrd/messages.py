@@ -1,0 +1,104 @@
+"""What matters to an administrator: log events with an identity of their own in the journal.
+
+`systemd/wifimgrd.catalog` explains each to `journalctl -x`. An identity, once released, never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMessage:
+    """One thing that matters."""
+
+    identity: str
+    """MESSAGE_ID: 128 bits in hexadecimal (systemd.journal-fields(7))."""
+    operation: str
+    """WIFIMGRD_OPERATION: what the hub was at."""
+    text: str
+    """The sentence, with the event's fields in braces."""
+
+
+_DEVICE: Final = "device {device}: "
+_FAILED: Final = _DEVICE + "connecting through {interface} failed: {reason} ({code})"
+
+MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
+    {
+        ("connected", ""): KnownMessage(
+            "2c1b8f5d7e0a4b6f9d3c5a1e7f42d801",
+            "connect",
+            _DEVICE + "connected through {interface}, the camera is {camera_address}",
+        ),
+        ("connection_failed", ""): KnownMessage("5f0e9a3c4d2b4178a6e1c07d93b85f02", "connect", _FAILED),
+        ("connection_failed", "device-not-reachable"): KnownMessage(
+            "83d4c7e16b5f49a0b2f8e9d1a07c3603", "connect", _FAILED
+        ),
+        ("connection_failed", "authentication-failed"): KnownMessage(
+            "b96a2f08e4d14c53971fd5c8203ae704", "connect", _FAILED
+        ),
+        ("connection_failed", "association-refused"): KnownMessage(
+            "e07d51b2c93f4e6886a4f3b19d5c0205", "connect", _FAILED
+        ),
+        ("connection_failed", "address-failed"): KnownMessage(
+            "1a8e6d4f30b74c95bd2e7c60f95a1806", "connect", _FAILED
+        ),
+        ("connection_refused", ""): KnownMessage(
+            "47f2b0c9a85d4d3e9c16e8d7350fb207", "connect", _DEVICE + "not connected: {reason} ({code})"
+        ),
+        ("link_interrupted", ""): KnownMessage(
+            "6ed93a17f5c24b80a4d7b2e85c901f08",
+            "link",
+            _DEVICE + "the link through {interface} dropped and may come back: {reason}",
+        ),
+        ("connection_lost", ""): KnownMessage(
+            "9b05e8c2d7f346a1830fa6d4e12c7b09",
+            "link",
+            _DEVICE + "the link through {interface} is lost: {reason} ({code})",
+        ),
+        ("adapter_added", ""): KnownMessage(
+            "c3f71e4ab0d8459296b5d20e8a7f130a",
+            "hotplug",
+            "the adapter {interface} is there, in USB port {port}",
+        ),
+        ("adapter_removed", ""): KnownMessage(
+            "f82a9d6c15e34b07bc480e7f3da5160b", "hotplug", "the adapter {interface} is gone"
+        ),
+        ("backend_changed", "unavailable"): KnownMessage(
+            "0d6b3fe2879c4a15a0f4c8e95b71d20c", "backend", "{backend} is away: {reason}"
+        ),
+        ("backend_changed", "ready"): KnownMessage(
+            "34e7c5a9f1204d8b96e2b07d8fc3a50d", "backend", "{backend} is there"
+        ),
+        ("store_refused", ""): KnownMessage(
+            "71c9f0d4b6e84325ad5e3a918f2cb60e", "start", "not started, the state cannot be used: {reason}"
+        ),
+        ("start_refused", ""): KnownMessage(
+            "a5e2847b3c9d4f60b107f6e4d8520c0f", "start", "not started: {reason}"
+        ),
+        ("configuration_refused", ""): KnownMessage(
+            "d81f6a0e92c54b73a8e4c5b7f03d9610", "reload", "the old configuration stays in use: {reason}"
+        ),
+        ("not_authorized", ""): KnownMessage(
+            "087b4de3c5fa4961b2d09f8ea6713c11", "authorize", "user {uid} was denied {member}: {action}"
+        ),
+    }
+)
+"""By the event's name and, where the cause decides what to do, its `code` or `state`."""
+
+
+def known_message(event: Mapping[str, Any]) -> KnownMessage | None:
+    """The message that an event is, with every field that its text names; None of any other event."""
+    name = str(event.get("event", ""))
+    cause = str(event.get("code") or event.get("state") or "")
+    message = MESSAGES.get((name, cause)) or MESSAGES.get((name, ""))
+    if message is None:
+        return None
+    try:
+        message.text.format_map(event)
+    except KeyError:
+        return None  # a namesake from deeper down
+    return message
