@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,6 +26,9 @@ _T = TypeVar("_T")
 _KEYS_KEPT: Final = 10_000
 """Idempotency keys of this many latest creations are remembered."""
 _LARGEST_ID: Final = 2**63 - 1
+_GATHER_S: Final = 0.5
+"""What is recorded within this time goes to disk in one transaction, and not while a join is under way:
+the disk's thread would hold up the event loop in the middle of it."""
 
 
 class SqliteStore:
@@ -45,9 +47,10 @@ class SqliteStore:
         self._worker = worker
         self._memory = memory
         self._closed = False
-        self._lock = threading.Lock()
-        self._open_batch: Batch | None = None
-        """Guarded by the lock: queued last, and not begun yet."""
+        self._loop = asyncio.get_running_loop()
+        self._gathered = Batch()
+        self._gathering: asyncio.TimerHandle | None = None
+        """Runs while there is something in what was gathered."""
         self._unwritten = Batch()
         """The worker's own: what could not be written, and goes with the next transaction."""
 
@@ -115,7 +118,7 @@ class SqliteStore:
                 raise _unknown(device)
             return secrets[0]
 
-        return await self._read(work)
+        return await self._read(work, settled=False)
 
     async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
         """Write a changed device; None leaves the secret as it is. Raises DeviceNotFound."""
@@ -138,8 +141,10 @@ class SqliteStore:
 
         Where it cannot be written it is kept, and goes to disk with the next write that can.
         """
-        row = rows.row_of(device)
-        self._queue(lambda batch: batch.devices.update({device.id: row}))
+        if self._may_queue():
+            self._gathered.devices[device.id] = rows.row_of(device)
+            if self._gathering is None:
+                self._gathering = self._loop.call_later(_GATHER_S, self._write_gathered)
 
     async def remove(self, device: DeviceId) -> None:
         """Forget a device and its secret; its id is not given again. Raises DeviceNotFound."""
@@ -157,13 +162,15 @@ class SqliteStore:
         return self._memory.get(rows.text_of(key))
 
     def note(self, key: str, value: str | None) -> None:
-        """Keep `value` under `key`, None forgets it; written as `record` does."""
+        """Keep `value` under `key`, None forgets it; written as by `record`, but at once."""
         key = rows.text_of(key)
         if value is None:
             self._memory.pop(key, None)
         else:
             value = self._memory[key] = rows.text_of(value)
-        self._queue(lambda batch: batch.notes.update({key: value}))
+        if self._may_queue():
+            self._gathered.notes[key] = value
+            self._write_gathered()
 
     async def close(self) -> None:
         """Write what is still due and close; a second call does nothing.
@@ -172,38 +179,44 @@ class SqliteStore:
         """
         if self._closed:
             return
+        self._write_gathered()
         self._closed = True
         try:
             await asyncio.get_running_loop().run_in_executor(self._worker, self._finish)
         finally:
             self._worker.shutdown(wait=False)
 
-    async def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+    async def _read(self, work: Callable[[sqlite3.Connection], _T], *, settled: bool = True) -> _T:
+        """Read, after what was recorded before is written; at once where that cannot matter."""
+
         def job() -> _T:
             with told_plainly():
                 return work(self._connection)
 
-        return await self._submit(job)
+        return await self._submit(job, settled=settled)
 
     async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        return await self._submit(partial(self._transact, work))
+        return await self._submit(partial(self._transact, work), settled=True)
 
-    async def _submit(self, job: Callable[[], _T]) -> _T:
+    async def _submit(self, job: Callable[[], _T], *, settled: bool) -> _T:
         if self._closed:
             raise StoreError("the store is closed")
-        with self._lock:
-            self._open_batch = None  # what is recorded from now on comes after this job
-        return await asyncio.get_running_loop().run_in_executor(self._worker, job)
+        if settled:
+            self._write_gathered()
+        return await self._loop.run_in_executor(self._worker, job)
 
-    def _queue(self, put: Callable[[Batch], None]) -> None:
+    def _may_queue(self) -> bool:
         if self._closed:
             _log.warning("a write after the store was closed is lost")
-            return
-        with self._lock:
-            if self._open_batch is None:
-                self._open_batch = Batch()
-                self._worker.submit(self._write_batch, self._open_batch)
-            put(self._open_batch)
+        return not self._closed
+
+    def _write_gathered(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+        if self._gathered:
+            batch, self._gathered = self._gathered, Batch()
+            self._worker.submit(self._write_batch, batch)
 
     def _forget_log(self) -> None:
         """Empty the write-ahead log, which still holds the secret that was just replaced."""
@@ -227,9 +240,6 @@ class SqliteStore:
         return result
 
     def _write_batch(self, batch: Batch) -> None:
-        with self._lock:
-            if self._open_batch is batch:
-                self._open_batch = None
         try:
             self._transact(batch.write)
         except StoreError as error:
