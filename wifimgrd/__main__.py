@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+# The daemon speaks D-Bus over a local socket and nothing else: without this, asyncio would bring in
+# TLS, which takes 4 MB. Must come before anything that imports asyncio.
+sys.modules["ssl"] = None  # type: ignore[assignment]
+
 import argparse
 import asyncio
 import faulthandler
-import sys
 from pathlib import Path
 from typing import Final
 

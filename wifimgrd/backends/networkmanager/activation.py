@@ -1,4 +1,4 @@
-"""An activation of ours in NetworkManager: begin it, read what came of it, take it down."""
+"""An activation of ours in NetworkManager: begin it, take it down."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import structlog
 from wifimgrd.backends.networkmanager import defs
 from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import Gone, NmDevice, StateChange
-from wifimgrd.backends.networkmanager.profile import SIGNATURE, link_of
+from wifimgrd.backends.networkmanager.profile import SIGNATURE
+from wifimgrd.backends.networkmanager.reading import Reading
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Variant
-from wifimgrd.domain.device import Link
 
 _log = structlog.get_logger(__name__)
 
@@ -32,15 +32,6 @@ class Activation:
     """The profile's object."""
     active: str
     """The active connection's object."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A link as it is now, and the objects whose changes change it."""
-
-    link: Link
-    ip4: str
-    access_point: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +108,6 @@ async def wait_for_state(device: NmDevice, wanted: Callable[[int], bool]) -> boo
 def is_free(state: int) -> bool:
     """Whether a device in this state has nothing to do."""
     return state <= DeviceState.DISCONNECTED
-
-
-async def read_link(connection: BusConnection, device: NmDevice) -> Reading | None:
-    """Read the addresses and the access point of a device's link; None where it has no address (yet)."""
-    properties, access_point = await asyncio.gather(
-        connection.get_all(defs.NM, device.path, defs.NM_DEVICE),
-        connection.get(defs.NM, device.path, defs.NM_WIRELESS, "ActiveAccessPoint"),
-    )
-    ip4, dhcp4, point = await asyncio.gather(
-        _all_of(connection, properties["Ip4Config"], defs.NM_IP4_CONFIG),
-        _all_of(connection, properties["Dhcp4Config"], defs.NM_DHCP4_CONFIG),
-        _all_of(connection, access_point, defs.NM_ACCESS_POINT),
-    )
-    link = link_of(ip4, dhcp4, point)
-    return Reading(link, properties["Ip4Config"], access_point) if link else None
-
-
-async def _all_of(connection: BusConnection, path: str, interface: str) -> dict[str, Any]:
-    if path == defs.NO_OBJECT:
-        return {}
-    try:
-        return await connection.get_all(defs.NM, path, interface)
-    except BusError:
-        return {}  # replaced meanwhile
 
 
 async def _ask(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import structlog
 
-from wifimgrd.backends.networkmanager.activation import Activation, Joined, read_link, take_down
+from wifimgrd.backends.networkmanager.activation import Activation, Joined, take_down
 from wifimgrd.backends.networkmanager.defs import ActiveState
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.keeper import Keeper
 from wifimgrd.backends.networkmanager.profile import marked_device, ssid_of
+from wifimgrd.backends.networkmanager.reading import read_link
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusConnection, BusError
 from wifimgrd.ports import HeldLink

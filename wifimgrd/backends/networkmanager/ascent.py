@@ -10,10 +10,11 @@ from typing import Any, Final
 import structlog
 
 from wifimgrd.backends.networkmanager import diagnosis
-from wifimgrd.backends.networkmanager.activation import Reading, is_free, read_link
+from wifimgrd.backends.networkmanager.activation import is_free
 from wifimgrd.backends.networkmanager.air import Bss
 from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
+from wifimgrd.backends.networkmanager.reading import EarlyReader, Reading
 from wifimgrd.backends.networkmanager.supplicant import ScanRefused, Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
 from wifimgrd.domain.errors import WifimgrdError
@@ -55,8 +56,8 @@ class Ascent:
         request: JoinRequest,
         points: Sequence[Bss],
     ) -> None:
-        self._connection = connection
         self._device = device
+        self._reader = EarlyReader(connection, device)
         self._station = station
         self._ssid = request.ssid
         self._points = points
@@ -80,7 +81,8 @@ class Ascent:
         self._events.put_nowait(event)
 
     def close(self) -> None:
-        """Look no more."""
+        """Look and read no more."""
+        self._reader.close()
         if self._looker:
             self._looker.cancel()
 
@@ -101,7 +103,7 @@ class Ascent:
             else:
                 self._looker = asyncio.get_running_loop().create_task(self._look_again())
             if self._is_up and self._events.empty():
-                reading = await read_link(self._connection, self._device)
+                reading = await self._reader.reading()
                 if reading is None:
                     raise diagnosis.no_address(self._ssid)
                 if self._is_up and self._events.empty():
@@ -116,6 +118,7 @@ class Ascent:
             raise diagnosis.wrong_password(self._ssid)
         if change.state >= DeviceState.DEACTIVATING or is_free(change.state):
             raise diagnosis.attempt_failed(change.reason, self._ssid, self._device.name)
+        self._reader.reached(change.state)
 
     def _on_supplicant(self, changed: Mapping[str, Any]) -> None:
         if "State" in changed:

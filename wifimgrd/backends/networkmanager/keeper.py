@@ -10,9 +10,10 @@ from typing import Any, Final
 import structlog
 
 from wifimgrd.backends.networkmanager import defs, diagnosis
-from wifimgrd.backends.networkmanager.activation import Joined, Reading, is_free, read_link
+from wifimgrd.backends.networkmanager.activation import Joined, is_free
 from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, SupplicantState
 from wifimgrd.backends.networkmanager.devices import Gone, StateChange
+from wifimgrd.backends.networkmanager.reading import Reading, read_link
 from wifimgrd.backends.networkmanager.supplicant import ScanRefused
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.errors import WifimgrdError
@@ -69,7 +70,7 @@ class Keeper:
         """
         self._listener = listener
         self._on_end = on_end
-        self._do(self._watch_readings)
+        self._do(self._follow_readings)
         if diagnosis.is_down(self._state):
             self._drop()
 
@@ -189,6 +190,11 @@ class Keeper:
                 continue
 
     # -- signal and addresses
+
+    async def _follow_readings(self) -> None:
+        """Watch, then read: what was read while the link came up may have changed since."""
+        await self._watch_readings()
+        await self._read_again()
 
     async def _watch_readings(self) -> None:
         """Follow the access point's strength and the addresses, as NetworkManager has them."""
