@@ -74,12 +74,17 @@ def test_other_profiles_are_not_ours(mark: str) -> None:
 )
 def test_the_cameras_address(ip4: dict[str, object], options: dict[str, str], camera: str) -> None:
     ip4 = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}], "Gateway": "", **ip4}
-    link = link_of(ip4, {"Options": options}, {})
+    link = link_of(ip4, {"Options": options}, None, 0)
     assert link == Link("192.168.42.36", camera)
 
 
 def test_a_link_with_its_access_point() -> None:
     ip4 = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}]}
-    point = {"HwAddress": "02:CA:D3:D9:9E:8B", "Frequency": 2412, "Strength": 90}
-    assert link_of(ip4, {}, point) == Link("192.168.42.36", "", 90, Sighting("02:ca:d3:d9:9e:8b", 2412))
-    assert link_of({"AddressData": []}, {}, point) is None
+    seen = Sighting("02:ca:d3:d9:9e:8b", 2412)
+    assert link_of(ip4, {}, seen, 90) == Link("192.168.42.36", "", 90, seen)
+    assert link_of({"AddressData": []}, {}, seen, 90) is None
+
+
+def test_the_lease_has_the_address_before_the_interface_shows_it() -> None:
+    lease = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
+    assert link_of({}, lease, None, 0) == Link("192.168.42.36", "192.168.42.1")

@@ -13,6 +13,8 @@ from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
 
 LIKELY_FREQUENCIES: Final = (2412, 2437, 2462, 5180, 5220, 5745, 5785)
 """Centre frequencies, MHz, on which cameras usually stand: channels 1, 6, 11, 36, 44, 149, 157."""
+_WEAKEST_DBM: Final = -100
+_STRONGEST_DBM: Final = -40
 
 
 class KeyManagement(StrEnum):
@@ -43,11 +45,20 @@ class Bss:
     """What it offers for key management, in the supplicant's words; empty = open or WEP."""
     private: bool = False
     """Its beacons say that frames are encrypted."""
+    signal_dbm: int = _WEAKEST_DBM
 
     @property
     def sighting(self) -> Sighting:
         """Where it is."""
         return Sighting(self.bssid, self.frequency_mhz)
+
+    @property
+    def signal_percent(self) -> int:
+        """How strong it is, on NetworkManager's scale: 100 from -40 dBm on, 0 from -100 dBm down.
+        https://gitlab.freedesktop.org/NetworkManager/NetworkManager (nm_wifi_utils_level_to_quality).
+        """
+        over_dbm = min(max(self.signal_dbm, _WEAKEST_DBM), _STRONGEST_DBM) - _WEAKEST_DBM
+        return 100 * over_dbm // (_STRONGEST_DBM - _WEAKEST_DBM)
 
     @property
     def offers_psk(self) -> bool:
@@ -76,6 +87,7 @@ def bss_of(path: str, properties: Mapping[str, Any]) -> Bss:
         int(properties.get("Age", 0)),
         frozenset(suites),
         bool(properties.get("Privacy", False)),
+        int(properties.get("Signal", _WEAKEST_DBM)),
     )
 
 

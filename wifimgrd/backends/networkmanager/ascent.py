@@ -57,7 +57,7 @@ class Ascent:
         points: Sequence[Bss],
     ) -> None:
         self._device = device
-        self._reader = EarlyReader(connection, device)
+        self._reader = EarlyReader(connection, device, points)
         self._station = station
         self._ssid = request.ssid
         self._points = points
@@ -123,6 +123,8 @@ class Ascent:
     def _on_supplicant(self, changed: Mapping[str, Any]) -> None:
         if "State" in changed:
             self._log.debug("supplicant_state", state=changed["State"])
+        if "CurrentBSS" in changed:
+            self._reader.associated(changed["CurrentBSS"])
         if verdict := self._witness.hear(changed):
             codes = {key: value for key, value in changed.items() if key.endswith(("Code", "Reason"))}
             self._log.info("supplicant_verdict", state=self._witness.furthest, **codes)

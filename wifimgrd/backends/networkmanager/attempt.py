@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import Final
+from typing import Final, cast
 
 import structlog
 
@@ -101,8 +101,7 @@ class Attempt:
                 self._device = device = await self._free_device()
                 device.ears.append(self._hear)
                 self._inventory.reserve(device, True)
-                self._station = station = await Station.open(self._connection, self._request.interface)
-                points = await self._find(device, station)
+                station, points = await self._find(device)
                 key_management = air.choose_key_management(points, self._ssid, self._request.passphrase)
                 self._ascent = ascent = Ascent(self._connection, device, station, self._request, points)
                 ascent.listen()
@@ -139,8 +138,11 @@ class Attempt:
         except TimeoutError:
             what = "does not manage" if device.state == DeviceState.UNMANAGED else "is not ready with"
             raise InterfaceLost(f"NetworkManager {what} the adapter {name}") from None
-        carried = await self._inventory.carried_by(str(device.properties["ActiveConnection"]))
-        if carried is None or is_free(device.state):
+        if is_free(device.state):
+            return device
+        active = await self._connection.get(defs.NM, device.path, defs.NM_DEVICE, "ActiveConnection")
+        carried = await self._inventory.carried_by(active)
+        if carried is None:
             return device
         if not carried.ours:
             raise InterfaceLost(f'the adapter {name} carries the connection "{carried.name}"')
@@ -148,11 +150,32 @@ class Attempt:
         await take_down(self._connection, device, Activation(carried.uuid, carried.profile, carried.path))
         return device
 
-    async def _find(self, device: NmDevice, station: Station) -> list[air.Bss]:
+    async def _meet(self, device: NmDevice) -> tuple[Station, list[air.Bss]]:
+        """The supplicant's side of the device, listened to, and what it has in its list already."""
+        if device.station:
+            self._station = Station(self._connection, device.station)
+            try:
+                return self._station, await self._listed(self._station)
+            except BusError:  # another one by now
+                await self._station.close()
+        self._station = station = await Station.open(self._connection, device.name)
+        device.station = station.path
+        return station, await self._listed(station)
+
+    async def _listed(self, station: Station) -> list[air.Bss]:
+        listening, listed = await asyncio.gather(
+            station.listen(), station.networks(self._ssid), return_exceptions=True
+        )
+        for outcome in (listening, listed):
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return cast("list[air.Bss]", listed)
+
+    async def _find(self, device: NmDevice) -> tuple[Station, list[air.Bss]]:
         """Find the network: in the supplicant's list, where it was met before, on all channels."""
-        _, listed = await asyncio.gather(station.listen(), station.networks(self._ssid))
+        station, listed = await self._meet(device)
         if fresh := [point for point in listed if point.age_s < _FRESH_S]:
-            return fresh
+            return station, fresh
         frequencies = air.frequencies_to_try(self._request.sightings, listed, device.bands)
         for channels in dict.fromkeys((frequencies, ())):
             try:
@@ -164,7 +187,7 @@ class Attempt:
                 continue
             self._log.debug("looked", channels=channels or "all", found=len(points))
             if points:
-                return points
+                return station, points
         raise diagnosis.not_seen(self._ssid)
 
     async def _activate(self, device: NmDevice, key_management: air.KeyManagement) -> Activation:

@@ -62,6 +62,8 @@ class NmDevice:
     wireless: dict[str, Any]
     """Of org.freedesktop.NetworkManager.Device.Wireless, as of the last look."""
     carried: Carried | None = None
+    station: str = ""
+    """The supplicant's object for it, where it was seen last; it is another after each restart."""
     reserved: bool = False
     """An attempt of ours runs on it, or a link of ours is up: what it carries is no obstacle."""
     ears: list[Ear] = field(default_factory=list)

@@ -9,8 +9,9 @@ from typing import Any, Final, Protocol
 import structlog
 
 from wifimgrd.backends.networkmanager import defs
-from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceType
+from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, DeviceType
 from wifimgrd.backends.networkmanager.devices import Carried, Gone, NmDevice, Radio, StateChange, obstacle_of
+from wifimgrd.backends.networkmanager.following import Following
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.interface import BackendFacts
 
@@ -43,6 +44,8 @@ class Inventory:
         self._listener = listener
         self._told: dict[str, tuple[str, BackendFacts]] = {}
         self._watches: list[Watch] = []
+        self._following = Following(connection)
+        self._minds_radio = False
         self._stale: dict[str, None] = {}
         self._meanwhile: dict[str, dict[str, Any]] = {}
         """What signals said of a device while it was being read: newer than the reply, or the same."""
@@ -58,20 +61,6 @@ class Inventory:
                 watch(self._device_added, sender=defs.NM, interface=defs.NM, member="DeviceAdded"),
                 watch(self._device_removed, sender=defs.NM, interface=defs.NM, member="DeviceRemoved"),
                 watch(self._state_changed, sender=defs.NM, interface=defs.NM_DEVICE, member="StateChanged"),
-                *(
-                    watch(
-                        handler,
-                        sender=defs.NM,
-                        interface=defs.PROPERTIES,
-                        member="PropertiesChanged",
-                        arg0=interface,
-                    )
-                    for handler, interface in (
-                        (self._device_changed, defs.NM_DEVICE),
-                        (self._root_changed, defs.NM),
-                        (self._active_changed, defs.NM_ACTIVE),
-                    )
-                ),
             )
         )
         root = await self._connection.get_all(defs.NM, defs.NM_PATH, defs.NM)
@@ -87,6 +76,7 @@ class Inventory:
         watches, self._watches = self._watches, []
         for watch in watches:
             await watch.close()
+        await self._following.close()
 
     def by_name(self, name: str) -> NmDevice | None:
         """The device of that name, if NetworkManager has it."""
@@ -109,9 +99,15 @@ class Inventory:
         self._wake.set()
 
     def reserve(self, device: NmDevice, reserved: bool) -> None:
-        """Say whether a device works for us; what it carries is read anew when it does not any more."""
+        """Say whether a device works for us.
+
+        While it does, its states alone are followed: all else that NetworkManager tells of it is of
+        our own making. It is read anew when it does not any more.
+        """
         device.reserved = reserved
-        if not reserved:
+        if reserved:
+            self._following.unfollow(device.path)
+        else:
             self.look_again(device)
 
     async def carried_by(self, path: str) -> Carried | None:
@@ -156,6 +152,8 @@ class Inventory:
             for ear in list(device.ears):
                 ear(_gone(device))
             self._listener.device_gone(device)
+        self._following.unfollow(signal.body[0])
+        self._mind_radio()
 
     def _state_changed(self, signal: Signal) -> None:
         state, _, reason = signal.body
@@ -179,8 +177,11 @@ class Inventory:
             self._tell(device)
 
     def _root_changed(self, signal: Signal) -> None:
+        self._hear_of_radio(signal.body[1])
+
+    def _hear_of_radio(self, root: dict[str, Any]) -> None:
         before = self.radio
-        self._note_radio(signal.body[1])
+        self._note_radio(root)
         if self.radio != before:
             for device in self.devices.values():
                 self._tell(device)
@@ -216,38 +217,68 @@ class Inventory:
                 path = next(iter(self._stale))
                 del self._stale[path]
                 try:
-                    await self._look(path)
+                    await (self._look_at_radio() if path == defs.NM_PATH else self._look(path))
                 except (BusClosed, TimeoutError) as error:
                     _log.warning("device_unreadable", path=path, error=str(error))
 
     async def _look(self, path: str) -> None:
         """Read a device and tell of it, where it is a Wi-Fi device and still there."""
         self._meanwhile[path] = {}
+        carried: Carried | None = None
         try:
+            await self._following.follow(path, path, defs.NM_DEVICE, self._device_changed)
             properties = await self._connection.get_all(defs.NM, path, defs.NM_DEVICE)
-            if properties["DeviceType"] != DeviceType.WIFI:
-                return
-            wireless = await self._connection.get_all(defs.NM, path, defs.NM_WIRELESS)
-            carried = await self.carried_by(properties["ActiveConnection"])
+            is_wifi = properties["DeviceType"] == DeviceType.WIFI
+            if is_wifi:
+                wireless = await self._connection.get_all(defs.NM, path, defs.NM_WIRELESS)
+                active = properties["ActiveConnection"]
+                if active != defs.NO_OBJECT:
+                    await self._following.follow(path, active, defs.NM_ACTIVE, self._active_changed)
+                self._following.unfollow(path, but=(path, active))
+                carried = await self.carried_by(active)
         except BusError:
-            return
+            is_wifi = False
         finally:
             meanwhile = self._meanwhile.pop(path, None)
-        if meanwhile is None:
-            return  # removed while it was read
+        if meanwhile is None or not is_wifi:  # removed while it was read, or not for us
+            self._following.unfollow(path)
+            return
         properties.update(meanwhile)
         device = self.devices.get(path)
         if device is None:
             device = self.devices[path] = NmDevice(path, properties, wireless)
             _log.info("device_seen", interface=device.name, state=device.state)
         device.properties, device.wireless, device.carried = properties, wireless, carried
+        if device.reserved:
+            self._following.unfollow(path)
         self._appeared.set()
         self._tell(device)
+
+    def _mind_radio(self) -> None:
+        """Follow the switches for all of Wi-Fi while they may be what stands in a device's way."""
+        minds = any(device.state == DeviceState.UNAVAILABLE for device in self.devices.values())
+        if minds and not self._minds_radio:
+            self._stale[defs.NM_PATH] = None
+            self._wake.set()
+        elif self._minds_radio and not minds:
+            self._following.unfollow(defs.NM_PATH)
+        self._minds_radio = minds
+
+    async def _look_at_radio(self) -> None:
+        try:
+            await self._following.follow(defs.NM_PATH, defs.NM_PATH, defs.NM, self._root_changed)
+            root = await self._connection.get_all(defs.NM, defs.NM_PATH, defs.NM)
+        except BusError:
+            return  # NetworkManager is gone
+        self._hear_of_radio(root)
+        if not self._minds_radio:
+            self._following.unfollow(defs.NM_PATH)
 
     def _tell(self, device: NmDevice) -> None:
         told = (device.name, BackendFacts(obstacle_of(device, self.radio), device.bands))
         self._listener.device_seen(device, told[1] if told != self._told.get(device.path) else None)
         self._told[device.path] = told
+        self._mind_radio()
 
 
 def _gone(device: NmDevice) -> Gone:

@@ -226,15 +226,14 @@ class Keeper:
             self._do(self._read_again)
 
     async def _read_again(self) -> None:
-        reading = await read_link(self._connection, self.device)
-        if reading is None or self._interrupted or reading.link == self._reading.link:
+        before, reading = self._reading, await read_link(self._connection, self.device)
+        if reading is None or self._interrupted or reading == before:
             return
-        roamed = reading.access_point != self._reading.access_point
         self._take(reading)
-        if self._listener:
+        if self._listener and reading.link != before.link:
             self._listener.link_changed(self.held.interface, reading.link)
-        if roamed:
-            await self._watch_readings()
+        if (reading.access_point, reading.ip4) != (before.access_point, before.ip4):
+            await self._follow_readings()
 
     def _take(self, reading: Reading) -> None:
         self._reading = reading

@@ -73,25 +73,27 @@ def ssid_of(settings: Mapping[str, Any]) -> Ssid:
     return Ssid(bytes(settings.get(defs.WIRELESS_TYPE, {}).get("ssid", b"")))
 
 
-def link_of(ip4: Mapping[str, Any], dhcp4: Mapping[str, Any], access_point: Mapping[str, Any]) -> Link | None:
+def link_of(
+    ip4: Mapping[str, Any], dhcp4: Mapping[str, Any], sighting: Sighting | None, signal_percent: int
+) -> Link | None:
     """Put together what NetworkManager knows of a link; None where it has no address.
 
     The camera's address is the router that the lease names, else the DHCP server: profiles of
     ours set no default route, so IP4Config.Gateway is mostly empty.
     https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.IP4Config.html
     """
-    addresses = ip4.get("AddressData", ())
-    if not addresses:
-        return None
     options = dhcp4.get("Options", {})
+    addresses = [data["address"] for data in ip4.get("AddressData", ())]
+    addresses.append(options.get("ip_address", ""))  # known a moment earlier
+    if not addresses[0]:
+        return None
     candidates = [ip4.get("Gateway", ""), *str(options.get("routers", "")).split()]
     candidates.append(options.get("dhcp_server_identifier", ""))
-    bssid, frequency = str(access_point.get("HwAddress", "")).lower(), int(access_point.get("Frequency", 0))
     return Link(
-        local_address=str(addresses[0]["address"]),
+        local_address=str(addresses[0]),
         camera_address=next((address for address in candidates if _is_address(address)), ""),
-        signal_percent=min(100, int(access_point.get("Strength", 0))),
-        sighting=Sighting(bssid, frequency) if bssid and frequency else None,
+        signal_percent=signal_percent,
+        sighting=sighting,
     )
 
 

@@ -1,26 +1,28 @@
-"""What NetworkManager knows of a link: read once it is up, or already while it is coming up."""
+"""What is known of a link: read once it is up, or already while it is coming up."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wifimgrd.backends.networkmanager import defs
+from wifimgrd.backends.networkmanager.air import Bss
 from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.profile import link_of
 from wifimgrd.dbus.bus import BusConnection, BusError
-from wifimgrd.domain.device import Link
+from wifimgrd.domain.device import Link, Sighting
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A link as it is now, and the objects whose changes change it."""
+    """A link as it is now, and the objects whose changes change it, where they were read already."""
 
     link: Link
-    ip4: str
-    access_point: str
+    ip4: str = defs.NO_OBJECT
+    access_point: str = defs.NO_OBJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,52 +34,68 @@ class _Object:
 
 
 async def read_link(connection: BusConnection, device: NmDevice) -> Reading | None:
-    """Read the addresses and the access point of a device's link; None where it has no address (yet)."""
-    properties, point = await asyncio.gather(
-        connection.get_all(defs.NM, device.path, defs.NM_DEVICE), _access_point(connection, device)
+    """Read the addresses and the access point of a device's link; None where it has no address (yet).
+
+    Raises BusError, BusClosed, TimeoutError.
+    """
+    ip4, dhcp4, point = await asyncio.gather(
+        _behind(connection, device, defs.NM_DEVICE, "Ip4Config", defs.NM_IP4_CONFIG),
+        _behind(connection, device, defs.NM_DEVICE, "Dhcp4Config", defs.NM_DHCP4_CONFIG),
+        _behind(connection, device, defs.NM_WIRELESS, "ActiveAccessPoint", defs.NM_ACCESS_POINT),
     )
-    ip4, dhcp4 = await _addresses(connection, properties)
-    return _reading(ip4, dhcp4, point)
+    bssid = str(point.properties.get("HwAddress", "")).lower()
+    frequency = int(point.properties.get("Frequency", 0))
+    signal_percent = min(100, int(point.properties.get("Strength", 0)))
+    sighting = Sighting(bssid, frequency) if bssid and frequency else None
+    link = link_of(ip4.properties, dhcp4.properties, sighting, signal_percent)
+    return Reading(link, ip4.path, point.path) if link else None
 
 
 class EarlyReader:
-    """Reads a link while it is coming up, each part as soon as NetworkManager has it."""
+    """Reads a link while it is coming up: NetworkManager is busy, and slow to answer, once it is up."""
 
-    def __init__(self, connection: BusConnection, device: NmDevice) -> None:
+    def __init__(self, connection: BusConnection, device: NmDevice, points: Sequence[Bss]) -> None:
+        """The device is about to join one of these access points."""
         self._connection = connection
         self._device = device
-        self._point: asyncio.Task[_Object] | None = None
-        self._addresses: asyncio.Task[tuple[_Object, _Object]] | None = None
+        self._points = {point.path: point for point in points}
+        self._point: Bss | None = None
+        self._lease: asyncio.Task[_Object] | None = None
+
+    def associated(self, path: str) -> None:
+        """The supplicant says that it is with this access point."""
+        self._point = self._points.get(path)
 
     def reached(self, state: int) -> None:
         """The device came to this state (defs.DeviceState)."""
-        spawn = asyncio.get_running_loop().create_task
         if state < DeviceState.IP_CONFIG:
-            self.close()  # it begins anew, maybe at another access point
-            self._point = self._addresses = None
-        elif state == DeviceState.IP_CONFIG and self._point is None:
-            self._point = spawn(_access_point(self._connection, self._device))
-        elif state == DeviceState.IP_CHECK and self._addresses is None:
-            self._addresses = spawn(_addresses(self._connection, self._device.properties))
+            self.close()  # it begins anew
+        elif state == DeviceState.IP_CHECK and self._lease is None:
+            self._lease = asyncio.get_running_loop().create_task(
+                _behind(
+                    self._connection, self._device, defs.NM_DEVICE, "Dhcp4Config", defs.NM_DHCP4_CONFIG
+                )
+            )
 
     async def reading(self) -> Reading | None:
         """The link, for a device that is ACTIVATED; None where it has no address.
 
         Raises BusError, BusClosed, TimeoutError.
         """
-        if self._point is not None and self._addresses is not None:
-            point, (ip4, dhcp4) = await self._point, await self._addresses
-            self._point = self._addresses = None
-            if point.properties and (reading := _reading(ip4, dhcp4, point)) is not None:
-                return reading
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            dhcp4 = await lease
+            point = self._point
+            if point and (link := link_of({}, dhcp4.properties, point.sighting, point.signal_percent)):
+                return Reading(link)
         return await read_link(self._connection, self._device)
 
     def close(self) -> None:
         """Read no more."""
-        for task in (self._point, self._addresses):
-            if task is not None:
-                task.cancel()
-                task.add_done_callback(_take_note)
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.cancel()
+            lease.add_done_callback(_take_note)
 
 
 def _take_note(task: asyncio.Task[Any]) -> None:
@@ -86,27 +104,14 @@ def _take_note(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-def _reading(ip4: _Object, dhcp4: _Object, point: _Object) -> Reading | None:
-    link = link_of(ip4.properties, dhcp4.properties, point.properties)
-    return Reading(link, ip4.path, point.path) if link else None
-
-
-async def _access_point(connection: BusConnection, device: NmDevice) -> _Object:
-    path = await connection.get(defs.NM, device.path, defs.NM_WIRELESS, "ActiveAccessPoint")
-    return await _object(connection, path, defs.NM_ACCESS_POINT)
-
-
-async def _addresses(connection: BusConnection, properties: dict[str, Any]) -> tuple[_Object, _Object]:
-    return await asyncio.gather(
-        _object(connection, properties["Ip4Config"], defs.NM_IP4_CONFIG),
-        _object(connection, properties["Dhcp4Config"], defs.NM_DHCP4_CONFIG),
-    )
-
-
-async def _object(connection: BusConnection, path: str, interface: str) -> _Object:
+async def _behind(
+    connection: BusConnection, device: NmDevice, interface: str, name: str, wanted: str
+) -> _Object:
+    """The object that a property of the device names, read by its interface `wanted`."""
+    path = await connection.get(defs.NM, device.path, interface, name)
     if path == defs.NO_OBJECT:
         return _Object(path, {})
     try:
-        return _Object(path, await connection.get_all(defs.NM, path, interface))
+        return _Object(path, await connection.get_all(defs.NM, path, wanted))
     except BusError:
         return _Object(path, {})  # replaced meanwhile

@@ -16,6 +16,8 @@ from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant, Watch
 from wifimgrd.domain.device import Ssid
 
 _CHANNEL_WIDTH_MHZ: Final = 20
+_FEW: Final = 4
+"""So many access points are read whole in one round trip, rather than by name first."""
 _SCAN_TRIES: Final = 12
 _SCAN_S: Final = 30.0
 """No scan takes longer; one of all channels takes some 10 s."""
@@ -36,13 +38,13 @@ class Station:
     """
 
     def __init__(self, connection: BusConnection, path: str) -> None:
-        """Use `Station.open`."""
+        """Of an object that is known; else use `Station.open`."""
+        self.path = path
         self.on_change: Callable[[Mapping[str, Any]], None] | None = None
         self.on_scan_done: Callable[[bool], None] | None = None
         self.scan_started: float | None = None
         """Loop time at which the scan that runs was first heard of; None where none runs."""
         self._connection = connection
-        self._path = path
         self._watches: list[Watch] = []
         self._ssids: dict[str, bytes] = {}
         self._words: list[asyncio.Future[bool]] = []
@@ -66,7 +68,7 @@ class Station:
                 self._connection.watch(
                     self._changed,
                     sender=defs.WPAS,
-                    path=self._path,
+                    path=self.path,
                     interface=defs.PROPERTIES,
                     member="PropertiesChanged",
                     arg0=defs.WPAS_INTERFACE,
@@ -74,7 +76,7 @@ class Station:
                 self._connection.watch(
                     self._scan_done,
                     sender=defs.WPAS,
-                    path=self._path,
+                    path=self.path,
                     interface=defs.WPAS_INTERFACE,
                     member="ScanDone",
                 ),
@@ -96,14 +98,20 @@ class Station:
         """The access points of that name in the supplicant's list, however long ago they were heard."""
         paths = await self._get("BSSs")
         unread = [path for path in paths if path not in self._ssids]
-        names = await asyncio.gather(*(self._bss(path, "SSID") for path in unread))
-        self._ssids.update(
-            (path, bytes(name)) for path, name in zip(unread, names, strict=True) if name is not None
-        )
-        matching = [path for path in paths if self._ssids.get(path) == ssid.octets]
-        found = await asyncio.gather(*(self._bss(path) for path in matching))
+        if len(unread) > _FEW:  # of many, the names alone are read
+            names = await asyncio.gather(*(self._bss(path, "SSID") for path in unread))
+            self._ssids |= {
+                path: bytes(name) for path, name in zip(unread, names, strict=True) if name is not None
+            }
+            unread = []
+        wanted = [path for path in paths if path in unread or self._ssids.get(path) == ssid.octets]
+        whole = await asyncio.gather(*(self._bss(path) for path in wanted))
+        found = {path: properties for path, properties in zip(wanted, whole, strict=True) if properties}
+        self._ssids |= {path: bytes(properties["SSID"]) for path, properties in found.items()}
         return [
-            bss_of(path, properties) for path, properties in zip(matching, found, strict=True) if properties
+            bss_of(path, properties)
+            for path, properties in found.items()
+            if self._ssids[path] == ssid.octets
         ]
 
     async def look(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
@@ -154,7 +162,7 @@ class Station:
         """End the scan that is in the way, and wait for its end, or a moment where none is."""
         ended = self._next_word()
         with contextlib.suppress(BusError):  # none runs: the interface is on its way up
-            await self._connection.call(defs.WPAS, self._path, defs.WPAS_INTERFACE, "AbortScan", timeout_s=5)
+            await self._connection.call(defs.WPAS, self.path, defs.WPAS_INTERFACE, "AbortScan", timeout_s=5)
         await asyncio.wait([ended], timeout=_SETTLE_S)
         if ended in self._words:
             self._words.remove(ended)
@@ -165,7 +173,7 @@ class Station:
             channels = [[mhz, _CHANNEL_WIDTH_MHZ] for mhz in frequencies]
             arguments["Channels"] = Variant("a(uu)", channels)
         await self._connection.call(
-            defs.WPAS, self._path, defs.WPAS_INTERFACE, "Scan", "a{sv}", [arguments], timeout_s=5
+            defs.WPAS, self.path, defs.WPAS_INTERFACE, "Scan", "a{sv}", [arguments], timeout_s=5
         )
 
     def _next_word(self) -> asyncio.Future[bool]:
@@ -191,7 +199,7 @@ class Station:
             self.on_change(changed)
 
     async def _get(self, name: str) -> Any:
-        return await self._connection.get(defs.WPAS, self._path, defs.WPAS_INTERFACE, name)
+        return await self._connection.get(defs.WPAS, self.path, defs.WPAS_INTERFACE, name)
 
     async def _bss(self, path: str, name: str | None = None) -> Any:
         try:
