@@ -3,15 +3,15 @@ client that plays the daemon where a test needs what no daemon does on demand.""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.http.daemon_process import DaemonProcess
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.message_bus import MessageBusDaemon
+from tests.processes import Hub, running_hub
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.settings import Settings
 
@@ -38,16 +38,18 @@ async def served(fake_hub: FakeHub, settings: Settings) -> AsyncIterator[Served]
 
 
 @pytest.fixture
-def daemon(message_bus: MessageBusDaemon, tmp_path: Path) -> Iterator[DaemonProcess]:
-    """The real daemon, on a bus of the test's own."""
-    with DaemonProcess(message_bus.address, tmp_path / "state") as process:
-        yield process
+async def daemon(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The real daemon with its simulated world, on a bus of the test's own."""
+    state = tmp_path / "state"
+    state.mkdir()
+    async with running_hub(message_bus.address, state) as hub:
+        yield hub
 
 
 @pytest.fixture
-def hub(daemon: DaemonProcess) -> HubClient:
+def hub(daemon: Hub) -> HubClient:
     """The real client of `shim`, which starts and stops it."""
-    return HubClient(daemon.bus)
+    return HubClient(daemon.address)
 
 
 @pytest.fixture

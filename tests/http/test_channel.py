@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.http.daemon_process import DaemonProcess
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
+from tests.processes import Hub
 from wifimgrd.dbus.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.records import DeviceRecord
@@ -152,12 +153,12 @@ async def test_adapters_that_come_and_go_are_told(shim: Served, hub: HubClient) 
 
 
 async def test_a_daemon_that_goes_and_comes_is_told_with_a_fresh_snapshot(
-    shim: Served, daemon: DaemonProcess, hub: HubClient
+    shim: Served, daemon: Hub, hub: HubClient
 ) -> None:
     await register(shim, 1)
     channel = await shim.channel()
     before = await receive(channel)
-    daemon.kill()
+    await daemon.end(signal.SIGKILL)
     gone = (await until(channel, "service.updated"))[-1]
     assert gone["data"]["backend_state"] == "unavailable"
     assert gone["data"]["backend_reason"]
@@ -167,7 +168,7 @@ async def test_a_daemon_that_goes_and_comes_is_told_with_a_fresh_snapshot(
         assert answer.headers["Retry-After"]
     health = await shim.get("/healthz")
     assert (health.status, health.json["daemon"]) == (200, "unavailable")
-    daemon.start()
+    await daemon.start()
     snapshot = await receive(channel)
     assert (snapshot["type"], snapshot["epoch"]) == ("snapshot", before["epoch"])
     assert [one["id"] for one in snapshot["devices"]] == [1]

@@ -15,10 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.http.daemon_process import DaemonProcess
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.dbus.client.hub import HubClient
 
 PATIENCE_S = 20.0
 RSS_LIMIT_KB = 50 * 1024
@@ -43,15 +41,6 @@ async def start(message_bus: MessageBusDaemon) -> AsyncIterator[Start]:
         if process.returncode is None:
             process.kill()
         await process.communicate()
-
-
-@pytest.fixture
-async def serving_daemon(daemon: DaemonProcess) -> None:
-    """The real daemon, which is there before the shim."""
-    client = HubClient(daemon.bus)
-    await client.start()
-    await client.wait_until(lambda hub: hub.available, PATIENCE_S)
-    await client.stop()
 
 
 async def listening(process: Process) -> str:
@@ -93,7 +82,7 @@ async def test_it_listens_on_ipv6(start: Start) -> None:
         assert (await shim.get("/healthz")).status == 200
 
 
-@pytest.mark.usefixtures("serving_daemon")
+@pytest.mark.usefixtures("daemon")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_it_stops_in_order_with_a_client_on_the_channel(start: Start, number: signal.Signals) -> None:
     process = await start("--listen", "127.0.0.1:0")
@@ -188,7 +177,7 @@ async def test_the_service_manager_is_told_when_it_serves_and_when_it_stops(
         assert await asyncio.wait_for(loop.sock_recv(manager, 100), PATIENCE_S) == b"STOPPING=1"
 
 
-@pytest.mark.usefixtures("serving_daemon")
+@pytest.mark.usefixtures("daemon")
 async def test_it_is_small(start: Start) -> None:
     process = await start("--listen", "127.0.0.1:0")
     async with Served.at(await listening(process)) as shim:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
@@ -33,15 +35,12 @@ class Connection:
         device_id, wait_s = query_id(request), query_wait(request)
         known = device_of(client, device_id)
         ended = False
-        try:
-            if wait_s > 0:
+        if wait_s > 0:
+            with suppress(TimeoutError):
                 await client.connect_device(device_id, wait=True, timeout_s=wait_s)
                 ended = True
-            else:
-                await client.connect_device(device_id)
-        except TimeoutError:
-            if wait_s == 0:
-                raise
+        else:
+            await client.connect_device(device_id)
         device = device_of(client, device_id)
         connected = ended or device.state == "connected"
         message = f"{known.name} is connected" if connected else f"connecting {known.name}"

@@ -117,6 +117,8 @@ def test_being_in_the_list_is_no_proof_of_being_on_the_air() -> None:
     assert heard_since([old], 0.1) == []
 
 
-@pytest.mark.parametrize(("dbm", "percent"), [(-30, 100), (-40, 100), (-70, 50), (-99, 1), (-100, 0), (-128, 0)])
+@pytest.mark.parametrize(
+    ("dbm", "percent"), [(-30, 100), (-40, 100), (-70, 50), (-99, 1), (-100, 0), (-128, 0)]
+)
 def test_signal_on_networkmanagers_scale(dbm: int, percent: int) -> None:
     assert bss_of("/bss", {"Signal": dbm}).signal_percent == percent

@@ -72,9 +72,7 @@ class EarlyReader:
             self.close()  # it begins anew
         elif state == DeviceState.IP_CHECK and self._lease is None:
             self._lease = asyncio.get_running_loop().create_task(
-                _behind(
-                    self._connection, self._device, defs.NM_DEVICE, "Dhcp4Config", defs.NM_DHCP4_CONFIG
-                )
+                _behind(self._connection, self._device, defs.NM_DEVICE, "Dhcp4Config", defs.NM_DHCP4_CONFIG)
             )
 
     async def reading(self) -> Reading | None:

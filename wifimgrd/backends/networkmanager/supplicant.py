@@ -109,9 +109,7 @@ class Station:
         found = {path: properties for path, properties in zip(wanted, whole, strict=True) if properties}
         self._ssids |= {path: bytes(properties["SSID"]) for path, properties in found.items()}
         return [
-            bss_of(path, properties)
-            for path, properties in found.items()
-            if self._ssids[path] == ssid.octets
+            bss_of(path, properties) for path, properties in found.items() if self._ssids[path] == ssid.octets
         ]
 
     async def look(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
