@@ -13,9 +13,26 @@ import importlib
 import os
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+
+from wifimgrd.dbus.traffic import BusClosed, BusError, MethodCall, NameTaken, Signal
+from wifimgrd.dbus.watches import Watch, Watches
+
+__all__ = (
+    "LIBRARY",
+    "BusClosed",
+    "BusConnection",
+    "BusError",
+    "MethodCall",
+    "NameTaken",
+    "Signal",
+    "Variant",
+    "Watch",
+    "introspection",
+    "unpack",
+)
 
 LIBRARY: Final = os.environ.get("WIFIMGRD_DBUS_LIBRARY", "dbus_next")
 _library: Any = importlib.import_module(LIBRARY)
@@ -33,83 +50,6 @@ _DAEMON_PATH: Final = "/org/freedesktop/DBus"
 _DO_NOT_QUEUE: Final = 4
 _PRIMARY_OWNER: Final = 1
 _ALREADY_OWNER: Final = 4
-
-
-class BusClosed(ConnectionError):
-    """The connection to the message bus is gone, or could not be made."""
-
-
-class NameTaken(Exception):
-    """Somebody else owns the well-known name."""
-
-
-class BusError(Exception):
-    """An error reply: its D-Bus name, its sentence and its further arguments."""
-
-    def __init__(self, name: str, message: str, body: Sequence[Any] = ()) -> None:
-        super().__init__(f"{name}: {message}")
-        self.name = name
-        self.message = message
-        self.body = tuple(body)
-
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """A signal that arrived; variants in its body are unpacked."""
-
-    sender: str
-    """Unique name of who sent it."""
-    path: str
-    interface: str
-    member: str
-    body: list[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class MethodCall:
-    """A method call that arrived; variants in its body are unpacked."""
-
-    sender: str
-    path: str
-    interface: str
-    """Empty where the caller named none."""
-    member: str
-    signature: str
-    body: list[Any]
-    serial: int
-    expects_reply: bool
-    interactive: bool
-    """The caller agrees to a dialogue of the authorization system."""
-
-
-@dataclass(eq=False, slots=True)
-class Watch:
-    """A subscription to signals; `close` ends it."""
-
-    connection: BusConnection
-    rule: str
-    handler: Callable[[Signal], None]
-    conditions: Mapping[str, str] = field(default_factory=dict)
-
-    def wants(self, signal: Signal, owners: Mapping[str, str | None]) -> bool:
-        """Whether the signal fits the conditions, a well-known sender by its owner now."""
-        for key, wanted in self.conditions.items():
-            match key:
-                case "sender":
-                    fits = signal.sender == owners.get(wanted, wanted)
-                case "path_namespace":
-                    fits = signal.path == wanted or signal.path.startswith(wanted.rstrip("/") + "/")
-                case "arg0":
-                    fits = bool(signal.body) and signal.body[0] == wanted
-                case _:
-                    fits = getattr(signal, key) == wanted
-            if not fits:
-                return False
-        return True
-
-    async def close(self) -> None:
-        """End the subscription; of a dead connection nothing is left to end."""
-        await self.connection.unwatch(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +92,7 @@ class BusConnection:
         self._stream: Any = bus._stream
         self._unsent: deque[memoryview] = deque()
         self._pending: dict[int, _Pending] = {}
-        self._watches: list[Watch] = []
-        self._owners: dict[str, str | None] = {}
+        self._watches = Watches(self)
         self._on_call: Callable[[MethodCall], None] | None = None
         self._closed: asyncio.Future[None] = self._loop.create_future()
         bus.add_message_handler(self._receive)
@@ -252,7 +191,7 @@ class BusConnection:
     async def name_owner(self, name: str) -> str | None:
         """The unique name of who owns `name`, or None where nobody does."""
         try:
-            return str((await self._ask("GetNameOwner", "s", [name]))[0])
+            return str((await self.ask_bus("GetNameOwner", "s", [name]))[0])
         except BusError as error:
             if error.name == _DAEMON + ".Error.NameHasNoOwner":
                 return None
@@ -282,31 +221,11 @@ class BusConnection:
             "arg0": arg0,
         }
         conditions = {key: value for key, value in given.items() if value is not None}
-        if sender and not sender.startswith(":") and sender != _DAEMON:
-            await self._follow_owner(sender)
-        rule = ",".join(["type='signal'", *(f"{key}='{value}'" for key, value in conditions.items())])
-        watch = Watch(self, rule, handler, conditions)
-        self._watches.append(watch)
-        try:
-            await self._ask("AddMatch", "s", [rule])
-        except BaseException:
-            self._watches.remove(watch)
-            raise
-        return watch
-
-    async def unwatch(self, watch: Watch) -> None:
-        """End a subscription; see Watch.close."""
-        if watch not in self._watches:
-            return
-        self._watches.remove(watch)
-        try:
-            await self._ask("RemoveMatch", "s", [watch.rule])
-        except (BusError, BusClosed, TimeoutError):
-            return
+        return await self._watches.add(handler, conditions)
 
     async def request_name(self, name: str) -> None:
         """Own a well-known name; raises NameTaken where somebody has it already."""
-        reply = (await self._ask("RequestName", "su", [name, _DO_NOT_QUEUE]))[0]
+        reply = (await self.ask_bus("RequestName", "su", [name, _DO_NOT_QUEUE]))[0]
         if reply not in (_PRIMARY_OWNER, _ALREADY_OWNER):
             raise NameTaken(f"{name} is already owned on this message bus")
 
@@ -360,19 +279,9 @@ class BusConnection:
         if call.expects_reply and self.is_open:
             self._send(message)
 
-    async def _ask(self, member: str, signature: str, body: Sequence[Any]) -> list[Any]:
+    async def ask_bus(self, member: str, signature: str, body: Sequence[Any]) -> list[Any]:
+        """Call a method of the message bus itself; raises as `call` does."""
         return await self.call(_DAEMON, _DAEMON_PATH, _DAEMON, member, signature, body)
-
-    async def _follow_owner(self, name: str) -> None:
-        if name in self._owners:
-            return
-        self._owners[name] = None
-        await self.watch(self._owner_changed, sender=_DAEMON, member="NameOwnerChanged", arg0=name)
-        self._owners[name] = await self.name_owner(name)
-
-    def _owner_changed(self, signal: Signal) -> None:
-        name, _, owner = signal.body
-        self._owners[name] = owner or None
 
     # -- sending: every byte after the handshake goes through here, not through the library's writer
 
@@ -406,14 +315,14 @@ class BusConnection:
     async def _drained(self) -> None:
         """Wait until nothing is queued: a round trip, because the socket keeps the order."""
         if self._unsent:
-            await self._ask("GetId", "", [])
+            await self.ask_bus("GetId", "", [])
 
     # -- receiving
 
     def _receive(self, message: Any) -> bool:
         kind = message.message_type
         if kind is _MessageType.SIGNAL:
-            self._dispatch(
+            self._watches.dispatch(
                 Signal(
                     message.sender or "",
                     message.path,
@@ -429,15 +338,6 @@ class BusConnection:
             if pending is not None and not pending.answer.done():
                 pending.resolve(message)
         return True
-
-    def _dispatch(self, signal: Signal) -> None:
-        for watch in [watch for watch in self._watches if watch.wants(signal, self._owners)]:
-            try:
-                watch.handler(signal)
-            except Exception as error:  # noqa: BLE001 - one bad handler must not take the bus down
-                self._loop.call_exception_handler(
-                    {"message": f"handling the D-Bus signal {signal.member} failed", "exception": error}
-                )
 
     def _called(self, message: Any) -> None:
         call = MethodCall(

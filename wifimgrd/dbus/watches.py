@@ -1,0 +1,114 @@
+"""Subscriptions to signals: what the bus is asked for, and who hears what comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from wifimgrd.dbus.traffic import BusClosed, BusError, Signal
+
+_DAEMON: Final = "org.freedesktop.DBus"
+
+
+class Bus(Protocol):
+    """What subscriptions need of a connection."""
+
+    async def ask_bus(self, member: str, signature: str, body: Sequence[Any]) -> list[Any]:
+        """Call a method of the message bus itself."""
+
+    async def name_owner(self, name: str) -> str | None:
+        """The unique name of who owns `name`, or None where nobody does."""
+
+
+@dataclass(eq=False, slots=True)
+class Watch:
+    """A subscription to signals; `close` ends it."""
+
+    watches: Watches
+    handler: Callable[[Signal], None]
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rule(self) -> str:
+        """The match rule: https://dbus.freedesktop.org/doc/dbus-specification.html."""
+        return ",".join(["type='signal'", *(f"{key}='{value}'" for key, value in self.conditions.items())])
+
+    def wants(self, signal: Signal, owners: Mapping[str, str | None]) -> bool:
+        """Whether the signal fits the conditions, a well-known sender by its owner now."""
+        for key, wanted in self.conditions.items():
+            match key:
+                case "sender":
+                    fits = signal.sender == owners.get(wanted, wanted)
+                case "path_namespace":
+                    fits = signal.path == wanted or signal.path.startswith(wanted.rstrip("/") + "/")
+                case "arg0":
+                    fits = bool(signal.body) and signal.body[0] == wanted
+                case _:
+                    fits = getattr(signal, key) == wanted
+            if not fits:
+                return False
+        return True
+
+    async def close(self) -> None:
+        """End the subscription; of a dead connection nothing is left to end."""
+        await self.watches.remove(self)
+
+
+class Watches:
+    """The subscriptions of one connection."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._watches: list[Watch] = []
+        self._owners: dict[str, str | None] = {}
+
+    async def add(self, handler: Callable[[Signal], None], conditions: Mapping[str, str]) -> Watch:
+        """Subscribe; raises as a call does."""
+        sender = conditions.get("sender", "")
+        if sender and not sender.startswith(":") and sender != _DAEMON:
+            await self._follow_owner(sender)
+        watch = Watch(self, handler, conditions)
+        self._watches.append(watch)
+        try:
+            await self._bus.ask_bus("AddMatch", "s", [watch.rule])
+        except BaseException:
+            self._watches.remove(watch)
+            raise
+        return watch
+
+    async def remove(self, watch: Watch) -> None:
+        """End a subscription; see Watch.close."""
+        if watch not in self._watches:
+            return
+        self._watches.remove(watch)
+        try:
+            await self._bus.ask_bus("RemoveMatch", "s", [watch.rule])
+        except (BusError, BusClosed, TimeoutError):
+            return
+
+    def dispatch(self, signal: Signal) -> None:
+        """Pass a signal on to everybody who wants it; one that fails harms no other."""
+        for watch in [watch for watch in self._watches if watch.wants(signal, self._owners)]:
+            try:
+                watch.handler(signal)
+            except Exception as error:  # noqa: BLE001 - one bad handler must not take the bus down
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": f"handling the D-Bus signal {signal.member} failed", "exception": error}
+                )
+
+    def clear(self) -> None:
+        """Forget all of them: the connection is gone."""
+        self._watches.clear()
+
+    async def _follow_owner(self, name: str) -> None:
+        if name in self._owners:
+            return
+        self._owners[name] = None
+        await self.add(self._owner_changed, {"sender": _DAEMON, "member": "NameOwnerChanged", "arg0": name})
+        self._owners[name] = await self._bus.name_owner(name)
+
+    def _owner_changed(self, signal: Signal) -> None:
+        name, _, owner = signal.body
+        self._owners[name] = owner or None
