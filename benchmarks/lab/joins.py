@@ -10,8 +10,8 @@ from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 
 PART: Final = "Lab: real 802.11"
-_LISTED_ROUNDS: Final = 9
-_SWITCHED_ON_ROUNDS: Final = 5
+_LISTED_ROUNDS: Final = 31
+_SWITCHED_ON_ROUNDS: Final = 7
 _FULL_SCAN_ROUNDS: Final = 3
 """NetworkManager alone takes ten seconds for each."""
 _UNLIKELY_CHANNEL: Final = 3

@@ -20,7 +20,7 @@ from tests.lab.guest.adapters import Adapter
 from tests.lab.guest.network_manager import DeviceState
 from tests.lab.guest.whole_hub import URL
 
-_ROUNDS: Final = 5
+_ROUNDS: Final = 8
 _EVENT_S: Final = 30.0
 _WRONG: Final = "not-the-password"
 
@@ -73,7 +73,7 @@ async def losses(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
             device = await hub.add(camera)
             await hub.free(adapter.interface)
             await hub.connected(device)
-            times = [await _times(channel, device, camera, end) for end in (camera.stop, camera.kill)]
+            times = [await _times(channel, device, camera, end) for end in (_switch_off, _cut)]
             await hub.remove(device)
         listening.cancel()
     adapter.unplug()
@@ -86,13 +86,33 @@ async def losses(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
     ]
 
 
-async def _times(channel: Channel, device: int, camera: Camera, end: Callable[[], None]) -> list[float]:
+def _switch_off(camera: Camera) -> float:
+    began = time.monotonic()
+    camera.stop()
+    return began
+
+
+def _cut(camera: Camera) -> float:
+    camera.crash()
+    began = time.monotonic()
+    camera.fall_silent()
+    return began
+
+
+async def _times(
+    channel: Channel, device: int, camera: Camera, end: Callable[[Camera], float]
+) -> list[float]:
+    """Seconds from each end of the camera to the event.
+
+    The kernel looks for lost beacons on full seconds of its own: the ends are spread over one.
+    """
     seconds = []
-    for _ in range(_ROUNDS):
-        first, began = len(channel.messages), time.monotonic()
-        ending = asyncio.create_task(asyncio.to_thread(end))
-        seconds.append(await channel.state(device, "connecting", first) - began)
-        await ending
+    for number in range(_ROUNDS):
+        await asyncio.sleep((number / _ROUNDS - time.monotonic()) % 1)
+        first = len(channel.messages)
+        ending = asyncio.create_task(asyncio.to_thread(end, camera))
+        told = await channel.state(device, "connecting", first)
+        seconds.append(told - await ending)
         first = len(channel.messages)
         await asyncio.to_thread(camera.on)
         await channel.state(device, "connected", first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from benchmarks.host.footprint import DAEMON_MB, SHIM_MB, wake_ups
@@ -9,6 +10,8 @@ from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
 from benchmarks.table import Row, Target
 
+_SETTLE_S: Final = 10.0
+"""What was plugged in a moment ago is still being read."""
 _IDLE_S: Final = 60.0
 
 
@@ -32,6 +35,7 @@ def memory(hub: Hub, when: str) -> list[Row]:
 
 async def idle(hub: Hub) -> list[Row]:
     """A minute with adapters plugged in, none of them in use."""
+    await asyncio.sleep(_SETTLE_S)
     counted = await wake_ups({"daemon": hub.daemon, "shim": hub.shim}, _IDLE_S)
     return [
         Row(

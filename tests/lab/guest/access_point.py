@@ -88,7 +88,15 @@ class Camera:
 
     def kill(self) -> None:
         """Cut its power: nothing more is on the air, and nobody is told."""
+        self.crash()
+        self.fall_silent()
+
+    def crash(self) -> None:
+        """Let its program die; its radio beacons on."""
         self._namespace.end("hostapd", signal.SIGKILL)
+
+    def fall_silent(self) -> None:
+        """Switch its radio off; for a camera that has crashed."""
         self._namespace.run("ip", "link", "set", _INTERFACE, "down")
 
     def down(self) -> None:
