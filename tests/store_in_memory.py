@@ -48,7 +48,7 @@ class StoreInMemory:
         if passphrase is not None:
             self.secrets[device.id] = passphrase
 
-    def record(self, device: Device) -> None:
+    def record(self, device: Device, *, at_once: bool = False) -> None:
         assert device.id in self.devices, "a removed device is written again"
         self.devices[device.id] = device
 

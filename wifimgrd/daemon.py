@@ -195,6 +195,7 @@ def hub_settings(config: Config) -> HubSettings:
         rules=rules,
         connect_on_create=config.connect.on_create,
         attempt_timeout_s=config.connect.timeout_s,
+        auto_reconnect=config.connect.auto_reconnect,
         grace_s=config.link.grace_s,
         codenames=frozenset(catalog.codenames()) if config.catalog.strict else None,
     )

@@ -110,6 +110,11 @@ class Backend(Protocol):
         """Search all channels on an idle interface and return when that is done; a `join` that
         comes meanwhile goes first. Raises InterfaceLost, Busy, BackendUnavailable."""
 
+    async def look(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
+        """Whether a network, hidden or not, is in the air: searched for on an idle interface where
+        it was met before, then on all channels. Cancelled where a `join` needs the interface.
+        Raises InterfaceLost, Busy, BackendUnavailable."""
+
     async def heard(self) -> Sequence[HeardPoint]:
         """The access points that each interface heard of late."""
 
@@ -163,8 +168,9 @@ class DeviceStore(Protocol):
     async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
         """Write a changed device, safe on disk on return; None leaves the secret as it is."""
 
-    def record(self, device: Device) -> None:
-        """Write what an attempt or a link taught, soon and in order; never awaited."""
+    def record(self, device: Device, *, at_once: bool = False) -> None:
+        """Write what an attempt or a link taught, soon and in order; never awaited. `at_once` is for
+        what a client was told is done."""
 
     async def remove(self, device: DeviceId) -> None:
         """Forget a device and its secret, safe on disk on return. Its id is not given again."""

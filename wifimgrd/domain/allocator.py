@@ -146,6 +146,13 @@ class Allocator:
         name = min(fit)[2]
         return self.adopt(claim.device, name), name
 
+    def would_get(self, claim: Claim) -> str | None:
+        """The interface that `assign` would give now, or None."""
+        try:
+            return self.assign(claim)[1]
+        except NoInterfaceAvailable:
+            return None
+
     def adopt(self, device: DeviceId, name: str) -> Allocator:
         """Record an assignment that already stands, whatever the rules say of it now.
 

@@ -117,6 +117,12 @@ class Device:
     """The adapter that it used last, which it gets back when that is free."""
     sightings: tuple[Sighting, ...] = ()
     """Where its access point was met, most recent first."""
+    wanted: bool = False
+    """It was connected since it was last commanded or created, and is to be brought back when lost."""
+    auto_reconnect: bool = True
+    """Whether it is brought back by itself at all."""
+    priority: int = 0
+    """Of two lost devices and one adapter, the higher one gets it."""
 
 
 @dataclass(frozen=True, slots=True)

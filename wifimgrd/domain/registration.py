@@ -17,6 +17,7 @@ from wifimgrd.domain.errors import InvalidRequest
 REQUIRED: Final = "This field is required."
 _LONGEST_TEXT: Final = 128
 _LONGEST_KEY: Final = 255
+_HIGHEST_PRIORITY: Final = 1000
 _HEX: Final = frozenset(string.hexdigits)
 
 Fields = Mapping[str, object]
@@ -32,6 +33,8 @@ class Registration:
     passphrase: Passphrase
     name: str | None = None
     idempotency_key: str | None = None
+    auto_reconnect: bool = True
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Amendment:
     name: str | None = None
     ssid: Ssid | None = None
     passphrase: Passphrase | None = None
+    auto_reconnect: bool | None = None
+    priority: int | None = None
 
 
 def parse_registration(fields: Fields, codenames: Collection[str] | None = None) -> Registration:
@@ -57,10 +62,12 @@ def parse_registration(fields: Fields, codenames: Collection[str] | None = None)
     passphrase = check.required("password", _passphrase)
     name = check.optional("name", _text)
     key = check.optional("idempotency_key", _key)
+    auto_reconnect = check.optional("auto_reconnect", _switch)
+    priority = check.optional("priority", _priority)
     check.finish()
     if codename is None or ssid is None or passphrase is None:
         raise InvalidRequest("a required field is missing")
-    return Registration(codename, ssid, passphrase, name, key)
+    return Registration(codename, ssid, passphrase, name, key, auto_reconnect is not False, priority or 0)
 
 
 def parse_amendment(fields: Fields) -> Amendment:
@@ -69,8 +76,10 @@ def parse_amendment(fields: Fields) -> Amendment:
     name = check.optional("name", _text)
     ssid = check.optional("ssid", _ssid)
     passphrase = check.optional("password", _passphrase)
+    auto_reconnect = check.optional("auto_reconnect", _switch)
+    priority = check.optional("priority", _priority)
     check.finish()
-    return Amendment(name, ssid, passphrase)
+    return Amendment(name, ssid, passphrase, auto_reconnect, priority)
 
 
 def default_name(ssid: Ssid, taken: Collection[str]) -> str:
@@ -183,6 +192,18 @@ def _passphrase(value: object) -> Passphrase:
             "A password has 8 to 63 characters, or 64 hexadecimal digits; empty for an open network."
         )
     return Passphrase(value)
+
+
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _Fault("Must be true or false.")
+    return value
+
+
+def _priority(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _HIGHEST_PRIORITY:
+        raise _Fault(f"A whole number from -{_HIGHEST_PRIORITY} to {_HIGHEST_PRIORITY}.")
+    return value
 
 
 def _key(value: object) -> str:

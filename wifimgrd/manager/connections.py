@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -44,12 +45,18 @@ _SIGNAL_STEP: Final = 5
 """Percent: a smaller change of signal is not worth telling."""
 
 
+def _nothing(_: object) -> None:
+    """Nobody minds."""
+
+
 class Connections:
     """Who is connected to what, and how that changes."""
 
     def __init__(self, state: HubState, backend: Backend) -> None:
         self._state = state
         self._backend = backend
+        self.on_command: Callable[[DeviceEntry], None] = _nothing
+        """A client is about to have a device connected or disconnected."""
 
     # -- commands
 
@@ -61,13 +68,36 @@ class Connections:
         """
         entry = self._entry(device)
         if connect_means(entry.state) is ConnectMeans.START:
-            self.begin(entry)
+            await self._make_room(entry)
+            entry = self._entry(device)
+        match connect_means(entry.state):
+            case ConnectMeans.START:
+                self.on_command(entry)
+                self.begin(entry)
+            case ConnectMeans.JOIN if entry.automatic:
+                self.on_command(entry)
+                entry.automatic = False
         if wait and entry.outcome is not None:
             await asyncio.shield(entry.outcome)
 
+    async def _make_room(self, entry: DeviceEntry) -> None:
+        """Where no interface is left, end an attempt that nobody asked for: a person goes first."""
+        allocator, claim = self._state.allocator, self.claim(entry)
+        if allocator.would_get(claim) is not None:
+            return
+        unasked = [
+            other
+            for other in self._state.entries.values()
+            if other.automatic and allocator.release(other.device.id).would_get(claim) is not None
+        ]
+        if unasked:
+            await self.release(min(unasked, key=lambda other: (other.device.priority, -other.device.id)))
+
     async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
-        await self.release(self._entry(device), wait=wait)
+        entry = self._entry(device)
+        self.on_command(entry)
+        await self.release(entry, wait=wait)
 
     async def release(self, entry: DeviceEntry, *, wait: bool = True) -> None:
         """Bring a device to rest, whatever it is doing."""
@@ -76,13 +106,17 @@ class Connections:
         if wait and entry.teardown is not None:
             await asyncio.shield(entry.teardown)
 
-    def begin(self, entry: DeviceEntry) -> None:
+    def claim(self, entry: DeviceEntry) -> Claim:
+        """What a device asks of an interface."""
+        device = entry.device
+        return Claim(device.id, device.name, device.last_adapter, self._band(device.sightings))
+
+    def begin(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
         try:
             self._require_backend()
-            claim = Claim(device.id, device.name, device.last_adapter, self._band(device.sightings))
-            state.allocator, name = state.allocator.assign(claim)
+            state.allocator, name = state.allocator.assign(self.claim(entry))
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
             state.amend(entry, device)
             _log.warning("connection_refused", device=device.id, code=refusal.code, reason=refusal.message)
@@ -90,6 +124,7 @@ class Connections:
             raise
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
+        entry.automatic = automatic
         state.amend(entry, replace(device, last_adapter=identity))
         entry.outcome = asyncio.get_running_loop().create_future()
         state.publish_interface(name)
@@ -100,7 +135,7 @@ class Connections:
 
     async def _attempt(self, entry: DeviceEntry, interface: str) -> None:
         device = entry.device
-        _log.info("connecting", device=device.id, interface=interface)
+        _log.info("connecting", device=device.id, interface=interface, automatic=entry.automatic)
         timeout_s = self._state.settings.attempt_timeout_s
         error: WifimgrdError
         try:
@@ -130,12 +165,14 @@ class Connections:
         if entry.attempt is asyncio.current_task():
             entry.attempt = None
             self._state.step(entry, Step.FAIL)
-            _log.warning(
+            _log.log(
+                logging.INFO if entry.automatic else logging.WARNING,
                 "connection_failed",
                 device=device.id,
                 interface=interface,
                 code=error.code,
                 reason=error.message,
+                automatic=entry.automatic,
             )
             self._state.free(entry)
             self._state.fail(entry, error)
@@ -177,6 +214,7 @@ class Connections:
             return
         _log.info("disconnected", device=entry.device.id, interface=name)
         self._state.step(entry, Step.RELEASED)
+        entry.automatic = False
         self._state.free(entry)
         self._state.publish(DeviceStateChanged(self._state.status(entry)))
 

@@ -33,6 +33,7 @@ from wifimgrd.domain.registration import (
 )
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.links import Links
+from wifimgrd.manager.reconnecting import Reconnecting
 from wifimgrd.manager.scans import ScanReport, Scans
 from wifimgrd.manager.state import Clock, DeviceEntry, HubSettings, HubState
 from wifimgrd.ports import AdapterSource, Backend, DeviceStore, EventSink
@@ -60,6 +61,7 @@ class Hub:
         self._store = store
         self._state = HubState(settings, store, sink, clock)
         self._connections = Connections(self._state, backend)
+        self._reconnecting = Reconnecting(self._state, self._connections, backend)
         self._links = Links(self._state, self._connections)
         self._scans = Scans(self._state, backend)
         self._facts: dict[str, BackendFacts] = {}
@@ -82,6 +84,7 @@ class Hub:
 
     async def rest(self) -> None:
         """End attempts and whoever waits for them; nothing new is to be asked for from here on."""
+        await self._reconnecting.stop()
         await self._connections.stop()
         await self._scans.stop()
 
@@ -162,7 +165,14 @@ class Hub:
                 return self._state.entry(known).device.id
             taken = {entry.device.name for entry in self._state.entries.values()}
             name = request.name or default_name(request.ssid, taken)
-            draft = Device(DeviceId(0), name, request.codename, request.ssid)
+            draft = Device(
+                DeviceId(0),
+                name,
+                request.codename,
+                request.ssid,
+                auto_reconnect=request.auto_reconnect,
+                priority=request.priority,
+            )
             device = await self._store.add(draft, request.passphrase, key)
             entry = self._state.entries[device.id] = DeviceEntry(device)
         _log.info("device_created", device=device.id, codename=device.codename)
@@ -191,17 +201,30 @@ class Hub:
             changed = replace(changed, name=amendment.name)
         if amendment.ssid is not None and amendment.ssid != changed.ssid:
             changed = replace(changed, ssid=amendment.ssid, sightings=())
+        if amendment.auto_reconnect is not None:
+            changed = replace(changed, auto_reconnect=amendment.auto_reconnect)
+        if amendment.priority is not None:
+            changed = replace(changed, priority=amendment.priority)
         if changed == entry.device and amendment.passphrase is None:
             return
         await self._store.update(changed, amendment.passphrase)
         if entry.removing:
             return
         # What an attempt taught while the disk was busy is kept.
-        learnt = replace(entry.device, name=changed.name, ssid=changed.ssid)
+        learnt = replace(
+            entry.device,
+            name=changed.name,
+            ssid=changed.ssid,
+            auto_reconnect=changed.auto_reconnect,
+            priority=changed.priority,
+        )
         if changed.ssid != entry.device.ssid:
             learnt = replace(learnt, sightings=())
         entry.device = changed
         self._state.amend(entry, learnt)
+        self._reconnecting.amended(
+            entry, credentials=amendment.ssid is not None or amendment.passphrase is not None
+        )
         _log.info("device_updated", device=changed.id)
         self._state.publish(DeviceUpdated(self._state.status(entry)))
 
@@ -216,6 +239,7 @@ class Hub:
             entry.removing = False
             raise
         del self._state.entries[device]
+        self._reconnecting.removed(device)
         _log.info("device_removed", device=device)
         self._state.publish(DeviceRemoved(device))
 
@@ -229,7 +253,10 @@ class Hub:
 
     async def scan(self, interface: str | None = None) -> ScanReport:
         """See Scans.scan."""
-        return await self._scans.scan(interface)
+        report = await self._scans.scan(interface)
+        with suppress(WifimgrdError):
+            self._reconnecting.heard({network.ssid for network in await self._scans.networks(interface)})
+        return report
 
     async def networks(self, interface: str | None = None) -> list[Network]:
         """See Scans.networks."""
@@ -257,6 +284,7 @@ class Hub:
                 "adapter_added", interface=name, mac=adapter.identity.mac, port=adapter.identity.usb_port
             )
             state.publish(InterfaceAdded(state.allocator.status(name)))
+            state.on_interface(name)
             if not interface.exclusion:
                 self._spawn(self._backend.hold(name))
         elif interface != before.interfaces[name]:
@@ -297,6 +325,7 @@ class Hub:
         for name, interface in list(self._state.allocator.interfaces.items()):
             if not interface.exclusion:
                 await self._backend.hold(name)
+        self._reconnecting.backend_ready()
 
     def interface_facts(self, name: str, facts: BackendFacts) -> None:
         """What the backend knows of an interface changed, or is known now."""

@@ -54,6 +54,8 @@ class HubSettings:
     rules: AllocationRules = field(default_factory=AllocationRules)
     connect_on_create: bool = True
     attempt_timeout_s: float = 20.0
+    auto_reconnect: bool = True
+    """Whether lost devices are brought back; each device can be left out of it."""
     grace_s: float = 10.0
     """How long an interrupted link may take to come back."""
     codenames: frozenset[str] | None = None
@@ -71,6 +73,8 @@ class DeviceEntry:
     """How the attempt or interruption that runs will have ended; set while CONNECTING."""
     attempt: asyncio.Task[None] | None = None
     """The join that runs; None also while an interrupted link is waited for."""
+    automatic: bool = False
+    """The attempt was nobody's command: its failure is nobody's news."""
     grace: asyncio.TimerHandle | None = None
     teardown: asyncio.Task[None] | None = None
     """The release that runs."""
@@ -102,6 +106,11 @@ class HubState:
         self.clock = clock
         self.allocator = Allocator(settings.rules)
         self.entries: dict[DeviceId, DeviceEntry] = {}
+        self.on_lost: Callable[[DeviceEntry], None] = _nothing
+        """A device that was connected is disconnected, and nobody asked for that."""
+        self.on_established: Callable[[DeviceEntry], None] = _nothing
+        self.on_interface: Callable[[str], None] = _nothing
+        """An interface may be available now."""
         self._sink = sink
 
     def entry(self, device: DeviceId) -> DeviceEntry:
@@ -146,6 +155,7 @@ class HubState:
         """Tell that an interface changed, if it is still listed."""
         if name in self.allocator.interfaces:
             self.publish(InterfaceChanged(self.allocator.status(name)))
+            self.on_interface(name)
 
     def step(self, entry: DeviceEntry, step: Step) -> None:
         """Take a step of the life cycle; telling of it comes when all of the change is made."""
@@ -160,15 +170,23 @@ class HubState:
             self.allocator = self.allocator.release(entry.device.id)
             self.publish_interface(name)
 
-    def amend(self, entry: DeviceEntry, device: Device) -> None:
+    def amend(self, entry: DeviceEntry, device: Device, *, at_once: bool = False) -> None:
         """Remember what an attempt or a link taught of a device, in memory now and on disk soon."""
         if device != entry.device:
             entry.device = device
             if not entry.removing:
-                self.store.record(device)
+                self.store.record(device, at_once=at_once)
 
     def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
-        """Record a failure, tell of it, then of the state, and release who waited for better."""
+        """Record a failure, tell of it, then of the state, and release who waited for better.
+
+        An automatic attempt leaves the error that ended the link as it stands.
+        """
+        if entry.automatic:
+            entry.automatic = False
+            self.publish(DeviceStateChanged(self.status(entry)))
+            entry.settle(error)
+            return
         failure = Failure(error.code, error.message)
         self.amend(entry, replace(entry.device, failure=failure))
         self.publish(ConnectionFailed(entry.device.id, failure))
@@ -191,9 +209,14 @@ class HubState:
         noted = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
         success_us = device.last_success_us if noted else self.clock()
         seen = remembered(link.sighting, device.sightings)
-        self.amend(entry, replace(device, last_success_us=success_us, failure=None, sightings=seen))
+        self.amend(
+            entry,
+            replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
+        )
+        entry.automatic = False
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle()
+        self.on_established(entry)
 
     def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
         """A link, or what was to become one, is gone for good: free the interface, or the one that
@@ -219,6 +242,11 @@ class HubState:
             reason=error.message,
         )
         self.fail(entry, error)
+        self.on_lost(entry)
+
+
+def _nothing(_: object) -> None:
+    """Nobody minds."""
 
 
 def remembered(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:

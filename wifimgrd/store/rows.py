@@ -24,6 +24,9 @@ _COLUMNS: Final = (
     "adapter_port",
     "adapter_serial",
     "sightings",
+    "wanted",
+    "auto_reconnect",
+    "priority",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
@@ -48,12 +51,16 @@ def row_of(device: Device) -> Row:
         adapter and text_of(adapter.usb_port),
         adapter and text_of(adapter.usb_serial),
         json.dumps([[sighting.bssid, sighting.frequency_mhz] for sighting in device.sightings]),
+        int(device.wanted),
+        int(device.auto_reconnect),
+        device.priority,
     )
 
 
 def device_of(row: Row) -> Device:
     """The device that `SELECT_DEVICES` found; raises StoreDamaged where a row makes no sense."""
-    ident, name, codename, ssid, attempt, success, code, message, mac, port, serial, sightings = row
+    ident, name, codename, ssid, attempt, success, code, message, mac, port, serial, sightings, *more = row
+    wanted, auto_reconnect, priority = more
     try:
         return Device(
             id=DeviceId(ident),
@@ -65,6 +72,9 @@ def device_of(row: Row) -> Device:
             failure=None if code is None else Failure(_code(code), message),
             last_adapter=None if mac is None else AdapterIdentity(mac, port, serial),
             sightings=tuple(Sighting(str(bssid), int(mhz)) for bssid, mhz in json.loads(sightings)),
+            wanted=bool(wanted),
+            auto_reconnect=bool(auto_reconnect),
+            priority=priority,
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} makes no sense") from error

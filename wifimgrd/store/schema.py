@@ -55,6 +55,12 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         ) STRICT, WITHOUT ROWID
         """,
     ),
+    # 2: which devices are brought back by themselves
+    (
+        "ALTER TABLE device ADD COLUMN wanted INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE device ADD COLUMN auto_reconnect INTEGER NOT NULL DEFAULT 1",
+        "ALTER TABLE device ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
+    ),
 )
 """Number n (from 1) takes a file from version n - 1 to n. A number that was released never changes."""
 

@@ -136,14 +136,17 @@ class SqliteStore:
         if passphrase is not None:
             self._forget_log()
 
-    def record(self, device: Device) -> None:
+    def record(self, device: Device, *, at_once: bool = False) -> None:
         """Write what an attempt or a link taught, soon and in order; never raises, never waits.
 
-        Where it cannot be written it is kept, and goes to disk with the next write that can.
+        `at_once` does not gather it with what comes next. Where it cannot be written it is kept, and
+        goes to disk with the next write that can.
         """
         if self._may_queue():
             self._gathered.devices[device.id] = rows.row_of(device)
-            if self._gathering is None:
+            if at_once:
+                self._write_gathered()
+            elif self._gathering is None:
                 self._gathering = self._loop.call_later(_GATHER_S, self._write_gathered)
 
     async def remove(self, device: DeviceId) -> None:

@@ -177,18 +177,13 @@ class Attempt:
         if fresh := [point for point in listed if point.age_s < _FRESH_S]:
             return station, fresh
         frequencies = air.frequencies_to_try(self._request.sightings, listed, device.bands)
-        for channels in dict.fromkeys((frequencies, ())):
-            try:
-                points = await station.look(self._ssid, channels)
-            except ScanRefused as error:
-                self._log.warning("scan_refused", channels=channels or "all", error=str(error))
-                if not channels:
-                    raise BackendUnavailable(f"wpa_supplicant does not scan on {device.name}") from None
-                continue
-            self._log.debug("looked", channels=channels or "all", found=len(points))
-            if points:
-                return station, points
-        raise diagnosis.not_seen(self._ssid)
+        try:
+            points = await station.search(self._ssid, frequencies)
+        except ScanRefused:
+            raise BackendUnavailable(f"wpa_supplicant does not scan on {device.name}") from None
+        if not points:
+            raise diagnosis.not_seen(self._ssid)
+        return station, points
 
     async def _activate(self, device: NmDevice, key_management: air.KeyManagement) -> Activation:
         remaining = self._deadline - asyncio.get_running_loop().time()

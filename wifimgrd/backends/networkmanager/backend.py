@@ -16,10 +16,10 @@ from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.holding import Holder
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.keeper import Keeper
-from wifimgrd.backends.networkmanager.scanning import heard_points, scan
+from wifimgrd.backends.networkmanager.scanning import heard_points, look, scan
 from wifimgrd.backends.networkmanager.session import Session
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
-from wifimgrd.domain.device import Link
+from wifimgrd.domain.device import Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
@@ -145,6 +145,11 @@ class NetworkManagerBackend:
         """Search all channels on an idle interface; see Backend.scan."""
         session, _ = await self._ready(asyncio.get_running_loop().time() + _READY_S)
         await scan(session.connection, self._device(interface), interface)
+
+    async def look(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
+        """Search for one network on an idle interface; see Backend.look."""
+        session, _ = await self._ready(asyncio.get_running_loop().time() + _READY_S)
+        return await look(session.connection, self._device(interface), interface, ssid, sightings)
 
     async def heard(self) -> Sequence[HeardPoint]:
         """What NetworkManager knows to be in the air; see Backend.heard."""

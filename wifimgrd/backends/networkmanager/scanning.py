@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from wifimgrd.backends.networkmanager import defs, diagnosis
+from wifimgrd.backends.networkmanager.air import frequencies_to_try
 from wifimgrd.backends.networkmanager.defs import ApFlag, ApSecurity, DeviceState
 from wifimgrd.backends.networkmanager.devices import Gone, NmDevice, StateChange
+from wifimgrd.backends.networkmanager.supplicant import ScanRefused, Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost, WifimgrdError
@@ -71,6 +73,31 @@ async def scan(connection: BusConnection, device: NmDevice | None, interface: st
         device.ears.remove(hear)
         if ended.done() and not ended.cancelled():
             ended.exception()
+
+
+async def look(
+    connection: BusConnection, device: NmDevice | None, interface: str, ssid: Ssid, met: Sequence[Sighting]
+) -> bool:
+    """Have the supplicant search for one network on an idle device, first where it was met before.
+
+    Raises InterfaceLost; Busy where the device has something else to do; BackendUnavailable.
+    """
+    if device is None:
+        raise InterfaceLost(f"NetworkManager does not know the adapter {interface}")
+    if device.state != DeviceState.DISCONNECTED:
+        raise Busy("it has something else to do")
+    station: Station | None = None
+    try:
+        station = await Station.open(connection, interface)
+        await station.listen()
+        return bool(await station.search(ssid, frequencies_to_try(met, (), device.bands)))
+    except (BusError, ScanRefused) as error:
+        raise Busy(f"wpa_supplicant does not scan: {error}") from None
+    except BusClosed:
+        raise BackendUnavailable("the connection to the message bus was lost") from None
+    finally:
+        if station is not None:
+            await station.close()
 
 
 async def heard_points(connection: BusConnection, devices: Iterable[NmDevice]) -> list[HeardPoint]:

@@ -10,10 +10,14 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
+import structlog
+
 from wifimgrd.backends.networkmanager import defs
 from wifimgrd.backends.networkmanager.air import Bss, bss_of, heard_since
 from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant, Watch
 from wifimgrd.domain.device import Ssid
+
+_log = structlog.get_logger(__name__)
 
 _CHANNEL_WIDTH_MHZ: Final = 20
 _FEW: Final = 4
@@ -121,6 +125,24 @@ class Station:
         started = await self._scan(ssid, frequencies)
         found = await self.networks(ssid)
         return heard_since(found, self._now() - started + _SLACK_S)
+
+    async def search(self, ssid: Ssid, frequencies: Sequence[int]) -> list[Bss]:
+        """Look on the given frequencies, then on all; returns what the first look found that found any.
+
+        Raises ScanRefused where not even the whole air can be searched, else as `look` does.
+        """
+        for channels in dict.fromkeys((tuple(frequencies), ())):
+            try:
+                points = await self.look(ssid, channels)
+            except ScanRefused as error:
+                _log.warning("scan_refused", path=self.path, channels=channels or "all", error=str(error))
+                if not channels:
+                    raise
+                continue
+            _log.debug("looked", path=self.path, channels=channels or "all", found=len(points))
+            if points:
+                return points
+        return []
 
     async def heard_in_scan(self, ssid: Ssid) -> list[Bss]:
         """The access points of that name heard since the scan began that just ended."""

@@ -13,7 +13,7 @@ from wifimgrd.backends.simulated.joining import Attempt
 from wifimgrd.backends.simulated.links import Links, new_link
 from wifimgrd.backends.simulated.listening import Listening
 from wifimgrd.backends.simulated.scenario import Times
-from wifimgrd.domain.device import Link
+from wifimgrd.domain.device import Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.network import HeardPoint
@@ -117,6 +117,17 @@ class SimulatedBackend:
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
         await self._listening.scan(interface)
+
+    async def look(
+        self,
+        interface: str,
+        ssid: Ssid,
+        sightings: Sequence[Sighting],  # noqa: ARG002 - here, all scans take as long
+    ) -> bool:
+        """Search the air for one network as the port says."""
+        if self._gone:
+            raise BackendUnavailable(_GONE.reason)
+        return await self._listening.look(interface, ssid)
 
     async def heard(self) -> Sequence[HeardPoint]:
         """What each adapter heard in its last scan."""

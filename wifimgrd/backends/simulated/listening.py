@@ -13,6 +13,7 @@ from wifimgrd.backends.simulated.faults import Faults
 from wifimgrd.backends.simulated.scenario import AdapterPlan, CameraPlan, Security, Times
 from wifimgrd.domain import network
 from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
 from wifimgrd.domain.network import HeardPoint
 
@@ -37,16 +38,26 @@ class Listening:
 
     async def scan(self, name: str) -> None:
         """Search all channels; raises InterfaceLost, and BackendUnavailable where scans fail."""
+        adapter = await self._searched(name)
+        now_us = time.time_ns() // 1000
+        self._heard[name] = [
+            _heard(name, camera, now_us) for camera in self._cameras.values() if is_heard(adapter, camera)
+        ]
+
+    async def look(self, name: str, ssid: Ssid) -> bool:
+        """Search for one network, hidden or not; raises as `scan` does."""
+        adapter = await self._searched(name)
+        camera = self._cameras.get(ssid.octets)
+        return camera is not None and camera.powered and is_in_reach(adapter, camera.plan)
+
+    async def _searched(self, name: str) -> AdapterPlan:
         await asyncio.sleep(self._times.scan_s if self._adapters.get(name) is not None else 0)
         adapter = self._adapters.get(name)
         if adapter is None:
             raise InterfaceLost(f"there is no interface {name}")
         if self._faults.scan_fails.get(name):
             raise BackendUnavailable("its scans fail")
-        now_us = time.time_ns() // 1000
-        self._heard[name] = [
-            _heard(name, camera, now_us) for camera in self._cameras.values() if is_heard(adapter, camera)
-        ]
+        return adapter
 
     def heard(self) -> list[HeardPoint]:
         """Everything that is remembered."""
