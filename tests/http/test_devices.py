@@ -213,3 +213,14 @@ class TestOtherPlatform:
         path = "/plugin-views/other_plugin_device_manager/devices/"
         assert (await served.get(path)).json == []
         assert (await served.get(P)).status == 404
+
+
+async def test_whether_and_in_which_order_a_device_is_brought_back_can_be_said(shim: Served) -> None:
+    created = await shim.post(f"{P}/", json={**camera(1), "priority": 7, "auto_reconnect": False})
+    assert (created.json["priority"], created.json["auto_reconnect"]) == (7, False)
+    changed = await shim.ask("PATCH", f"{P}/1/", json={"priority": -7, "auto_reconnect": True})
+    assert (changed.json["priority"], changed.json["auto_reconnect"]) == (-7, True)
+    refused = await shim.ask("PATCH", f"{P}/1/", json={"priority": 1001, "auto_reconnect": "yes"})
+    assert refused.status == 400
+    assert refused.problem["priority"] == ["A whole number from -1000 to 1000."]
+    assert refused.problem["auto_reconnect"] == ["Must be true or false."]

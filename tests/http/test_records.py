@@ -33,7 +33,7 @@ CONNECTED = DeviceRecord(
 )
 
 
-def test_a_device_record_has_the_contracts_members_and_no_other() -> None:
+def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -> None:
     assert device_json(CONNECTED) == {
         "id": 3,
         "name": "Front",
@@ -53,6 +53,8 @@ def test_a_device_record_has_the_contracts_members_and_no_other() -> None:
         "connection_error_code": None,
         "connection_error_message": None,
         "device_type_icon_url": None,
+        "auto_reconnect": True,
+        "priority": 0,
     }
 
 

@@ -46,6 +46,8 @@ def device_json(device: DeviceRecord) -> dict[str, Any]:
         "connection_error_code": device.error_code,
         "connection_error_message": device.error_message,
         "device_type_icon_url": None,
+        "auto_reconnect": device.auto_reconnect,
+        "priority": device.priority,
     }
 
 

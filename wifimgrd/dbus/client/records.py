@@ -33,6 +33,10 @@ class DeviceRecord:
     camera_address: str | None = None
     signal_strength: int | None = None
     """Percent; None while not connected."""
+    auto_reconnect: bool = True
+    """It is brought back by itself when its link is lost."""
+    priority: int = 0
+    """Of two lost devices and one adapter, the higher one gets it."""
 
     def updated(self, properties: Properties) -> DeviceRecord:
         """This record with changed properties; unknown ones are ignored."""
@@ -61,6 +65,10 @@ class DeviceRecord:
                     changes["camera_address"] = value or None
                 case "SignalStrength":
                     changes["signal_strength"] = value
+                case "AutoReconnect":
+                    changes["auto_reconnect"] = value
+                case "Priority":
+                    changes["priority"] = value
         record = replace(self, **changes)
         return record if record.state == "connected" else replace(record, signal_strength=None)
 
