@@ -15,7 +15,8 @@ from wifimgrd.http.request_safety import own_site_only
 from wifimgrd.http.requests import idempotency_key, invalid, json_body, path_id
 from wifimgrd.http.routes import Routes
 
-_OF_CREATE: Final = ("codename", "connection_type", "name")
+_OF_UPDATE: Final = ("name", "auto_reconnect", "priority")
+_OF_CREATE: Final = ("codename", "connection_type", *_OF_UPDATE)
 _OF_SETTINGS: Final = ("ssid", "password")
 
 
@@ -60,7 +61,7 @@ class Devices:
 
     @own_site_only
     async def update(self, request: web.Request) -> web.Response:
-        """Change a device's name, SSID or password; what is not named stays."""
+        """Change what was registered; what is not named stays."""
         live(self._client)
         device_id = device_of(self._client, path_id(request)).id
         body = await json_body(request)
@@ -69,7 +70,7 @@ class Devices:
         if not isinstance(body.get("connection_settings", {}), dict):
             sentence = "connection_settings must be an object"
             raise invalid(sentence, {"connection_settings": {name: [sentence] for name in _OF_SETTINGS}})
-        properties = _properties(body, ("name",))
+        properties = _properties(body, _OF_UPDATE)
         await live(self._client).update_device(device_id, properties)
         return json_response(device_json(device_of(self._client, device_id)))
 

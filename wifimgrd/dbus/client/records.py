@@ -4,12 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from wifimgrd.dbus import names
 
 Properties = Mapping[str, Any]
 """Property name -> plain Python value (variants already unpacked)."""
+
+
+_PLAIN: Final = {
+    "Name": "name",
+    "Codename": "codename",
+    "State": "state",
+    "ConnectionType": "connection_type",
+    "SignalStrength": "signal_strength",
+    "AutoReconnect": "auto_reconnect",
+    "Priority": "priority",
+}
+"""Properties of a device that are told as they are."""
+_ABSENT_WHERE_EMPTY: Final = {
+    "ConnectionErrorCode": "error_code",
+    "ConnectionErrorMessage": "error_message",
+    "LastConnectionAttempt": "last_connection_attempt_us",
+    "LastSuccessfulConnection": "last_successful_connection_us",
+    "LocalAddress": "local_address",
+    "CameraAddress": "camera_address",
+}
+"""Properties whose empty value says that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +64,14 @@ class DeviceRecord:
         changes: dict[str, Any] = {}
         for name, value in properties.items():
             match name:
-                case "Name" | "Codename" | "State":
-                    changes[name.lower()] = value
-                case "ConnectionType":
-                    changes["connection_type"] = value
                 case "Ssid":
                     changes["ssid"] = bytes(value)
                 case "Interface":
                     changes["interface"] = names.interface_name_of(value)
-                case "ConnectionErrorCode":
-                    changes["error_code"] = value or None
-                case "ConnectionErrorMessage":
-                    changes["error_message"] = value or None
-                case "LastConnectionAttempt":
-                    changes["last_connection_attempt_us"] = value or None
-                case "LastSuccessfulConnection":
-                    changes["last_successful_connection_us"] = value or None
-                case "LocalAddress":
-                    changes["local_address"] = value or None
-                case "CameraAddress":
-                    changes["camera_address"] = value or None
-                case "SignalStrength":
-                    changes["signal_strength"] = value
-                case "AutoReconnect":
-                    changes["auto_reconnect"] = value
-                case "Priority":
-                    changes["priority"] = value
+                case _ if name in _PLAIN:
+                    changes[_PLAIN[name]] = value
+                case _ if name in _ABSENT_WHERE_EMPTY:
+                    changes[_ABSENT_WHERE_EMPTY[name]] = value or None
         record = replace(self, **changes)
         return record if record.state == "connected" else replace(record, signal_strength=None)
 
