@@ -82,11 +82,13 @@ def test_a_bss_object_is_read() -> None:
             "Privacy": True,
             "Frequency": 5180,
             "Age": 7,
+            "Signal": -61,
             "WPA": {"KeyMgmt": [], "Group": "", "Pairwise": []},
             "RSN": {"KeyMgmt": ["wpa-psk", "sae"], "Group": "ccmp", "Pairwise": ["ccmp"]},
         },
     )
-    assert read == Bss("/bss", b"CAM", "02:ca:d3:d9:9e:8b", 5180, 7, frozenset({"wpa-psk", "sae"}), True)
+    suites = frozenset({"wpa-psk", "sae"})
+    assert read == Bss("/bss", b"CAM", "02:ca:d3:d9:9e:8b", 5180, 7, suites, True, -61, True)
     assert read.sighting == Sighting("02:ca:d3:d9:9e:8b", 5180)
     assert (read.offers_psk, read.offers_sae, read.is_open) == (True, True, False)
     assert bss_of("/bss", {}).is_open

@@ -1,30 +1,31 @@
-"""What NetworkManager's flags say of a network."""
+"""What wpa_supplicant's words say of a network."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from wifimgrd.backends.networkmanager.scanning import security_of
+from wifimgrd.backends.networkmanager.air import bss_of, security_of
 from wifimgrd.domain.network import Security
-
-PRIVACY, PSK, IEEE_802_1X, SAE, OWE = 0x1, 0x100, 0x200, 0x400, 0x800
 
 
 @pytest.mark.parametrize(
-    ("flags", "wpa", "rsn", "security"),
+    ("properties", "security"),
     [
-        (0, 0, 0, Security.OPEN),
-        (PRIVACY, 0, 0, Security.WEP),
-        (PRIVACY, PSK, 0, Security.WPA),
-        (PRIVACY, 0, PSK | 0x88, Security.WPA2),
-        (PRIVACY, PSK, PSK, Security.WPA2),
-        (PRIVACY, 0, PSK | SAE, Security.WPA2_WPA3),
-        (PRIVACY, 0, SAE, Security.WPA3),
-        (PRIVACY, 0, IEEE_802_1X, Security.ENTERPRISE),
-        (PRIVACY, 0, 0x2000, Security.ENTERPRISE),
-        (PRIVACY, 0, IEEE_802_1X | PSK, Security.WPA2),
-        (0, 0, OWE, Security.OWE),
+        ({}, Security.OPEN),
+        ({"Privacy": True}, Security.WEP),
+        ({"WPA": {"KeyMgmt": ["wpa-psk"]}}, Security.WPA),
+        ({"RSN": {"KeyMgmt": ["wpa-psk"]}}, Security.WPA2),
+        ({"RSN": {"KeyMgmt": ["wpa-psk-sha256"]}}, Security.WPA2),
+        ({"RSN": {"KeyMgmt": ["wpa-psk"]}, "WPA": {"KeyMgmt": ["wpa-psk"]}}, Security.WPA2),
+        ({"RSN": {"KeyMgmt": ["wpa-psk", "sae"]}}, Security.WPA2_WPA3),
+        ({"RSN": {"KeyMgmt": ["sae"]}}, Security.WPA3),
+        ({"RSN": {"KeyMgmt": ["wpa-eap"]}}, Security.ENTERPRISE),
+        ({"RSN": {"KeyMgmt": ["wpa-eap", "wpa-psk"]}}, Security.WPA2),
+        ({"RSN": {"KeyMgmt": ["owe"]}}, Security.OWE),
     ],
 )
-def test_security_by_flags(flags: int, wpa: int, rsn: int, security: Security) -> None:
-    assert security_of(flags, wpa, rsn) is security
+def test_security_by_key_management(properties: dict[str, Any], security: Security) -> None:
+    private = bool(properties)
+    assert security_of(bss_of("/1", {"Privacy": private, **properties})) is security

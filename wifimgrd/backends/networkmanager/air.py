@@ -10,6 +10,7 @@ from typing import Any, Final
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
+from wifimgrd.domain.network import Security
 
 LIKELY_FREQUENCIES: Final = (2412, 2437, 2462, 5180, 5220, 5745, 5785)
 """Centre frequencies, MHz, on which cameras usually stand: channels 1, 6, 11, 36, 44, 149, 157."""
@@ -46,6 +47,8 @@ class Bss:
     private: bool = False
     """Its beacons say that frames are encrypted."""
     signal_dbm: int = _WEAKEST_DBM
+    is_rsn: bool = False
+    """It offers WPA2 or later, not WPA alone."""
 
     @property
     def sighting(self) -> Sighting:
@@ -88,7 +91,21 @@ def bss_of(path: str, properties: Mapping[str, Any]) -> Bss:
         frozenset(suites),
         bool(properties.get("Privacy", False)),
         int(properties.get("Signal", _WEAKEST_DBM)),
+        bool(properties.get("RSN", {}).get("KeyMgmt", ())),
     )
+
+
+def security_of(point: Bss) -> Security:
+    """What an access point asks of who joins it."""
+    if point.offers_sae:
+        return Security.WPA2_WPA3 if point.offers_psk else Security.WPA3
+    if point.offers_psk:
+        return Security.WPA2 if point.is_rsn else Security.WPA
+    if "owe" in point.suites:
+        return Security.OWE
+    if point.suites:
+        return Security.ENTERPRISE
+    return Security.WEP if point.private else Security.OPEN
 
 
 def choose_key_management(found: Iterable[Bss], ssid: Ssid, passphrase: Passphrase) -> KeyManagement:

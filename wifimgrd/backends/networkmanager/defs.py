@@ -17,19 +17,11 @@ NM_ACCESS_POINT: Final = NM + ".AccessPoint"
 NM_IP4_CONFIG: Final = NM + ".IP4Config"
 NM_DHCP4_CONFIG: Final = NM + ".DHCP4Config"
 NM_SETTINGS_CONNECTION: Final = NM + ".Settings.Connection"
-NM_OBJECTS: Final = "/org/freedesktop"
-"""Where NetworkManager's object manager is."""
-OBJECT_MANAGER: Final = "org.freedesktop.DBus.ObjectManager"
 NO_OBJECT: Final = "/"
 """What both sides answer where there is no object."""
 
 PROPERTIES: Final = "org.freedesktop.DBus.Properties"
 BUS: Final = "org.freedesktop.DBus"
-
-NO_SUCH_OBJECT: Final = frozenset(
-    {BUS + ".Error.UnknownMethod", BUS + ".Error.UnknownObject", BUS + ".Error.UnknownInterface"}
-)
-"""Errors for an object that is gone; GDBus, which NetworkManager speaks through, says UnknownMethod."""
 
 WIRELESS_TYPE: Final = "802-11-wireless"
 """A Wi-Fi profile's `connection.type`:
@@ -105,27 +97,6 @@ class WifiMode(IntEnum):
 
     INFRASTRUCTURE = 2
     ACCESS_POINT = 3
-
-
-class ApFlag(IntEnum):
-    """NM80211ApFlags, the one of interest:
-    https://networkmanager.dev/docs/api/1.42/nm-dbus-types.html#NM80211ApFlags.
-    """
-
-    PRIVACY = 0x1
-
-
-class ApSecurity(IntEnum):
-    """NM80211ApSecurityFlags, the bits about key management:
-    https://networkmanager.dev/docs/api/1.42/nm-dbus-types.html#NM80211ApSecurityFlags.
-    """
-
-    PSK = 0x100
-    IEEE_802_1X = 0x200
-    SAE = 0x400
-    OWE = 0x800
-    OWE_TRANSITION = 0x1000
-    EAP_SUITE_B_192 = 0x2000
 
 
 class WifiCapability(IntEnum):

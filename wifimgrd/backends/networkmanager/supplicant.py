@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
 from typing import Any, Final, Self
 
 import structlog
@@ -27,8 +28,20 @@ _SCAN_S: Final = 30.0
 """No scan takes longer; one of all channels takes some 10 s."""
 _SETTLE_S: Final = 0.1
 """How long to wait for a word of the supplicant before a refused scan is asked for again."""
+_READ_AT_ONCE: Final = 32
+"""A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _SLACK_S: Final = 0.05
 """A scan is heard to begin this much late, at most."""
+
+
+class ScanEnd(Enum):
+    """What came of a scan."""
+
+    COMPLETE = auto()
+    ENDED_EARLY = auto()
+    """Somebody ended it for something else."""
+    ANOTHER_RAN = auto()
+    """Another one ran, and is over now."""
 
 
 class ScanRefused(Exception):
@@ -144,6 +157,39 @@ class Station:
                 return points
         return []
 
+    async def sweep(self) -> ScanEnd:
+        """Scan all channels for whatever is there, unless a scan runs: then wait for the end of that.
+
+        Raises BusError, and TimeoutError where no scan ever ends.
+        """
+        ended = self._next_word()
+        refused = False
+        try:
+            await self._call_scan(None, ())
+        except BusError as error:
+            if error.name != defs.WPAS_SCAN_ERROR:
+                raise
+            refused = True
+        try:
+            async with asyncio.timeout(_SCAN_S):
+                complete = await ended
+        finally:
+            if ended in self._words:
+                self._words.remove(ended)
+        if refused:
+            return ScanEnd.ANOTHER_RAN
+        return ScanEnd.COMPLETE if complete else ScanEnd.ENDED_EARLY
+
+    async def everything(self) -> list[Bss]:
+        """Every access point in the supplicant's list, however long ago it was heard."""
+        paths = await self._get("BSSs")
+        found = []
+        for start in range(0, len(paths), _READ_AT_ONCE):
+            some = paths[start : start + _READ_AT_ONCE]
+            read = await asyncio.gather(*(self._bss(path) for path in some))
+            found += [bss_of(path, one) for path, one in zip(some, read, strict=True) if one]
+        return found
+
     async def heard_in_scan(self, ssid: Ssid) -> list[Bss]:
         """The access points of that name heard since the scan began that just ended."""
         since = self.scan_started
@@ -187,8 +233,10 @@ class Station:
         if ended in self._words:
             self._words.remove(ended)
 
-    async def _call_scan(self, ssid: Ssid, frequencies: Sequence[int]) -> None:
-        arguments = {"Type": Variant("s", "active"), "SSIDs": Variant("aay", [ssid.octets])}
+    async def _call_scan(self, ssid: Ssid | None, frequencies: Sequence[int]) -> None:
+        arguments = {"Type": Variant("s", "active")}
+        if ssid is not None:
+            arguments["SSIDs"] = Variant("aay", [ssid.octets])
         if frequencies:
             channels = [[mhz, _CHANNEL_WIDTH_MHZ] for mhz in frequencies]
             arguments["Channels"] = Variant("a(uu)", channels)
