@@ -41,4 +41,4 @@ lint: ## ruff, mypy --strict, import rules
 	@tools/lint
 
 clean: ## forget what was installed and built here
-	rm -rf .venv .node build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .node frontend/node_modules wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

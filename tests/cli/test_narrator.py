@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from wifimgrd.cli.narrator import Narrator
@@ -23,7 +24,7 @@ def narrator(*devices: DeviceRecord) -> Narrator:
     return told
 
 
-def tell(told: Narrator, kind: str, data: dict[str, Any]) -> list[str]:
+def tell(told: Narrator, kind: str, data: Mapping[str, Any]) -> list[str]:
     return [f"{sentence.subject}: {sentence.what}" for sentence in told.tell(Message(kind, data))]
 
 

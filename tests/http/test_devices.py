@@ -139,7 +139,7 @@ async def test_a_method_that_is_not_there_is_answered_with_those_that_are(
         assert answer.problem["code"] == "method-not-allowed"
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", P + "/1/more", P + "/wifi", "/plugin-views/x/devices/"])
+@pytest.mark.parametrize("path", ["/nowhere", P + "/1/more", P + "/wifi", "/plugin-views/x/devices/"])
 async def test_an_address_that_is_not_there_is_not_found(served: Served, path: str) -> None:
     answer = await served.get(path)
     assert (answer.status, answer.problem["code"]) == (404, "not-found")

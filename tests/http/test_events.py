@@ -225,7 +225,7 @@ def test_snapshot_and_events_say_together_what_the_list_says(steps: list[dict[st
     device = DEVICE
     translator = Translator()
     translator.resynchronise(ServiceRecord(), [device])
-    view = device_json(device)
+    view: dict[str, Any] = {**device_json(device)}
     for properties in steps:
         carried = properties | ({} if properties.keys() <= {"SignalStrength"} else {"State": device.state})
         device = device.updated(carried | properties)

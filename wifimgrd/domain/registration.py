@@ -17,7 +17,7 @@ from wifimgrd.domain.errors import InvalidRequest
 REQUIRED: Final = "This field is required."
 _LONGEST_TEXT: Final = 128
 _LONGEST_KEY: Final = 255
-_HIGHEST_PRIORITY: Final = 1000
+HIGHEST_PRIORITY: Final = 1000
 _HEX: Final = frozenset(string.hexdigits)
 
 Fields = Mapping[str, object]
@@ -201,8 +201,10 @@ def _switch(value: object) -> bool:
 
 
 def _priority(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _HIGHEST_PRIORITY:
-        raise _Fault(f"A whole number from -{_HIGHEST_PRIORITY} to {_HIGHEST_PRIORITY}.")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON has one kind of number
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > HIGHEST_PRIORITY:
+        raise _Fault(f"A whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.")
     return value
 
 

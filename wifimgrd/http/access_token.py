@@ -9,7 +9,9 @@ from typing import Final, TypeVar
 from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.http.problems import UNAUTHORIZED, Handler, Problem
+from wifimgrd.http.body_types import SessionInput
+from wifimgrd.http.description.operations import operation
+from wifimgrd.http.problems import PAYLOAD_TOO_LARGE, UNAUTHORIZED, Handler, Problem
 from wifimgrd.http.request_safety import own_site_only
 from wifimgrd.http.requests import json_body
 from wifimgrd.http.routes import Routes
@@ -50,6 +52,15 @@ class AccessToken:
 
     @public
     @own_site_only
+    @operation(
+        "create_session",
+        "service",
+        body=SessionInput,
+        status=204,
+        errors=(UNAUTHORIZED, PAYLOAD_TOO_LARGE),
+        headers={"Set-Cookie": "The cookie that stands for the token."},
+        public=True,
+    )
     async def session(self, request: web.Request) -> web.Response:
         """Give a cookie for the token, from `{"token": ...}` or from Authorization."""
         if not self._has_bearer(request.headers):

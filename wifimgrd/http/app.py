@@ -13,10 +13,13 @@ from wifimgrd.http.access_token import AccessToken
 from wifimgrd.http.channel import Channel
 from wifimgrd.http.connection import Connection
 from wifimgrd.http.cors import Cors
+from wifimgrd.http.description.resource import Description
 from wifimgrd.http.devices import Devices
 from wifimgrd.http.health import Health
 from wifimgrd.http.interfaces import Interfaces
+from wifimgrd.http.metrics import Metrics
 from wifimgrd.http.models import Models
+from wifimgrd.http.page.resource import Page
 from wifimgrd.http.problems import problems_middleware
 from wifimgrd.http.request_safety import RequestSafety
 from wifimgrd.http.requests import BODY_LIMIT
@@ -43,6 +46,8 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
 
     routes = Routes(app)
     prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
+    Description(routes, with_token=token is not None).add_to(routes)
+    Page(prefix).add_to(routes)
     Models(client, prefix, catalog.models()).add_to(routes)
     Interfaces(client, prefix).add_to(routes)
     Connection(client, prefix).add_to(routes)
@@ -50,6 +55,8 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
     health = Health(client, token)
     health.add_to(routes)
     channel.add_to(routes)
+    metrics = Metrics(client, channel)
+    metrics.add_to(routes)
     if token is not None:
         token.add_to(routes)
 
@@ -62,7 +69,7 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
         await channel.close()
 
     if settings.tile_sources:
-        _add_tiles(app, settings, safety, token, cors, channel, health)
+        _add_tiles(app, routes, settings, safety, token, cors, channel, health, metrics)
     else:
         NoTiles(settings.platform).add_to(routes)
     app.cleanup_ctx.append(running_client)
@@ -74,12 +81,14 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
 
 def _add_tiles(
     app: web.Application,
+    routes: Routes,
     settings: Settings,
     safety: RequestSafety,
     token: AccessToken | None,
     cors: Cors,
     channel: Channel,
     health: Health,
+    metrics: Metrics,
 ) -> None:
     """Tiles, whose modules nobody pays for who has none."""
     from wifimgrd.http.tiles.fast import FastPath  # noqa: PLC0415
@@ -89,7 +98,8 @@ def _add_tiles(
     library = Library(settings.tile_sources)
     library.subscribe(lambda data: channel.announce("tileset.updated", data))
     health.tiles = library.report
-    TilesResource(library, settings.platform).add_to(Routes(app))
+    metrics.tile_counts = library.counts
+    TilesResource(library, settings.platform).add_to(routes)
     app[FAST_PATH] = FastPath(library, settings.platform, safety, token, cors)
 
     async def running_library(_: web.Application) -> AsyncIterator[None]:

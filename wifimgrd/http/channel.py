@@ -14,7 +14,10 @@ from wifimgrd.dbus.client.changes import Change, DaemonAppeared
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json, time_text
 from wifimgrd.dbus.client.messages import Message, Translator
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.channel_client import QUEUE_LIMIT, ChannelClient
+from wifimgrd.http.channel_types import SnapshotJson
+from wifimgrd.http.description.operations import operation, parameter
 from wifimgrd.http.event_log import EventLog
 from wifimgrd.http.json_text import dumps
 from wifimgrd.http.live import live
@@ -34,6 +37,12 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
+@parameter("since", str, "EPOCH:SEQ, the last event that the client saw.")
+def query_since(request: web.Request) -> str:
+    """Where a client left off."""
+    return request.query.get("since", "")
+
+
 class Channel:
     """The resource at `/ws/management/`."""
 
@@ -51,11 +60,18 @@ class Channel:
         self._translator = Translator()
         self._clients: set[ChannelClient] = set()
         self._queue_limit = queue_limit
+        self.dropped = 0
+        """Clients that were given up because they did not read."""
         self._unsubscribe = client.subscribe(self._tell)
+
+    @property
+    def listeners(self) -> int:
+        """How many clients listen now."""
+        return len(self._clients)
 
     def add_to(self, routes: Routes) -> None:
         """Wire the address."""
-        routes.add("GET", "/ws/management", self.join)
+        routes.add("GET", "/ws/management/", self.join)
 
     def announce(self, kind: str, data: dict[str, Any]) -> None:
         """Tell everybody of something that is no change of the hub."""
@@ -69,8 +85,17 @@ class Channel:
         await asyncio.gather(*ends)
 
     @own_site_only
+    @operation(
+        "join_channel",
+        "service",
+        reads=(query_since,),
+        status=101,
+        errors=(ErrorCode.BACKEND_UNAVAILABLE,),
+    )
     async def join(self, request: web.Request) -> web.StreamResponse:
-        """Tell a client everything, from where it left off or from the start, until it goes.
+        """Follow everything that happens, over WebSocket.
+
+        What is said there is described by /asyncapi.json.
 
         While the daemon is away a client is refused as at every other address, so that it comes
         again by its own rules; who has joined before stays, and is told when the daemon is back.
@@ -86,7 +111,7 @@ class Channel:
             await channel.close(code=WSCloseCode.TRY_AGAIN_LATER, message=b"the daemon went away")
             return channel
         client = ChannelClient(channel, request, self._queue_limit)
-        greeting = self._log.since(request.query.get("since", ""))
+        greeting = self._log.since(query_since(request))
         if greeting is None:
             greeting = [self._snapshot()]
         self._clients.add(client)
@@ -94,6 +119,7 @@ class Channel:
             await client.run(greeting)
         finally:
             self._clients.discard(client)
+            self.dropped += client.given_up
         return channel
 
     def _tell(self, change: Change) -> None:
@@ -129,16 +155,15 @@ class Channel:
 
     def _snapshot(self) -> str:
         client = self._client
-        return dumps(
-            {
-                "type": "snapshot",
-                "epoch": self._log.epoch,
-                "seq": self._log.seq,
-                "service": service_json(client.service),
-                "devices": [device_json(device) for device in client.devices.values()],
-                "interfaces": [interface_json(one) for one in client.interfaces.values()],
-            }
-        )
+        snapshot: SnapshotJson = {
+            "type": "snapshot",
+            "epoch": self._log.epoch,
+            "seq": self._log.seq,
+            "service": service_json(client.service),
+            "devices": [device_json(device) for device in client.devices.values()],
+            "interfaces": [interface_json(one) for one in client.interfaces.values()],
+        }
+        return dumps(snapshot)
 
 
 def _nothing() -> None:

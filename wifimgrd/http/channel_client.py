@@ -25,6 +25,8 @@ class ChannelClient:
         self._transport = request.transport
         self._queue: asyncio.Queue[str] = asyncio.Queue(limit)
         self._closing: asyncio.Task[None] | None = None
+        self.given_up = False
+        """It did not read."""
         raw = None if self._transport is None else self._transport.get_extra_info("socket")
         if raw is not None and raw.family in (socket.AF_INET, socket.AF_INET6):
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
@@ -36,6 +38,7 @@ class ChannelClient:
         try:
             self._queue.put_nowait(text)
         except asyncio.QueueFull:
+            self.given_up = True
             self.end(WSCloseCode.TRY_AGAIN_LATER, b"too slow; come back with since=")
 
     async def run(self, greeting: Sequence[str]) -> None:

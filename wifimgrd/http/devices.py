@@ -9,12 +9,19 @@ from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json
+from wifimgrd.dbus.client.json_types import DeviceJson
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.body_types import ChangeInput, CreateInput
+from wifimgrd.http.description.operations import operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import device_of, live
+from wifimgrd.http.problems import PAYLOAD_TOO_LARGE
 from wifimgrd.http.request_safety import own_site_only
 from wifimgrd.http.requests import idempotency_key, invalid, json_body, path_id
 from wifimgrd.http.routes import Routes
 
+_OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
+"""What can be wrong with a request for one device."""
 _OF_UPDATE: Final = ("name", "auto_reconnect", "priority")
 _OF_CREATE: Final = ("codename", "connection_type", *_OF_UPDATE)
 _OF_SETTINGS: Final = ("ssid", "password")
@@ -29,25 +36,40 @@ class Devices:
 
     def add_to(self, routes: Routes) -> None:
         """Wire the addresses; words that other resources have are no ids."""
-        one = self._prefix + r"/{id:(?!(?:wifi|supported-devices)(?:/|$))[^/]+}"
-        routes.add("GET HEAD", self._prefix, self.list)
-        routes.add("POST", self._prefix, self.create)
+        one = self._prefix + r"/{id:(?!(?:wifi|supported-devices)(?:/|$))[^/]+}/"
+        routes.add("GET HEAD", self._prefix + "/", self.list)
+        routes.add("POST", self._prefix + "/", self.create)
         routes.add("GET HEAD", one, self.one)
         routes.add("PATCH", one, self.update)
         routes.add("DELETE", one, self.remove)
 
+    @operation("list_devices", "devices", answer=list[DeviceJson], errors=(ErrorCode.BACKEND_UNAVAILABLE,))
     async def list(self, _: web.Request) -> web.Response:
         """Every device, in order of id."""
         return json_response([device_json(device) for device in live(self._client).devices.values()])
 
+    @operation("get_device", "devices", reads=(path_id,), answer=DeviceJson, errors=_OF_ONE)
     async def one(self, request: web.Request) -> web.Response:
         """One device."""
         live(self._client)
         return json_response(device_json(device_of(self._client, path_id(request))))
 
     @own_site_only
+    @operation(
+        "create_device",
+        "devices",
+        reads=(idempotency_key,),
+        body=CreateInput,
+        status=201,
+        answer=DeviceJson,
+        headers={"Location": "The device's address."},
+        errors=(ErrorCode.DEVICE_NOT_FOUND, PAYLOAD_TOO_LARGE, ErrorCode.BACKEND_UNAVAILABLE),
+    )
     async def create(self, request: web.Request) -> web.Response:
-        """Register a device; the daemon judges what the fields mean."""
+        """Register a camera.
+
+        Its first connection starts at once, unless the configuration says otherwise.
+        """
         client = live(self._client)
         key = idempotency_key(request)
         properties = _properties(await json_body(request), _OF_CREATE)
@@ -60,6 +82,14 @@ class Devices:
         )
 
     @own_site_only
+    @operation(
+        "update_device",
+        "devices",
+        reads=(path_id,),
+        body=ChangeInput,
+        answer=DeviceJson,
+        errors=(*_OF_ONE, ErrorCode.BUSY, PAYLOAD_TOO_LARGE),
+    )
     async def update(self, request: web.Request) -> web.Response:
         """Change what was registered; what is not named stays."""
         live(self._client)
@@ -75,6 +105,7 @@ class Devices:
         return json_response(device_json(device_of(self._client, device_id)))
 
     @own_site_only
+    @operation("remove_device", "devices", reads=(path_id,), status=204, errors=(*_OF_ONE, ErrorCode.BUSY))
     async def remove(self, request: web.Request) -> web.Response:
         """Disconnect and forget a device."""
         live(self._client)

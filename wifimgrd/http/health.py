@@ -9,8 +9,16 @@ from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.access_token import AccessToken, public
+from wifimgrd.http.body_types import HealthJson
+from wifimgrd.http.description.operations import operation, parameter
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
+
+
+@parameter("verbose", str, "Given with any value: tell more.")
+def query_verbose(request: web.Request) -> bool:
+    """Whether more is to be told."""
+    return "verbose" in request.query
 
 
 class Health:
@@ -27,16 +35,25 @@ class Health:
         routes.add("GET HEAD", "/healthz", self.health)
 
     @public
+    @operation("health", "service", reads=(query_verbose,), answer=HealthJson, public=True)
     async def health(self, request: web.Request) -> web.Response:
-        """Always 200; the body says what else there is to say: with `?verbose`, who may ask for
-        everything is told of the tilesets, too."""
-        available = self._client.available
-        told: dict[str, Any] = {
+        """Say how this service, the daemon and its backend are.
+
+        Always 200: the body says it. With `verbose`, who may ask for everything is told of the
+        tilesets, too.
+        """
+        client = self._client
+        service = client.service
+        told: HealthJson = {
             "status": "ok",
-            "daemon": "available" if available else "unavailable",
-            "reason": self._client.reason or None,
+            "daemon": "available" if client.available else "unavailable",
+            "reason": client.reason or None,
+            "version": service.version or None,
+            "backend": service.backend or None,
+            "backend_state": service.backend_state,
+            "backend_reason": service.backend_reason or None,
         }
         admitted = self._token is None or self._token.admits(request.headers)
-        if "verbose" in request.query and admitted:
+        if query_verbose(request) and admitted:
             told["tiles"] = [] if self.tiles is None else self.tiles()
         return json_response(told)

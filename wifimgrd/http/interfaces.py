@@ -6,6 +6,9 @@ from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import air_json, interfaces_json
+from wifimgrd.dbus.client.json_types import AirJson, InterfacesJson
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.description.operations import operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import live
 from wifimgrd.http.requests import query_interface
@@ -24,10 +27,20 @@ class Interfaces:
         routes.add("GET HEAD", self._prefix + "/wifi/interfaces", self.list)
         routes.add("GET", self._prefix + "/wifi/networks", self.networks)
 
+    @operation(
+        "list_interfaces", "interfaces", answer=InterfacesJson, errors=(ErrorCode.BACKEND_UNAVAILABLE,)
+    )
     async def list(self, _: web.Request) -> web.Response:
         """Every interface, which are available, and which device has which."""
         return json_response(interfaces_json(live(self._client).interfaces))
 
+    @operation(
+        "list_networks",
+        "interfaces",
+        reads=(query_interface,),
+        answer=AirJson,
+        errors=(ErrorCode.INTERFACE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE),
+    )
     async def networks(self, request: web.Request) -> web.Response:
         """Search the air, on every idle interface or on one, and say what is there.
 

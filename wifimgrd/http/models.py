@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from aiohttp import web
 
 from wifimgrd.catalog import Model
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.body_types import ModelJson, ModelsJson
+from wifimgrd.http.description.operations import operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.live import live
 from wifimgrd.http.routes import Routes
@@ -24,15 +26,17 @@ class Models:
 
     def add_to(self, routes: Routes) -> None:
         """Wire the address."""
-        routes.add("GET HEAD", self._prefix + "/supported-devices", self.list)
+        routes.add("GET HEAD", self._prefix + "/supported-devices/", self.list)
 
+    @operation("list_models", "devices", answer=ModelsJson, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
     async def list(self, _: web.Request) -> web.Response:
         """Every model, with the fields that a form for it needs."""
         live(self._client)
-        return json_response({"supported_devices": [model_json(model) for model in self._models]})
+        answer: ModelsJson = {"supported_devices": [model_json(model) for model in self._models]}
+        return json_response(answer)
 
 
-def model_json(model: Model) -> dict[str, Any]:
+def model_json(model: Model) -> ModelJson:
     """A model as the platform's frontend reads it."""
     return {
         "codename": model.codename,

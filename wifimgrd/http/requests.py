@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from wifimgrd.dbus.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.description.operations import parameter
 from wifimgrd.http.problems import PAYLOAD_TOO_LARGE, Problem
 
 BODY_LIMIT: Final = 64 * 1024
@@ -19,7 +21,7 @@ LONGEST_WAIT_S: Final = 120
 KEY_LIMIT: Final = 255
 
 _INTEGER: Final = re.compile(r"-?[0-9]+")
-_SECONDS: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?")
+_SECONDS: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,30})?")
 _NO_DEVICE: Final = 0
 """An id that is never given."""
 
@@ -37,11 +39,13 @@ def integer_id(text: str, name: str) -> int:
     return int(text) if len(text) <= 20 else _NO_DEVICE
 
 
+@parameter("id", int, "The device's id.", place="path", required=True)
 def path_id(request: web.Request) -> int:
     """The device id in the path."""
     return integer_id(request.match_info["id"], "the device id in the path")
 
 
+@parameter("device_id", int, "The device's id.", required=True)
 def query_id(request: web.Request) -> int:
     """The query parameter `device_id`."""
     values = request.query.getall("device_id", [])
@@ -50,6 +54,11 @@ def query_id(request: web.Request) -> int:
     return integer_id(values[0], "device_id")
 
 
+@parameter(
+    "wait",
+    Annotated[float, Keywords(minimum=0, maximum=LONGEST_WAIT_S, multipleOf=0.001, default=0)],
+    "Seconds to wait for the outcome, in decimal; where they run out the attempt goes on.",
+)
 def query_wait(request: web.Request) -> float:
     """The query parameter `wait`, in seconds; 0 where it is not given."""
     text, *again = request.query.getall("wait", ["0"])
@@ -58,6 +67,7 @@ def query_wait(request: web.Request) -> float:
     return float(text)
 
 
+@parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "This interface alone.")
 def query_interface(request: web.Request) -> str | None:
     """The query parameter `interface`, where it is given."""
     values = request.query.getall("interface", [])
@@ -66,6 +76,12 @@ def query_interface(request: web.Request) -> str | None:
     return values[0] if values else None
 
 
+@parameter(
+    "Idempotency-Key",
+    Annotated[str, Keywords(pattern=f"^[ -~]{{1,{KEY_LIMIT}}}$")],
+    "A repeat of the same key answers with the first result.",
+    place="header",
+)
 def idempotency_key(request: web.Request) -> str | None:
     """The header `Idempotency-Key`, where it is there."""
     values = request.headers.getall("Idempotency-Key", [])

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from aiohttp import web
 
+from wifimgrd.http.description.operations import Operation, operation_of
 from wifimgrd.http.problems import Handler
 from wifimgrd.http.requests import BODY_LIMIT
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One address as it was wired."""
+
+    methods: tuple[str, ...]
+    path: str
+    operation: Operation | None
+
+
 class Routes:
-    """Adds handlers to an application."""
+    """Adds handlers to an application, and remembers them for its description."""
 
     def __init__(self, app: web.Application) -> None:
         self._app = app
+        self.wired: list[Route] = []
 
     def add(self, methods: str, path: str, handler: Handler) -> None:
         """Answer `methods`, e.g. `GET HEAD`, at `path`."""
+        self.wired.append(Route(tuple(methods.split()), path, operation_of(handler)))
         bare = path.rstrip("/")
         for form in (bare, bare + "/"):
             for method in methods.split():

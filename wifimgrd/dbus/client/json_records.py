@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
+from wifimgrd.dbus.client.json_types import (
+    AirJson,
+    DeviceJson,
+    InterfaceJson,
+    InterfacesJson,
+    NetworkJson,
+    ServiceJson,
+    SettingsJson,
+    StatusJson,
+    StatusUpdateJson,
+)
 from wifimgrd.dbus.client.records import (
     AirRecord,
     DeviceRecord,
@@ -25,7 +36,7 @@ def time_text(microseconds: int | None) -> str | None:
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def device_json(device: DeviceRecord) -> dict[str, Any]:
+def device_json(device: DeviceRecord) -> DeviceJson:
     """The device record."""
     return {
         "id": device.id,
@@ -51,7 +62,7 @@ def device_json(device: DeviceRecord) -> dict[str, Any]:
     }
 
 
-def settings_json(ssid: bytes) -> dict[str, str]:
+def settings_json(ssid: bytes) -> SettingsJson:
     """The SSID as text, and in hex as well where it is not UTF-8."""
     try:
         return {"ssid": ssid.decode()}
@@ -59,7 +70,7 @@ def settings_json(ssid: bytes) -> dict[str, str]:
         return {"ssid": ssid.decode("utf-8", "replace"), "ssid_hex": ssid.hex()}
 
 
-def connection_status_json(device: DeviceRecord) -> dict[str, Any]:
+def connection_status_json(device: DeviceRecord) -> StatusUpdateJson:
     """What `device.connection_status.update` carries."""
     return {
         "id": device.id,
@@ -74,7 +85,7 @@ def connection_status_json(device: DeviceRecord) -> dict[str, Any]:
     }
 
 
-def status_json(device: DeviceRecord) -> dict[str, Any]:
+def status_json(device: DeviceRecord) -> StatusJson:
     """What the status request answers."""
     return {
         "device_connection_id": device.id,
@@ -91,7 +102,7 @@ def status_json(device: DeviceRecord) -> dict[str, Any]:
     }
 
 
-def interface_json(interface: InterfaceRecord) -> dict[str, Any]:
+def interface_json(interface: InterfaceRecord) -> InterfaceJson:
     """The interface object."""
     return {
         "name": interface.name,
@@ -110,7 +121,7 @@ def interface_json(interface: InterfaceRecord) -> dict[str, Any]:
     }
 
 
-def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> dict[str, Any]:
+def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson:
     """What the interfaces request answers: all of it from one look, so that it adds up."""
     everyone = interfaces.values()
     assignments = {str(one.device_id): one.name for one in everyone if one.device_id is not None}
@@ -123,7 +134,7 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> dict[str, Any]
     }
 
 
-def network_json(network: NetworkRecord) -> dict[str, Any]:
+def network_json(network: NetworkRecord) -> NetworkJson:
     """A network in the air."""
     return {
         "ssid": network.ssid.decode("utf-8", "replace"),
@@ -140,7 +151,7 @@ def network_json(network: NetworkRecord) -> dict[str, Any]:
     }
 
 
-def air_json(air: AirRecord) -> dict[str, Any]:
+def air_json(air: AirRecord) -> AirJson:
     """What the networks request answers."""
     return {
         "networks": [network_json(one) for one in air.networks],
@@ -149,7 +160,7 @@ def air_json(air: AirRecord) -> dict[str, Any]:
     }
 
 
-def service_json(service: ServiceRecord) -> dict[str, str]:
+def service_json(service: ServiceRecord) -> ServiceJson:
     """What `service.updated` carries."""
     return {
         "backend": service.backend,

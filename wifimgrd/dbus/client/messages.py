@@ -5,8 +5,9 @@ Pure: no clock, no I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.dbus.client.changes import (
@@ -28,11 +29,36 @@ from wifimgrd.dbus.client.json_records import (
     interface_json,
     service_json,
 )
+from wifimgrd.dbus.client.json_types import (
+    FAILED,
+    DeviceJson,
+    InterfaceJson,
+    RemovedDeviceJson,
+    RemovedInterfaceJson,
+    ServiceJson,
+    SignalJson,
+    StatusUpdateJson,
+)
 from wifimgrd.dbus.client.records import DeviceRecord, ServiceRecord
 
 SIGNAL_STEP: Final = 5
 """Percent."""
 _BACKEND: Final = frozenset({"Backend", "BackendState", "BackendReason"})
+
+DATA: Final[Mapping[str, type]] = MappingProxyType(
+    {
+        "device.created": DeviceJson,
+        "device.updated": DeviceJson,
+        "device.removed": RemovedDeviceJson,
+        "device.connection_status.update": StatusUpdateJson,
+        "device.signal": SignalJson,
+        "interface.added": InterfaceJson,
+        "interface.updated": InterfaceJson,
+        "interface.removed": RemovedInterfaceJson,
+        "service.updated": ServiceJson,
+    }
+)
+"""Every type of message, and what its data is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +66,7 @@ class Message:
     """One message of the channel, without its number and time."""
 
     type: str
-    data: dict[str, Any]
+    data: Mapping[str, Any]
     numbered: bool = True
 
 
@@ -107,13 +133,12 @@ class Translator:
         status = connection_status_json(device)
         failure = self._failures.pop(device.id, None)
         if failure is not None:
-            failed = {
-                "connection_status": "failed",
-                "connected": False,
-                "connection_error_code": failure.code,
-                "connection_error_message": failure.message,
-            }
-            result.append(Message("device.connection_status.update", status | failed))
+            failed = status.copy()
+            failed["connection_status"] = FAILED
+            failed["connected"] = False
+            failed["connection_error_code"] = failure.code
+            failed["connection_error_message"] = failure.message
+            result.append(Message("device.connection_status.update", failed))
         result.append(Message("device.connection_status.update", status))
         if _beside_status(device) != _beside_status(told):
             result.append(Message("device.updated", device_json(device)))

@@ -23,7 +23,7 @@ from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.readers import Place, Result
 from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile
-from wifimgrd.http.tiles.tileset import Tileset
+from wifimgrd.http.tiles.tileset import FOUND, MISSING, Tileset
 
 _KEPT_CLIENTS: Final = 256
 _LONGEST_HEAD: Final = 8192
@@ -137,10 +137,14 @@ class FastPath:
         self, tile: Tile | None, client: Client, tileset: Tileset, place: Place
     ) -> bytes | None:
         if tile is None:
-            return self._missing(client, tileset, b"%d/%d/%d" % place)
+            answer = self._missing(client, tileset, b"%d/%d/%d" % place)
+            tileset.counts[MISSING] += answer is not None
+            return answer
         try:
             if client.terms.tags or (tile.encoding and tile.encoding not in client.terms.codings):
-                return self._written(tile_reply(tile, client.terms, _UNPACKED), client)
+                answer = self._written(tile_reply(tile, client.terms, _UNPACKED), client)
+                tileset.counts[FOUND] += 1
+                return answer
         except DamagedError:
             return None
         kind = (tile.media_type, tile.encoding)
@@ -148,6 +152,7 @@ class FastPath:
         if head is None:
             head = client.heads[kind] = self._head(tile, client)
         octets = tile.octets
+        tileset.counts[FOUND] += 1
         return b'%b%bETag: "%b"\r\nContent-Length: %d\r\n\r\n%b' % (
             head,
             self._now(),

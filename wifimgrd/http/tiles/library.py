@@ -123,6 +123,14 @@ class Library:
         self._files.append(slot)
         return slot
 
+    def counts(self) -> dict[tuple[str, str], int]:
+        """The requests so far, by tileset and what came of them."""
+        return {
+            (name, outcome): count
+            for name, tileset in self.tilesets.items()
+            for outcome, count in tileset.counts.items()
+        }
+
     def report(self) -> list[dict[str, Any]]:
         """How each tileset is."""
         return [tileset.report() for tileset in self.tilesets.values()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from wifimgrd.http import tile_operations
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.problems import TILE_NOT_FOUND, Problem
 from wifimgrd.http.requests import invalid
@@ -19,22 +20,34 @@ class NoTiles:
 
     def add_to(self, routes: Routes) -> None:
         """Wire the addresses."""
-        routes.add("GET HEAD", "/tiles", self.list)
-        for path in (self._platform_path, "/tiles/{tileset}.json"):
-            routes.add("GET HEAD", path, self.nothing)
+        routes.add("GET HEAD", "/tiles/", self.list)
+        routes.add("GET HEAD", self._platform_path + "/", self.of_platform)
+        routes.add("GET HEAD", "/tiles/{tileset}.json", self.tilejson)
         routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
 
+    @tile_operations.LIST
     async def list(self, _: web.Request) -> web.Response:
         """No tilesets."""
         return json_response({"tilesets": []}, headers={"Cache-Control": "no-cache"})
 
+    @tile_operations.XYZ
     async def xyz(self, request: web.Request) -> web.Response:
         """No tile, where one is asked for rightly."""
         info = request.match_info
         if place_of(info["z"], info["x"], without_ending(info["y"])) is None:
             raise invalid("zoom, column and row of a tile are numbers")
-        return await self.nothing(request)
+        raise _nothing()
 
-    async def nothing(self, _: web.Request) -> web.Response:
+    @tile_operations.OF_PLATFORM
+    async def of_platform(self, _: web.Request) -> web.Response:
         """No tile."""
-        raise Problem(TILE_NOT_FOUND, "no tileset is configured")
+        raise _nothing()
+
+    @tile_operations.TILEJSON
+    async def tilejson(self, _: web.Request) -> web.Response:
+        """No tileset."""
+        raise _nothing()
+
+
+def _nothing() -> Problem:
+    return Problem(TILE_NOT_FOUND, "no tileset is configured")

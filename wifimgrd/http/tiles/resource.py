@@ -6,6 +6,7 @@ from typing import Final
 
 from aiohttp import web
 
+from wifimgrd.http import tile_operations
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.problems import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http.requests import invalid
@@ -15,7 +16,7 @@ from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles.tile import LARGEST_TILE, DamagedError, Tile, UnavailableError
 from wifimgrd.http.tiles.tilejson import base_address, tilejson
-from wifimgrd.http.tiles.tileset import Tileset
+from wifimgrd.http.tiles.tileset import FAILED, FOUND, MISSING, Tileset
 
 SMALL: Final = 1 << 20
 """Octets that are unpacked at once; more is a thread's work."""
@@ -30,11 +31,12 @@ class TilesResource:
 
     def add_to(self, routes: Routes) -> None:
         """Wire the addresses."""
-        routes.add("GET HEAD", self._platform_path, self.of_platform)
-        routes.add("GET HEAD", "/tiles", self.list)
+        routes.add("GET HEAD", self._platform_path + "/", self.of_platform)
+        routes.add("GET HEAD", "/tiles/", self.list)
         routes.add("GET HEAD", "/tiles/{tileset}.json", self.tilejson)
         routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
 
+    @tile_operations.OF_PLATFORM
     async def of_platform(self, request: web.Request) -> web.Response:
         """A tile of the first tileset, as the platform's map asks."""
         values = [request.query.getall(name, []) for name in ("z", "x", "y")]
@@ -43,6 +45,7 @@ class TilesResource:
             raise Problem(TILE_NOT_FOUND, "z, x and y must each be given once, as numbers")
         return await self._answer(request, self._library.default, *place)
 
+    @tile_operations.XYZ
     async def xyz(self, request: web.Request) -> web.Response:
         """A tile by tileset and numbers."""
         info = request.match_info
@@ -51,11 +54,13 @@ class TilesResource:
             raise invalid("zoom, column and row of a tile are numbers")
         return await self._answer(request, info["tileset"], *place)
 
+    @tile_operations.TILEJSON
     async def tilejson(self, request: web.Request) -> web.Response:
         """A tileset's description."""
         tileset = self._tileset(request.match_info["tileset"])
         return json_response(tilejson(tileset, _base(request)), headers={"Cache-Control": "no-cache"})
 
+    @tile_operations.LIST
     async def list(self, request: web.Request) -> web.Response:
         """The tilesets that can be asked."""
         base = _base(request)
@@ -76,8 +81,10 @@ class TilesResource:
             if tile is not None:
                 reply = await self._reply(tile, terms)
         except (UnavailableError, DamagedError) as error:
+            tileset.counts[FAILED] += 1
             late = isinstance(error, UnavailableError) and error.late
             raise Problem(TILE_SOURCE_UNAVAILABLE, str(error), status=504 if late else 502) from None
+        tileset.counts[MISSING if tile is None else FOUND] += 1
         if reply is None:
             raise not_found(name, f"{z}/{x}/{y}")
         return web.Response(status=reply.status, headers=reply.headers, body=reply.body or None)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -150,6 +151,12 @@ class FileSlot:
         self.reason = reason
 
 
+FOUND: Final = "found"
+MISSING: Final = "missing"
+FAILED: Final = "failed"
+"""What can come of a request for a tile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tileset:
     """Sources under one name."""
@@ -157,6 +164,8 @@ class Tileset:
     name: str
     slots: Sequence[Slot]
     missing: int | str
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys((FOUND, MISSING, FAILED), 0)))
+    """Requests for its tiles, by what came of them."""
 
     @property
     def summaries(self) -> list[Summary]:

@@ -1,0 +1,109 @@
+// The management channel: joined, followed, joined again from where it was left.
+
+import { ask, Problem } from "./api";
+import { link, linkReason, takeEvent, takeSnapshot } from "./state";
+import type { Event, Snapshot } from "./types";
+
+const FIRST_PAUSE_MS = 300;
+const LAST_PAUSE_MS = 5_000;
+/** A cut cable closes nothing, so that the service is asked now and then whether it is still there. */
+const LOOK_MS = 4_000;
+const LOOK_TIMEOUT_MS = 3_000;
+
+let socket: WebSocket | null = null;
+let mark: { epoch: string; seq: number } | null = null;
+let pauseMs = FIRST_PAUSE_MS;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+export function follow(): void {
+  join();
+  setInterval(() => void look(), LOOK_MS);
+  addEventListener("offline", () => drop("This device has no network."));
+  addEventListener("online", joinNow);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) void look();
+  });
+}
+
+/** Join at once, e.g. after a login. */
+export function joinNow(): void {
+  if (link.value === "live") return;
+  pauseMs = FIRST_PAUSE_MS;
+  join();
+}
+
+function join(): void {
+  clearTimeout(retry);
+  leave();
+  const address = new URL("ws/management/", document.baseURI);
+  address.protocol = address.protocol.replace("http", "ws");
+  if (mark) address.searchParams.set("since", `${mark.epoch}:${mark.seq}`);
+  const joined = new WebSocket(address);
+  socket = joined;
+  joined.onopen = () => {
+    // With nothing missed nothing is said; without a mark a snapshot comes first.
+    if (mark) live();
+  };
+  joined.onmessage = (message: MessageEvent<string>) => take(JSON.parse(message.data) as Snapshot | Event);
+  joined.onclose = () => {
+    if (socket === joined) void lost();
+  };
+}
+
+function take(message: Snapshot | Event): void {
+  if (message.type === "snapshot") {
+    mark = { epoch: message.epoch, seq: message.seq };
+    takeSnapshot(message);
+    live();
+    return;
+  }
+  if (mark && message.seq !== undefined) mark.seq = message.seq;
+  takeEvent(message);
+}
+
+function live(): void {
+  pauseMs = FIRST_PAUSE_MS;
+  link.value = "live";
+  linkReason.value = "";
+}
+
+function leave(): void {
+  const left = socket;
+  socket = null;
+  left?.close();
+}
+
+function drop(reason: string): void {
+  leave();
+  if (link.value !== "locked") link.value = "lost";
+  linkReason.value = reason;
+  clearTimeout(retry);
+  retry = setTimeout(join, pauseMs);
+  pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
+}
+
+/** The channel ended or was refused; the same address says why, asked as a plain request. */
+async function lost(): Promise<void> {
+  drop("The connection to the hub was lost.");
+  try {
+    await ask("ws/management/", { timeoutMs: LOOK_TIMEOUT_MS });
+  } catch (error) {
+    if (!(error instanceof Problem) || socket !== null) return;
+    if (error.status === 401) {
+      clearTimeout(retry);
+      link.value = "locked";
+    } else if (error.status !== 400 && error.status !== 0) {
+      linkReason.value = error.message;
+    }
+  }
+}
+
+async function look(): Promise<void> {
+  if (document.hidden || link.value !== "live") return;
+  const looked = socket;
+  try {
+    await ask("healthz", { timeoutMs: LOOK_TIMEOUT_MS });
+  } catch {
+    if (socket === looked) drop("The hub does not answer.");
+  }
+}

@@ -1,0 +1,26 @@
+// What happened since the page was opened, the newest first.
+
+import { lines } from "../state";
+import { clock } from "./parts";
+
+export function Events({ limit }: { limit?: number }) {
+  const shown = limit === undefined ? lines.value : lines.value.slice(0, limit);
+  return (
+    <section aria-labelledby="events-title">
+      <div class="section-head">
+        <h2 id="events-title">Events</h2>
+      </div>
+      {shown.length === 0 && <p class="empty">Nothing has happened since this page was opened.</p>}
+      <div role="log" aria-live="off" aria-labelledby="events-title">
+        <ol class="events">
+          {shown.map((line) => (
+            <li key={line.number} class={line.tone}>
+              <time dateTime={line.time}>{clock(line.time)}</time>
+              <bdi>{line.text}</bdi>
+            </li>
+          ))}
+        </ol>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+// The offline map: what tilesets the hub has, and a look at those that are pictures.
+
+import { Map as LeafletMap, TileLayer } from "leaflet";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, Problem } from "../api";
+import { tilesetsChanged } from "../state";
+import type { Tileset } from "../types";
+import { Faults } from "./parts";
+
+const PICTURES = new Set(["png", "jpg", "jpeg", "webp", "gif", "avif"]);
+
+export default function MapView() {
+  const [tilesets, setTilesets] = useState<readonly Tileset[] | null>(null);
+  const [chosen, setChosen] = useState("");
+  const [fault, setFault] = useState("");
+  const version = tilesetsChanged.value;
+  useEffect(() => {
+    ask<{ tilesets: Tileset[] }>("tiles/")
+      .then(({ tilesets: listed }) => {
+        setTilesets(listed);
+        setFault("");
+        setChosen((before) => (listed.some((one) => one.tileset === before) ? before : (listed.find(isPicture)?.tileset ?? "")));
+      })
+      .catch((error: unknown) => setFault(error instanceof Problem ? error.message : "The map could not be read."));
+  }, [version]);
+  const shown = tilesets?.find((one) => one.tileset === chosen);
+  return (
+    <section aria-labelledby="map-title" class="map-section">
+      <div class="section-head">
+        <h2 id="map-title">Map</h2>
+        {tilesets && tilesets.filter(isPicture).length > 0 && (
+          <label class="inline">
+            Tileset
+            <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+              {tilesets.filter(isPicture).map((one) => (
+                <option key={one.tileset} value={one.tileset}>
+                  {one.name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      <Faults id="map-fault" sentences={fault ? [fault] : undefined} />
+      {tilesets?.length === 0 && (
+        <p class="empty">No map is configured. A [[tiles.source]] in the hub's configuration adds one.</p>
+      )}
+      {shown && <Tiles key={`${shown.tileset} ${version}`} tileset={shown} />}
+      {tilesets && tilesets.some((one) => !isPicture(one)) && (
+        <>
+          <h3>Vector tiles</h3>
+          <p>Map programs such as QGIS or MapLibre show these, at the address of their TileJSON:</p>
+          <ul class="rows">
+            {tilesets
+              .filter((one) => !isPicture(one))
+              .map((one) => (
+                <li class="row" key={one.tileset}>
+                  <div>
+                    <strong>{one.name}</strong>
+                    <small>
+                      zoom {one.minzoom} to {one.maxzoom} · <a href={one.url}>{one.url}</a>
+                    </small>
+                  </div>
+                </li>
+              ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+const isPicture = (tileset: Tileset) => !tileset.vector_layers && (!tileset.format || PICTURES.has(tileset.format));
+
+function Tiles({ tileset }: { tileset: Tileset }) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!element.current) return undefined;
+    const [west, south, east, north] = tileset.bounds;
+    const map = new LeafletMap(element.current, { minZoom: tileset.minzoom, maxZoom: tileset.maxzoom + 3 });
+    map.attributionControl.setPrefix(false);
+    new TileLayer(relative(tileset.tiles[0] ?? ""), {
+      minZoom: tileset.minzoom,
+      maxZoom: tileset.maxzoom + 3,
+      maxNativeZoom: tileset.maxzoom,
+      bounds: [
+        [south, west],
+        [north, east],
+      ],
+      attribution: plainText(tileset.attribution ?? ""),
+    }).addTo(map);
+    if (tileset.center) map.setView([tileset.center[1], tileset.center[0]], tileset.center[2]);
+    else
+      map.fitBounds([
+        [south, west],
+        [north, east],
+      ]);
+    return () => void map.remove();
+  }, []);
+  return <div ref={element} class="map" role="application" aria-label={`Map ${tileset.name}`} />;
+}
+
+/** A tile's address as seen from the page, whatever names lead to the hub. */
+const relative = (address: string) => address.slice(address.indexOf("/tiles/") + 1);
+
+/** An attribution may hold markup, of a file that somebody made: only its text is shown. */
+function plainText(markup: string): string {
+  const text = new DOMParser().parseFromString(markup, "text/html").body.textContent ?? "";
+  return text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`);
+}

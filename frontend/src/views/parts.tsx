@@ -1,0 +1,94 @@
+// Small pieces that several views share.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { printable } from "../sentences";
+
+/** A name from outside: never markup, never able to turn the text around it. */
+export const Name = ({ text }: { text: string }) => <bdi>{printable(text)}</bdi>;
+
+const STRENGTH_STEPS = [15, 40, 65, 85];
+
+export function Signal({ percent }: { percent: number }) {
+  const bars = STRENGTH_STEPS.filter((step) => percent >= step).length;
+  return (
+    <span class="signal" title="Signal strength">
+      <svg viewBox="0 0 20 14" aria-hidden="true">
+        {STRENGTH_STEPS.map((_, index) => (
+          <rect
+            key={index}
+            class={index < bars ? "on" : "off"}
+            x={index * 5}
+            y={10 - index * 3}
+            width="3.5"
+            height={4 + index * 3}
+            rx="1"
+          />
+        ))}
+      </svg>
+      <span class="visually-hidden">Signal </span>
+      {percent} %
+    </span>
+  );
+}
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/** A modal dialog: focus stays in it, Escape closes it, and focus goes back to where it was. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby="dialog-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div class="dialog-head">
+        <h2 id="dialog-title">{title}</h2>
+        <button type="button" class="quiet" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </div>
+      {children}
+    </dialog>
+  );
+}
+
+export function Faults({ id, sentences }: { id: string; sentences: readonly string[] | undefined }) {
+  if (!sentences?.length) return null;
+  return (
+    <p class="fault" id={id} role="alert">
+      {sentences.join(" ")}
+    </p>
+  );
+}
+
+/** The end of a sentence as a sentence's beginning. */
+export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A point in time, in few words. */
+export function clock(time: string): string {
+  return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+export function moment(time: string): string {
+  const then = new Date(time);
+  const isToday = then.toDateString() === new Date().toDateString();
+  return isToday ? clock(time) : `${then.toLocaleDateString()} ${clock(time)}`;
+}

@@ -1,0 +1,139 @@
+"""`make run` as a process: the whole hub with its simulated world, as a newcomer starts it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.test_make_run import NOT_BELOW_MAKE
+from wifimgrd.dbus.bus import BusConnection, Variant
+from wifimgrd.dbus.client.hub import HubClient
+
+START_S = 60.0
+STOP_S = 20.0
+ADAPTERS = ("wlan0", "wlan1", "wlan2")
+
+
+@dataclass(frozen=True, slots=True)
+class RunningHub:
+    """Where it is, and a client of its daemon."""
+
+    url: str
+    bus: str
+    client: HubClient
+
+    async def create(self, number: int, name: str | None = None, password: str | None = None) -> int:
+        """Register a simulated camera."""
+        wanted = {
+            "codename": "insta360-x3",
+            "connection_type": "wifi",
+            "ssid": f"SIM-CAM-{number}",
+            "password": password or f"camera-pass-{number}",
+        }
+        return await self.client.create_device(wanted | ({} if name is None else {"name": name}))
+
+    async def connected(self, number: int, name: str | None = None) -> int:
+        """Register a simulated camera and wait until it is connected."""
+        device = await self.create(number, name)
+        await self.until(device, "connected")
+        return device
+
+    async def until(self, device: int, state: str) -> None:
+        """Wait until a device is in a state."""
+        await self.client.wait_until(
+            lambda hub: device in hub.devices and hub.devices[device].state == state, START_S
+        )
+
+    async def power(self, number: int, *, on: bool) -> None:
+        """Switch a simulated camera on, or off in good order."""
+        ssid = f"SIM-CAM-{number}".encode()
+        if on:
+            await self.client.simulate("PowerOnCamera", "ay", ssid)
+        else:
+            await self.client.simulate("PowerOffCamera", "ayb", ssid, True)
+
+    async def add_camera(self, ssid: bytes, password: str, **options: Any) -> None:
+        """Put another camera in the air."""
+        await self.client.simulate("AddCamera", "aysa{sv}", ssid, password, options)
+
+    async def set_fault(self, kind: str, **options: Any) -> None:
+        """Make something go wrong."""
+        await self.client.simulate(
+            "SetFault",
+            "sa{sv}",
+            kind,
+            {
+                name: Variant("b" if isinstance(value, bool) else "s", value)
+                for name, value in options.items()
+            },
+        )
+
+    async def reset(self) -> None:
+        """Forget every device, and bring the world back to what the default scenario says."""
+        for device in list(self.client.devices):
+            await self.client.remove_device(device)
+        for name in ADAPTERS:
+            if name in self.client.interfaces:
+                await self.set_fault("rfkill", interface=name, off=True)
+            else:
+                await self.client.simulate("PlugAdapter", "s", name)
+        await self.set_fault("slow-join", off=True)
+        for number in range(1, 5):
+            await self.power(number, on=True)
+
+    async def kill_daemon(self) -> None:
+        """End the daemon as a crash does; it is started again a moment later."""
+        connection = await BusConnection.open(self.bus)
+        try:
+            [pid] = await connection.call(
+                "org.freedesktop.DBus",
+                "/org/freedesktop/DBus",
+                "org.freedesktop.DBus",
+                "GetConnectionUnixProcessID",
+                "s",
+                ["org.wifimgrd1"],
+            )
+        finally:
+            await connection.close()
+        os.kill(pid, signal.SIGKILL)
+        await self.client.wait_until(lambda hub: not hub.available, START_S)
+
+
+@asynccontextmanager
+async def running_hub(folder: Path, configuration: str = "") -> AsyncIterator[RunningHub]:
+    """Run it with a configuration, and stop it after."""
+    config = folder / "wifimgrd.toml"
+    config.write_text(configuration, encoding="utf-8")
+    with (folder / "run.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            "make", "-s", "run", "PORT=0", "BACKEND=simulated", f"CONFIG={config}",
+            stdin=DEVNULL, stdout=PIPE, stderr=log, start_new_session=True, env=NOT_BELOW_MAKE,
+        )  # fmt: skip
+    try:
+        _, url, _, bus = await asyncio.wait_for(_ready(process), START_S)
+        client = HubClient(bus)
+        await client.start()
+        try:
+            yield RunningHub(url, bus, client)
+        finally:
+            await client.stop()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await asyncio.wait_for(process.communicate(), STOP_S)
+    assert "Traceback" not in (folder / "run.log").read_text(errors="replace")
+
+
+async def _ready(process: Process) -> list[str]:
+    assert process.stdout is not None
+    async for line in process.stdout:
+        if line.startswith(b"ready "):
+            return line.decode().split()
+    raise AssertionError("it ended before it was ready")

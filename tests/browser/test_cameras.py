@@ -1,0 +1,173 @@
+"""Cameras on the page: added, connected, renamed, removed, and what goes wrong."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.looking import card, is_the_same, mark, opened, shows
+from tests.browser.running_hub import RunningHub
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_camera_is_added_in_three_steps(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await expect(page.get_by_text("No camera is registered yet.")).to_be_visible()
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog", name="Add a camera")
+    await expect(dialog.get_by_role("button", name="Next")).to_be_disabled()
+    await dialog.get_by_role("radio", name="Insta360 X3").check()
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_role("radio", name="SIM-CAM-2").check()
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_role("textbox", name="Password").fill("camera-pass-2")
+    await dialog.get_by_label("Name, if you like").fill("Left wing")
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await expect(dialog).to_be_hidden()
+    await shows(page, "Left wing", "Connected")
+    [device] = hub.client.devices.values()
+    assert (device.codename, device.ssid, device.state) == ("insta360-x3", b"SIM-CAM-2", "connected")
+    await expect(card(page, "Left wing")).to_contain_text("60 %")
+    await expect(page.locator("[data-interface=wlan0] .badge")).to_have_text("In use by Left wing")
+
+
+async def test_a_camera_is_disconnected_connected_renamed_and_removed(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.connected(1)
+    await shows(page, "SIM-CAM-1", "Connected")
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Disconnect").click()
+    await shows(page, "SIM-CAM-1", "Not connected")
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Connect").click()
+    await shows(page, "SIM-CAM-1", "Connected")
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Rename").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("Front")
+    await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    await shows(page, "Front", "Connected")
+    await card(page, "Front").get_by_role("button", name="Remove").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    await expect(page.locator(".card")).to_have_count(0)
+    assert not hub.client.devices
+
+
+async def test_connecting_shows_that_something_is_going_on(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.set_fault("slow-join")
+    device = await hub.create(1)
+    await shows(page, "SIM-CAM-1", "Connecting")
+    await expect(card(page, "SIM-CAM-1").get_by_role("progressbar", name="Connecting")).to_be_visible()
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Stop").click()
+    await shows(page, "SIM-CAM-1", "Not connected")
+    await hub.until(device, "disconnected")
+
+
+async def test_a_wrong_password_is_said_and_mended_in_place(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.create(1, password="not-its-password")
+    trouble = card(page, "SIM-CAM-1").locator(".trouble")
+    await expect(trouble).to_contain_text("The password was refused.")
+    await expect(trouble).to_contain_text("Check the camera's Wi-Fi password")
+    await trouble.get_by_role("button", name="Change the password").click()
+    dialog = page.get_by_role("dialog", name="Change the password")
+    await dialog.get_by_label("Wi-Fi password of the camera").fill("short")
+    await dialog.get_by_role("button", name="Save and connect").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("8 to 63 characters")
+    await dialog.get_by_label("Wi-Fi password of the camera").fill("camera-pass-1")
+    await dialog.get_by_role("button", name="Save and connect").click()
+    await shows(page, "SIM-CAM-1", "Connected")
+    await expect(trouble).to_be_hidden()
+
+
+async def test_what_the_service_refuses_is_shown_at_the_step_that_can_mend_it(
+    page: Page, hub: RunningHub
+) -> None:
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio").first.check()
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_label("Or type its name").fill("x" * 33)
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_role("textbox", name="Password").fill("long-enough-1")
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("at most 32 octets")
+    await expect(dialog.locator("[aria-current=step]")).to_have_text("Network")
+    assert not hub.client.devices
+
+
+async def test_a_camera_that_dies_and_returns(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.connected(1)
+    await shows(page, "SIM-CAM-1", "Connected")
+    await mark(page)
+    await hub.power(1, on=False)
+    await shows(page, "SIM-CAM-1", "Connecting")
+    await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text("The connection was lost.")
+    await shows(page, "SIM-CAM-1", "Not connected")  # after the grace time
+    await hub.power(1, on=True)
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Connect").click()
+    await shows(page, "SIM-CAM-1", "Connected")
+    await hub.power(1, on=False)
+    await shows(page, "SIM-CAM-1", "Connecting")
+    await hub.power(1, on=True)
+    await shows(page, "SIM-CAM-1", "Connected")
+    assert await is_the_same(page)
+
+
+async def test_an_adapter_that_is_pulled_out(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1)
+    await shows(page, "SIM-CAM-1", "Connected")
+    interface = hub.client.devices[device].interface
+    await hub.client.simulate("UnplugAdapter", "s", interface)
+    await shows(page, "SIM-CAM-1", "Not connected")
+    await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text("The adapter went away.")
+    await expect(page.locator("[data-interface]")).to_have_count(2)
+    await expect(page.get_by_role("log")).to_contain_text(f"Adapter {interface} was pulled out")
+    await hub.client.simulate("PlugAdapter", "s", interface)
+    await expect(page.locator("[data-interface]")).to_have_count(3)
+
+
+async def test_no_adapter_is_free(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    for number in (1, 2, 3):
+        await hub.connected(number)
+    await hub.create(4)
+    trouble = card(page, "SIM-CAM-4").locator(".trouble")
+    await expect(trouble).to_contain_text("No adapter is free.")
+    await expect(trouble).to_contain_text("Disconnect another camera")
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio").first.check()
+    await dialog.get_by_role("button", name="Next").click()
+    await expect(dialog).to_contain_text("No adapter is free to search")
+
+
+async def test_an_adapter_that_cannot_be_used_says_why(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub, "#adapters")
+    await hub.set_fault("rfkill", interface="wlan1")
+    row = page.locator("[data-interface=wlan1]")
+    await expect(row.locator(".badge")).to_have_text("Unavailable")
+    await expect(row).to_contain_text("Blocked by rfkill (soft-blocked)")
+
+
+async def test_a_hostile_name_is_text(page: Page, hub: RunningHub) -> None:
+    hostile, turned = "<img src=x onerror=alert(1)>", "\u202egnorw"
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    await hub.add_camera(hostile.encode(), "")
+    await hub.add_camera(turned.encode(), "")
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio").first.check()
+    await dialog.get_by_role("button", name="Next").click()
+    await expect(dialog.get_by_text(hostile)).to_be_visible()
+    await expect(dialog.get_by_text(r"\u202egnorw")).to_be_visible()
+    await dialog.get_by_role("radio", name=hostile).check()
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await shows(page, hostile, "Connected")
+    await expect(page.get_by_role("log")).to_contain_text(f"{hostile} is connected")
+    assert await page.locator("img").count() == 0
+    assert dialogs == []

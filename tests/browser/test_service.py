@@ -1,0 +1,91 @@
+"""The hub going away and coming back under the open page."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.cable import cable_to
+from tests.browser.looking import card, is_the_same, mark, opened, shows
+from tests.browser.running_hub import RunningHub
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def nothing_looks_alive(page: Page) -> None:
+    """No card and no adapter claims a state that nobody knows."""
+    await expect(page.locator(".badge.connected, .badge.available, .badge.in-use")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Add a camera")).to_be_disabled()
+
+
+async def test_the_daemon_is_restarted(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1)
+    await shows(page, "SIM-CAM-1", "Connected")
+    await mark(page)
+    await hub.kill_daemon()
+    await expect(page.get_by_role("alert")).to_contain_text("The hub cannot connect cameras now.")
+    await shows(page, "SIM-CAM-1", "Unknown; was connected")
+    await nothing_looks_alive(page)
+    await hub.until(device, "connected")
+    await shows(page, "SIM-CAM-1", "Connected")
+    await expect(page.locator(".banner")).to_have_count(0)
+    assert await is_the_same(page)
+
+
+async def test_the_backend_goes_away(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.connected(1)
+    await hub.set_fault("backend-gone")
+    await expect(page.get_by_role("alert")).to_contain_text("NetworkManager is not running")
+    await nothing_looks_alive(page)
+    await hub.set_fault("backend-gone", off=True)
+    await expect(page.locator(".banner")).to_have_count(0)
+    await expect(page.locator(".hub-state.ready")).to_be_visible()
+
+
+async def test_the_cable_is_cut_and_mended(page: Page, hub: RunningHub) -> None:
+    """Nothing closes, so that the page has to find out by itself; what it missed it gets in order."""
+    async with cable_to(hub.url) as cable:
+        device = await hub.connected(1)
+        await page.goto(cable.url)
+        await shows(page, "SIM-CAM-1", "Connected")
+        await mark(page)
+        cable.cut()
+        await expect(page.get_by_role("alert")).to_contain_text("The hub does not answer.")
+        await shows(page, "SIM-CAM-1", "Unknown; was connected")
+        await nothing_looks_alive(page)
+        await hub.client.disconnect_device(device)
+        await hub.client.update_device(device, {"name": "Front"})
+        await expect(card(page, "SIM-CAM-1")).to_be_visible()
+        cable.mend()
+        await shows(page, "Front", "Not connected")
+        await expect(page.locator(".banner")).to_have_count(0)
+        log = page.get_by_role("log")
+        await expect(log).to_contain_text("SIM-CAM-1 is disconnected")
+        await expect(log).to_contain_text("SIM-CAM-1 is called Front now")
+        assert await is_the_same(page)
+
+
+async def test_a_person_can_try_at_once(page: Page, hub: RunningHub) -> None:
+    async with cable_to(hub.url) as cable:
+        await page.goto(cable.url)
+        await expect(page.locator(".hub-state.ready")).to_be_visible()
+        cable.cut()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        cable.mend()
+        await page.get_by_role("button", name="Try now").click()
+        await expect(page.locator(".banner")).to_have_count(0)
+
+
+async def test_the_adapters_tell_of_the_same(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub, "#adapters")
+    await expect(page.locator(".badge.available")).to_have_count(3)
+    await hub.kill_daemon()
+    await nothing_looks_alive_on_adapters(page)
+    await hub.client.wait_until(lambda client: client.available, 30)
+    await expect(page.locator(".badge.available")).to_have_count(3)
+
+
+async def nothing_looks_alive_on_adapters(page: Page) -> None:
+    await expect(page.locator(".badge.stale")).to_have_count(3)

@@ -1,0 +1,113 @@
+"""The API's description: valid, complete, and what is really answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from tests.http.served import P, Served
+from wifimgrd.config import TileSource
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.channel_types import DATA
+from wifimgrd.http.description.schema import Schemas
+from wifimgrd.http.settings import Settings
+
+ASYNCAPI_SCHEMA = Path("frontend/node_modules/@asyncapi/specs/schemas/3.0.0.json")
+
+
+def test_a_type_that_json_does_not_have_is_an_error() -> None:
+    class Odd(TypedDict):
+        inside: set[str]
+
+    with pytest.raises(TypeError):
+        Schemas().of(Odd)
+
+
+async def test_it_is_valid_openapi(served: Served) -> None:
+    document = (await served.get("/openapi.json")).json
+    assert document["openapi"].startswith("3.1")
+    OpenAPIV31SpecValidator(document).validate()
+
+
+@pytest.mark.parametrize("configured", [False, True])
+async def test_it_describes_every_address_that_answers(configured: bool, tmp_path: Path) -> None:
+    """An address that is wired and not described makes the description fail."""
+    from tests.http.fake_hub import FakeHub  # noqa: PLC0415
+
+    sources = (TileSource("map", "folder", tmp_path),) if configured else ()
+    async with Served.start(FakeHub(), Settings(tile_sources=sources, token="t")) as served:
+        answer = await served.get("/openapi.json", headers={"Authorization": "Bearer t"})
+        assert answer.status == 200
+        paths = answer.json["paths"]
+        assert {f"{P}/", f"{P}/{{id}}/", f"{P}/wifi/networks", "/tiles/{tileset}/{z}/{x}/{y}"} <= paths.keys()
+        assert "/session" in paths
+        assert paths["/healthz"]["get"]["security"] == []
+        assert set(paths[f"{P}/wifi/connect"]) == {"get", "post"}
+        ids = [one["operationId"] for path in paths.values() for one in path.values()]
+        assert len(ids) == len(set(ids))
+
+
+async def test_no_answer_has_a_place_for_a_password(served: Served) -> None:
+    document = (await served.get("/openapi.json")).json
+    with_password = [name for name, schema in document["components"]["schemas"].items()
+                     if "password" in schema.get("properties", {})]  # fmt: skip
+    assert sorted(with_password) == ["SettingsChange", "SettingsInput"]
+    for name in with_password:
+        schema = document["components"]["schemas"][name]["properties"]["password"]
+        assert schema["writeOnly"] is True
+
+
+@pytest.fixture
+def official_asyncapi() -> Any:
+    """The specification's own schema, from npm."""
+    return json.loads(ASYNCAPI_SCHEMA.read_text())
+
+
+async def test_the_channel_is_described_as_asyncapi(served: Served, official_asyncapi: Any) -> None:
+    document = (await served.get("/asyncapi.json")).json
+    Draft202012Validator.check_schema(document["components"]["schemas"]["Device"])
+    _validator(official_asyncapi).validate(document)
+
+
+async def test_what_the_channel_tells_is_as_described(shim: Served, hub: HubClient) -> None:
+    document = (await shim.get("/asyncapi.json")).json
+    channel = await shim.channel()
+    told = [json.loads((await channel.receive()).data)]
+    made = (await shim.post(P, json=_camera())).json["id"]
+    await shim.get(f"{P}/wifi/connect?device_id={made}&wait=10")
+    await hub.simulate("UnplugAdapter", "s", hub.devices[made].interface)
+    await hub.simulate("PlugAdapter", "s", "wlan0")
+    await hub.simulate("SetFault", "sa{sv}", "backend-gone", {})
+    await shim.ask("DELETE", f"{P}/{made}")
+    while told[-1]["type"] != "device.removed":
+        told.append(json.loads((await channel.receive()).data))
+    for message in told:
+        _check(document, message)
+    kinds = {message["type"] for message in told}
+    assert kinds >= {"snapshot", *DATA.keys()} - {"device.signal", "tileset.updated"}
+
+
+def _check(document: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+    [schema] = [
+        one["payload"]
+        for one in document["components"]["messages"].values()
+        if one["name"] == message["type"]
+    ]
+    _validator({**schema, "components": document["components"]}).validate(message)
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    from jsonschema.validators import validator_for  # noqa: PLC0415
+
+    return validator_for(schema, Draft202012Validator)(schema)
+
+
+def _camera() -> dict[str, Any]:
+    settings = {"ssid": "SIM-CAM-1", "password": "camera-pass-1"}
+    return {"codename": "x", "connection_type": "wifi", "connection_settings": settings}

@@ -1,0 +1,155 @@
+"""The page's files: headers, tags, compression, and what is in them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tests.http.fake_hub import FakeHub
+from tests.http.served import Answer, Served
+from wifimgrd.http.page.files import Files
+from wifimgrd.http.page.resource import Page, accepts_gzip
+from wifimgrd.http.problems import problems_middleware
+from wifimgrd.http.routes import Routes
+from wifimgrd.http.server import Server, bind
+from wifimgrd.http.settings import Settings
+
+SCRIPT_LIMIT = 150 * 1024
+PLAIN = {"Accept-Encoding": "identity"}
+
+
+async def page(served: Served, path: str = "/") -> str:
+    answer = await served.get(path, headers=PLAIN)
+    assert answer.status == 200
+    return answer.octets.decode()
+
+
+def assets_in(text: str) -> list[str]:
+    return re.findall(r'(?:src|href)="(?:\.\./)?(assets/[^"]+)"', text)
+
+
+async def test_the_page_and_the_docs_are_strict(served: Served) -> None:
+    for path in ("/", "/docs", "/docs/"):
+        answer = await served.get(path)
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_nothing_is_inline_and_nothing_comes_from_elsewhere(served: Served) -> None:
+    for path in ("/", "/docs", "/docs/"):
+        text = await page(served, path)
+        assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
+        assert re.findall(r"<style|\sstyle=|\son\w+=", text) == []
+        assert re.findall(r"(?:src|href)=\"(?:https?:)?//", text) == []
+        for asset in assets_in(text):
+            assert (await served.get("/" + asset)).status == 200
+
+
+async def test_the_docs_find_their_files_with_and_without_a_slash(served: Served) -> None:
+    assert 'src="assets/' in await page(served, "/docs")
+    assert 'src="../assets/' in await page(served, "/docs/")
+
+
+async def test_the_page_knows_the_platforms_addresses() -> None:
+    async with Served.start(FakeHub(), Settings(platform="ground.station")) as served:
+        text = await page(served)
+    assert 'content="plugin-views/ground.station_plugin_device_manager/devices"' in text
+
+
+async def test_a_client_that_has_it_is_told_so(served: Served) -> None:
+    for path in ("/", "/" + assets_in(await page(served))[0]):
+        first = await served.get(path)
+        again = await served.get(path, headers={"If-None-Match": first.headers["ETag"]})
+        assert (again.status, again.octets) == (304, b"")
+        assert (await served.get(path, headers={"If-None-Match": 'W/"other", *'})).status in (200, 304)
+        assert (await served.get(path, headers={"If-None-Match": '"other"'})).status == 200
+
+
+async def test_assets_are_kept_for_good_and_the_page_is_asked_for_again(served: Served) -> None:
+    assert (await served.get("/")).headers["Cache-Control"] == "no-cache"
+    asset = await served.get("/" + assets_in(await page(served))[0])
+    assert "immutable" in asset.headers["Cache-Control"]
+
+
+async def test_who_takes_gzip_gets_gzip(served: Served) -> None:
+    script = "/" + next(one for one in assets_in(await page(served)) if one.endswith(".js"))
+    plain = await served.get(script, headers=PLAIN)
+    assert "Content-Encoding" not in plain.headers
+    async with served.session.get(
+        served.url + script, headers={"Accept-Encoding": "br, gzip;q=0.5"}, auto_decompress=False
+    ) as answer:
+        packed = Answer(answer.status, answer.headers, await answer.read())
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.octets) == plain.octets
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+    assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "takes"),
+    [
+        ("", False),
+        ("gzip", True),
+        ("GZIP, br", True),
+        ("*", True),
+        ("br", False),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000", False),
+        ("gzip;q=0.001", True),
+        ("*;q=0", False),
+        ("gzip;q=0, *", False),
+    ],
+)
+def test_accept_encoding(accepted: str, takes: bool) -> None:
+    assert accepts_gzip(accepted) is takes
+
+
+@pytest.mark.parametrize(
+    "name", ["no-such.js", "..%2findex.html", "%2e%2e%2f..%2ffiles.py", ".set-up", "index.html", "a%00b.js"]
+)
+async def test_nothing_else_is_given_away(served: Served, name: str) -> None:
+    answer = await served.get(f"/assets/{name}")
+    assert (answer.status, answer.problem["code"]) == (404, "not-found")
+
+
+def test_the_script_is_small_without_the_map() -> None:
+    assets = Path("wifimgrd/http/page/built/assets")
+    scripts = {one.name: one.stat().st_size for one in assets.glob("*.js")}
+    rest = sum(size for name, size in scripts.items() if not name.startswith("map-"))
+    assert 0 < rest < SCRIPT_LIMIT
+    assert any(name.startswith("map-") for name in scripts)
+
+
+async def test_a_page_that_was_not_built_is_said(tmp_path: Path) -> None:
+    bare = web.Application(middlewares=[problems_middleware])
+    Page("/devices", Files(tmp_path)).add_to(Routes(bare))
+    server = Server(bare)
+    await server.start(bind("127.0.0.1", 0))
+    try:
+        async with Served.at(server.addresses[0].rstrip("/")) as served:
+            assert "not built" in (await served.get("/")).problem["detail"]
+    finally:
+        await server.stop()
+
+
+class TestWithAToken:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(token="secret")
+
+    async def test_the_pages_files_need_none_and_what_they_show_does(self, served: Served) -> None:
+        text = await page(served)
+        for asset in assets_in(text):
+            assert (await served.get("/" + asset)).status == 200
+        assert (await served.get("/docs")).status == 200
+        for path in ("/openapi.json", "/metrics", "/tiles/"):
+            assert (await served.get(path)).status == 401

@@ -1,0 +1,41 @@
+"""Schemathesis finds nothing: every answer is as described, and what is described as right is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE, STDOUT
+from pathlib import Path
+
+from tests.http.served import Served
+
+HERE = Path(__file__).parent / "schemathesis"
+PATIENCE_S = 180.0
+
+
+async def test_schemathesis_finds_nothing(shim: Served) -> None:
+    process = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).parent / "schemathesis"),
+        "--config-file",
+        str(HERE / "schemathesis.toml"),
+        "run",
+        shim.url + "/openapi.json",
+        f"--url={shim.url}",
+        "--phases=examples,coverage,fuzzing",
+        "--max-examples=20",
+        "--exclude-path=/ws/management/",  # what is said there is no HTTP
+        "--request-timeout=30",
+        "--no-color",
+        stdout=PIPE,
+        stderr=STDOUT,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "tests.http.schemathesis.formats", "PYTHONPATH": "."},
+    )
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            said, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, said.decode()

@@ -1,0 +1,142 @@
+"""OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1.html) of the routes that are served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from wifimgrd import __version__
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.access_token import COOKIE
+from wifimgrd.http.description.operations import JSON, Operation, Parameter
+from wifimgrd.http.description.schema import REFERENCE, Schemas
+from wifimgrd.http.problems import KINDS, UNAUTHORIZED
+from wifimgrd.http.routes import Route
+
+_PROBLEM: Final = "application/problem+json"
+_ANYWHERE: Final = (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_AUTHORIZED, ErrorCode.INTERNAL)
+_TAGS: Final = {
+    "devices": "Registered cameras.",
+    "connection": "Connecting and disconnecting cameras.",
+    "interfaces": "The host's Wi-Fi adapters, and what they hear.",
+    "tiles": "Map tiles without a network.",
+    "service": "How the service is, what it offers, and this description.",
+}
+_ABOUT: Final = (
+    "Connects Wi-Fi cameras through the USB Wi-Fi adapters of a Linux host. Every address answers with and"
+    " without its trailing slash. Errors are problem details (RFC 9457) with a `code`. What happens is told"
+    " on the WebSocket channel, which `/asyncapi.json` describes."
+)
+
+
+def openapi(routes: Iterable[Route], *, with_token: bool) -> dict[str, Any]:
+    """The description of routes; one whose handler says nothing of itself raises LookupError."""
+    schemas = Schemas()
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        if route.operation is None:
+            raise LookupError(f"{route.path} is not described")
+        path = re.sub(r"\{(\w+):[^{}]*\}", r"{\1}", route.path)
+        first, *others = [method for method in route.methods if method != "HEAD"]
+        for method in (first, *others):
+            described = _operation(route.operation, schemas, with_token=with_token)
+            if method != first:
+                described["operationId"] += f"_{method.lower()}"
+            paths.setdefault(path, {})[method.lower()] = described
+    schemas.named["Problem"] = _problem()
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "wifimgrd",
+            "version": __version__,
+            "description": _ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
+        "paths": paths,
+        "components": {"schemas": schemas.named},
+    }
+    if with_token:
+        document["security"] = [{"bearer": []}, {"cookie": []}]
+        document["components"]["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+        }
+    return document
+
+
+def _operation(operation: Operation, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "tags": [operation.tag],
+        "summary": operation.summary.rstrip("."),
+        "responses": _responses(operation, schemas, with_token=with_token),
+    }
+    if operation.description:
+        described["description"] = operation.description
+    if operation.parameters:
+        described["parameters"] = [_parameter(one, schemas) for one in operation.parameters]
+    if operation.body is not None:
+        body = {"required": True, "content": {JSON: {"schema": schemas.of(operation.body)}}}
+        described["requestBody"] = body
+    if operation.public and with_token:
+        described["security"] = []
+    return described
+
+
+def _parameter(one: Parameter, schemas: Schemas) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "in": one.place,
+        "required": one.required,
+        "description": one.description,
+        "schema": schemas.of(one.kind),
+    }
+
+
+def _responses(operation: Operation, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": operation.summary}
+    if operation.answer is not None:
+        schema = schemas.of(operation.answer)
+        success["content"] = {one: {"schema": schema} for one in operation.media_types}
+    elif operation.media_types != (JSON,):
+        success["content"] = {one: {} for one in operation.media_types}
+    if operation.headers:
+        success["headers"] = {
+            name: {"description": text, "schema": {"type": "string"}}
+            for name, text in operation.headers.items()
+        }
+    responses = {str(operation.status): success}
+    responses |= {str(status): {"description": text} for status, text in operation.further.items()}
+    problems = operation.problems()
+    for code in (*_ANYWHERE, *((UNAUTHORIZED,) if with_token and not operation.public else ())):
+        codes = problems.setdefault(KINDS[code].status, [])
+        if str(code) not in codes:
+            codes.append(str(code))
+    for status, codes in sorted(problems.items()):
+        told = "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes)
+        responses[str(status)] = {
+            "description": told,
+            "content": {_PROBLEM: {"schema": {"$ref": REFERENCE + "Problem"}}},
+        }
+    return responses
+
+
+def _problem() -> dict[str, Any]:
+    """RFC 9457, with the members that every problem here has."""
+    return {
+        "type": "object",
+        "description": "What went wrong. A field at fault is a further member, with a list of sentences.",
+        "required": ["type", "title", "status", "detail", "code", "error"],
+        "properties": {
+            "type": {"type": "string", "format": "uri"},
+            "title": {"type": "string"},
+            "status": {"type": "integer", "minimum": 400, "maximum": 599},
+            "detail": {"type": "string"},
+            "code": {"type": "string", "enum": sorted(str(code) for code in KINDS)},
+            "error": {"type": "string", "description": "The same as `detail`."},
+        },
+        "additionalProperties": True,
+    }
