@@ -138,7 +138,7 @@ async def test_an_adapter_pulled_while_connected_comes_back_usable(
         told = [message["type"] for message in hub.channel.messages]
         assert told.index("interface.removed") < told.index("device.connection_status.update")
         again = adapters(adapter.port)
-        await hub.interface_state(again.interface, "available")
+        await hub.dbus.wait_until(lambda dbus: again.interface in dbus.interfaces, 15)
         status, body = await hub.connect(device)
         assert (status, body["interface"]) == (200, again.interface)
 

@@ -12,6 +12,7 @@ import pytest
 from tests.store.samples import SECRET, draft
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError
+from wifimgrd.store.backup import BACKUP_NAME
 from wifimgrd.store.schema import FILE_NAME, MIGRATIONS, SCHEMA_VERSION, migrate, open_database, version_of
 
 
@@ -100,6 +101,7 @@ async def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     await store.close()
     whole = (tmp_path / FILE_NAME).read_bytes()
     (tmp_path / FILE_NAME).write_bytes(whole[: len(whole) // 2])
+    (tmp_path / BACKUP_NAME).unlink()
     with pytest.raises(StoreDamaged):
         await SqliteStore.open(tmp_path)
 
@@ -110,10 +112,26 @@ async def test_a_row_that_makes_no_sense_is_told(tmp_path: Path) -> None:
     await store.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as opened:
         opened.execute("UPDATE device SET sightings = '[[1'")
-    store = await SqliteStore.open(tmp_path)
+    (tmp_path / BACKUP_NAME).unlink()
     with pytest.raises(StoreDamaged, match="device 1"):
-        await store.load()
-    await store.close()
+        await SqliteStore.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["CREATE TABLE theirs (a)", "PRAGMA user_version = -1", f"PRAGMA user_version = {SCHEMA_VERSION}"],
+)
+async def test_the_database_of_another_program_is_refused_and_left_as_it_is(
+    tmp_path: Path, statement: str
+) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as opened:
+        opened.execute("PRAGMA journal_mode = WAL")
+        opened.execute(statement)
+        before = opened.execute("SELECT * FROM sqlite_master").fetchall()
+    with pytest.raises(StoreDamaged):
+        await SqliteStore.open(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
+        assert opened.execute("SELECT * FROM sqlite_master").fetchall() == before
 
 
 async def test_an_error_code_of_another_version_is_no_obstacle(tmp_path: Path) -> None:

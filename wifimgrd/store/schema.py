@@ -77,8 +77,9 @@ def open_database(directory: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         _configure(connection)
+        _refuse_foreign(connection)
         migrate(connection)
-        _check_integrity(connection)
+        check_integrity(connection)
     except BaseException:
         connection.close()
         raise
@@ -123,7 +124,15 @@ def _configure(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA secure_delete = ON")
 
 
-def _check_integrity(connection: sqlite3.Connection) -> None:
+def _refuse_foreign(connection: sqlite3.Connection) -> None:
+    version = version_of(connection)
+    [has_tables] = connection.execute("SELECT EXISTS (SELECT 1 FROM sqlite_master)").fetchone()
+    if version < 0 or (version == 0 and has_tables):
+        raise StoreDamaged("the state file is the database of another program")
+
+
+def check_integrity(connection: sqlite3.Connection) -> None:
+    """Raise StoreDamaged where SQLite finds the file damaged, or sqlite3.Error."""
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise StoreDamaged("the state file is damaged (quick_check)")
@@ -136,16 +145,16 @@ def _prepare(directory: Path) -> Path:
     """
     if not directory.is_dir():
         directory.mkdir(mode=0o700, parents=True)
-        _sync_directory(directory.parent)
+        sync_directory(directory.parent)
     _close_to_others(directory, 0o700)
     path = directory / FILE_NAME
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        _sync_directory(directory)
+        sync_directory(directory)
     except FileExistsError:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise StoreDamaged("the state file is no regular file") from None
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", ".backup"):
         file = directory / (FILE_NAME + suffix)
         if file.exists():
             _close_to_others(file, 0o600)
@@ -157,7 +166,8 @@ def _close_to_others(path: Path, mode: int) -> None:
         path.chmod(mode)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Have what was made or renamed in a directory survive a power cut."""
     fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

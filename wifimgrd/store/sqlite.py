@@ -15,10 +15,10 @@ import structlog
 
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
-from wifimgrd.store import rows
+from wifimgrd.store import backup, rows
 from wifimgrd.store.batch import Batch
 from wifimgrd.store.errors import StoreError, told_plainly
-from wifimgrd.store.schema import open_database
+from wifimgrd.store.opening import open_or_restore
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -29,6 +29,8 @@ _LARGEST_ID: Final = 2**63 - 1
 _GATHER_S: Final = 0.5
 """What is recorded within this time goes to disk in one transaction, and not while a join is under way:
 the disk's thread would hold up the event loop in the middle of it."""
+_COPY_S: Final = 2.0
+"""The backup follows what clients were told after this long."""
 
 
 class SqliteStore:
@@ -40,9 +42,14 @@ class SqliteStore:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, worker: ThreadPoolExecutor, memory: dict[str, str]
+        self,
+        directory: Path,
+        connection: sqlite3.Connection,
+        worker: ThreadPoolExecutor,
+        memory: dict[str, str],
     ) -> None:
         """Use `open`."""
+        self._directory = directory
         self._connection = connection
         self._worker = worker
         self._memory = memory
@@ -51,6 +58,8 @@ class SqliteStore:
         self._gathered = Batch()
         self._gathering: asyncio.TimerHandle | None = None
         """Runs while there is something in what was gathered."""
+        self._copying: asyncio.TimerHandle | None = None
+        """Runs while the backup is behind what clients were told."""
         self._unwritten = Batch()
         """The worker's own: what could not be written, and goes with the next transaction."""
 
@@ -58,17 +67,21 @@ class SqliteStore:
     async def open(cls, directory: Path) -> SqliteStore:
         """Open the store in `directory`, which is made (0700) where it is missing.
 
+        A damaged one is set aside and its backup used, which is said loudly in the log.
         Raises SchemaFromFuture, StoreDamaged, StoreReadOnly, StoreFull or another StoreError.
         """
         worker = ThreadPoolExecutor(1, thread_name_prefix="wifimgrd-store")
         try:
             connection, memory = await asyncio.get_running_loop().run_in_executor(
-                worker, _open_and_recall, directory
+                worker, open_or_restore, directory
             )
         except BaseException:
             worker.shutdown(wait=False)
             raise
-        return cls(connection, worker, memory)
+        store = cls(directory, connection, worker, memory)
+        if not (directory / backup.BACKUP_NAME).exists():
+            store._copy_soon()
+        return store
 
     async def load(self) -> Mapping[DeviceId, Device]:
         """Every device that was acknowledged and not removed, in order of id; raises StoreDamaged."""
@@ -183,9 +196,12 @@ class SqliteStore:
         if self._closed:
             return
         self._write_gathered()
+        copy = self._copying is not None
+        if self._copying is not None:
+            self._copying.cancel()
         self._closed = True
         try:
-            await asyncio.get_running_loop().run_in_executor(self._worker, self._finish)
+            await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._finish, copy=copy))
         finally:
             self._worker.shutdown(wait=False)
 
@@ -199,7 +215,9 @@ class SqliteStore:
         return await self._submit(job, settled=settled)
 
     async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        return await self._submit(partial(self._transact, work), settled=True)
+        result = await self._submit(partial(self._transact, work), settled=True)
+        self._copy_soon()
+        return result
 
     async def _submit(self, job: Callable[[], _T], *, settled: bool) -> _T:
         if self._closed:
@@ -220,6 +238,14 @@ class SqliteStore:
         if self._gathered:
             batch, self._gathered = self._gathered, Batch()
             self._worker.submit(self._write_batch, batch)
+
+    def _copy_soon(self) -> None:
+        if self._copying is None and not self._closed:
+            self._copying = self._loop.call_later(_COPY_S, self._copy)
+
+    def _copy(self) -> None:
+        self._copying = None
+        self._worker.submit(self._keep_backup)
 
     def _forget_log(self) -> None:
         """Empty the write-ahead log, which still holds the secret that was just replaced."""
@@ -258,23 +284,24 @@ class SqliteStore:
         except StoreError as error:
             _log.warning("the write-ahead log was not emptied", reason=error.message)
 
-    def _finish(self) -> None:
+    def _keep_backup(self) -> None:
+        try:
+            with told_plainly():
+                backup.keep(self._connection, self._directory)
+        except StoreError as error:
+            _log.warning("backup_not_written", reason=error.message)
+        except Exception:  # noqa: BLE001 - nobody awaits this: a bug is told here or nowhere
+            _log.exception("backup_not_written")
+
+    def _finish(self, *, copy: bool) -> None:
         try:
             if self._unwritten:
                 self._transact(lambda _: None)
+            if copy:
+                self._keep_backup()
         finally:
             with told_plainly():
                 self._connection.close()
-
-
-def _open_and_recall(directory: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
-    with told_plainly():
-        connection = open_database(directory)
-        try:
-            return connection, dict(connection.execute("SELECT key, value FROM memory"))
-        except BaseException:
-            connection.close()
-            raise
 
 
 def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:
