@@ -4,7 +4,7 @@
 set -euo pipefail
 mkdir -p /src
 tar -c -C /host --exclude='./.*' --exclude=__pycache__ --exclude='*.egg-info' --exclude=./build --exclude=./dist \
-  --exclude=./tests/lab/out . | tar -x -C /src
+  --exclude=./tests/lab/out --exclude=./frontend/node_modules . | tar -x -C /src
 cd /src
 python3 -m pip install --quiet --no-deps --no-build-isolation --no-index --break-system-packages \
   --root-user-action=ignore --disable-pip-version-check .

@@ -1,0 +1,47 @@
+"""The dashboard and the alert rules ask for metrics that there are."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.http.fake_hub import FakeHub
+from tests.http.served import Served
+from wifimgrd.http.settings import Settings
+
+FOLDER = Path(__file__).parents[2] / "docs/monitoring"
+DOCUMENTED = (FOLDER / "alerts.yml", FOLDER / "grafana.json", FOLDER.parent / "operating.md")
+
+
+@pytest.fixture(scope="module")
+def asked() -> dict[str, set[str]]:
+    """The metrics that each file names."""
+    return {
+        file.name: {
+            name
+            for name in re.findall(r"\b(?:wifimgrd|process)_[a-z_]+[a-z]\b", file.read_text("utf-8"))
+            if not name.startswith("wifimgrd_plugin")
+        }
+        for file in DOCUMENTED
+    }
+
+
+async def test_every_metric_that_is_asked_for_is_there(asked: dict[str, set[str]]) -> None:
+    async with Served.start(FakeHub(), Settings()) as served:
+        text = (await served.get("/metrics")).octets.decode()
+    there = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) | set(
+        re.findall(r"^(\w+)", text, re.MULTILINE)
+    )
+    for file, names in asked.items():
+        assert names, file
+        assert names <= there, file
+
+
+def test_the_dashboard_is_json_and_each_panel_asks_for_something() -> None:
+    dashboard = json.loads((FOLDER / "grafana.json").read_text())
+    assert len(dashboard["panels"]) >= 10
+    for panel in dashboard["panels"]:
+        assert all(target["expr"] for target in panel["targets"])

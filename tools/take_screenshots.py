@@ -1,0 +1,64 @@
+"""The pictures of the page in docs/images, taken anew: `.venv/bin/python -m tools.take_screenshots`."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import Browser, Page, async_playwright, expect
+
+from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.browser.looking import card, opened, shows
+from tests.browser.running_hub import RunningHub, running_hub
+
+_IMAGES: Final = Path(__file__).parents[1] / "docs/images"
+
+
+async def main() -> None:
+    """Make a hub with something going on, and look at it."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with running_hub(Path(folder)) as hub, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+            await _desktop(browser, hub)
+            await _phone(browser, hub)
+            await browser.close()
+
+
+async def _desktop(browser: Browser, hub: RunningHub) -> None:
+    page = await _page(browser, 1280, 860, "light")
+    await opened(page, hub)
+    await hub.connected(1, "Front")
+    await hub.connected(2, "Left wing")
+    await hub.create(4, "Right wing", "not-its-password")
+    await expect(card(page, "Right wing").locator(".trouble")).to_be_visible()
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio").first.check()
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_role("radio", name="SIM-CAM-4").check()
+    await page.screenshot(path=_IMAGES / "add-a-camera.png")
+    await page.keyboard.press("Escape")
+    await hub.set_fault("slow-join")
+    await hub.create(3, "Tail")
+    await shows(page, "Tail", "Connecting")
+    await page.screenshot(path=_IMAGES / "page.png")
+
+
+async def _phone(browser: Browser, hub: RunningHub) -> None:
+    page = await _page(browser, 390, 844, "dark")
+    await opened(page, hub)
+    await page.screenshot(path=_IMAGES / "phone.png")
+
+
+async def _page(browser: Browser, width: int, height: int, scheme: str) -> Page:
+    context = await browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    return await context.new_page()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
