@@ -6,12 +6,13 @@ import asyncio
 import json
 import os
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks import progress
 from benchmarks.lab import joins, losses, rest
 from benchmarks.lab.hub import running_hub
-from benchmarks.lab.stage import Stage
+from benchmarks.lab.stage import Stage, daemons_user
 from benchmarks.table import Row
 from tests.lab.guest.namespace import run
 from tests.lab.guest.system_bus import SystemBus
@@ -21,8 +22,10 @@ async def measure() -> list[Row]:
     """All rows of the lab."""
     rows: list[Row] = []
     run("systemctl", "start", "NetworkManager.service")
-    async with SystemBus() as bus:
-        stage = await Stage.open(bus)
+    async with SystemBus() as bus, AsyncExitStack() as held:
+        with daemons_user():
+            bus_as_daemon = await held.enter_async_context(SystemBus())
+        stage = await Stage.open(bus, bus_as_daemon)
         progress.say("NetworkManager alone: cameras that go, a wrong password, an absent camera")
         alone = await losses.networkmanager_alone(stage)
         async with running_hub(bus) as hub:

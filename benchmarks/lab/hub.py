@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from dbus_next.signature import Variant
@@ -21,6 +22,8 @@ from wifimgrd.dbus import names
 
 _UNITS: Final = ("wifimgrd.service", "wifimgrd-http.service")
 _SETTINGS: Final = "[connect]\non_create = false\n"
+_UNWATCHED: Final = Path("/run/systemd/system/wifimgrd.service.d/unwatched.conf")
+"""Wake-ups are counted, and the watchdog's are wanted: here it is off."""
 _AVAILABLE_S: Final = 30.0
 
 
@@ -104,6 +107,9 @@ async def running_hub(bus: SystemBus) -> AsyncIterator[Hub]:
     shutil.rmtree(STATE, ignore_errors=True)
     CONFIGURATION.parent.mkdir(parents=True, exist_ok=True)
     CONFIGURATION.write_text(_SETTINGS)
+    _UNWATCHED.parent.mkdir(parents=True, exist_ok=True)
+    _UNWATCHED.write_text("[Service]\nWatchdogSec=0\n")
+    run("systemctl", "daemon-reload")
     run("systemctl", "start", *_UNITS)
     hub = Hub(bus)
     # Its signals wake up `free`.

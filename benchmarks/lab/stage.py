@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pwd
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +36,14 @@ class Stage:
 
     bus: SystemBus
     nm: NetworkManager
+    nm_as_daemon: NetworkManager
+    """Asked as the daemon's user: NetworkManager has polkit judge everybody's calls but root's."""
     supplicant: Supplicant
 
     @classmethod
-    async def open(cls, bus: SystemBus) -> Stage:
+    async def open(cls, bus: SystemBus, bus_as_daemon: SystemBus) -> Stage:
         """Watch NetworkManager and wpa_supplicant from now on."""
-        stage = cls(bus, NetworkManager(bus), Supplicant(bus))
+        stage = cls(bus, NetworkManager(bus), NetworkManager(bus_as_daemon), Supplicant(bus))
         await stage.nm.watch()
         await stage.supplicant.watch()
         return stage
@@ -129,7 +133,7 @@ class Stage:
         device = await self.nm.device(adapter.interface)
         first = len(self.nm.transitions)
         began = time.monotonic()
-        await self.nm.join(adapter.interface, camera, password)
+        await self.nm_as_daemon.join_on(device, adapter.interface, camera, password)
         end = await self.transition(device, first, *_FAILED)
         return end.time_s - began, end.state
 
@@ -176,6 +180,17 @@ class Stage:
                 found.append((began, change.time_s))
                 began = None
         return found
+
+
+@contextmanager
+def daemons_user() -> Iterator[None]:
+    """What is opened meanwhile is opened by the user as whom the daemon runs."""
+    uid = pwd.getpwnam("wifimgrd").pw_uid
+    os.setresuid(uid, uid, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
 
 
 @contextmanager

@@ -83,8 +83,11 @@ class NetworkManager:
 
     async def join(self, interface: str, camera: Camera, password: str | None = None) -> str:
         """Start to connect an adapter to a camera, and give the active connection's object path."""
+        return await self.join_on(await self.device(interface), interface, camera, password)
+
+    async def join_on(self, device: str, interface: str, camera: Camera, password: str | None = None) -> str:
+        """The same where the device's object path is known: one call."""
         options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
-        device = await self.device(interface)
         _, active, _ = await self._bus.call(
             _NAME, _ROOT, _NAME, "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}",
             _profile(interface, camera, password), device, "/", options,
