@@ -43,6 +43,15 @@ def test_a_call_starts_the_stopped_daemon(hub: Hub) -> None:
     assert hub.show("ActiveState") == "active"
 
 
+def test_a_stopped_daemon_stays_so_whatever_the_shim_is_asked(hub: Hub) -> None:
+    ask = "curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/plugin-views/platform_plugin_device_manager/"
+    assert hub.machine.sh(f"{ask}devices/") == "200"
+    hub.machine.run("systemctl", "stop", UNIT)
+    hub.machine.wait_until(lambda: hub.machine.sh(f"{ask}devices/") == "503", "the shim knows")
+    assert hub.machine.sh(f"{ask}devices/wifi/connect?device_id=1") == "503"
+    assert hub.show("ActiveState") == "inactive"
+
+
 def test_the_introspection_files_are_installed(machine: Machine) -> None:
     names = machine.sh("ls /usr/share/dbus-1/interfaces").split()
     assert {f"org.wifimgrd1.{name}.xml" for name in ("Manager", "Device", "Interface")} <= set(names)

@@ -62,10 +62,23 @@ def _replace_closed_streams() -> None:
 
 
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
-    if arguments.command == "tiles":
-        from wifimgrd.cli.tiles import tiles  # noqa: PLC0415 - aiohttp is a long import for the others
+    # What no other command needs is imported with it: it costs time.
+    match arguments.command:
+        case "tiles":
+            try:
+                from wifimgrd.cli.tiles import tiles  # noqa: PLC0415
+            except ModuleNotFoundError as error:
+                screen.fail("internal", f"tiles are read by wifimgrd-http, which is not installed ({error})")
+                return False
+            return await tiles(arguments, screen)
+        case "diagnose":
+            from wifimgrd.cli.diagnose import diagnose  # noqa: PLC0415
 
-        return await tiles(arguments, screen)
+            return await diagnose(arguments, screen)
+        case "backup" | "restore":
+            from wifimgrd.cli.backup import back_up_state, restore_state  # noqa: PLC0415
+
+            return (back_up_state if arguments.command == "backup" else restore_state)(arguments, screen)
     hub = HubClient(arguments.bus)
     await hub.start()
     try:

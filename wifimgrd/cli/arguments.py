@@ -58,6 +58,12 @@ def parser() -> argparse.ArgumentParser:
     status = command("status", "show how the hub is, or everything about one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
+    command("diagnose", "gather what a report of a fault needs, with aliases for all names")
+    backup = command("backup", "write devices and passwords into a file (root alone)")
+    backup.add_argument("file", metavar="FILE", type=Path, help="a file that is not there yet")
+    restore = command("restore", "take devices and passwords from a backup (root alone, wifimgrd stopped)")
+    restore.add_argument("file", metavar="FILE", type=Path, help="what backup has written")
+    restore.add_argument("--replace", action="store_true", help="forget the devices that are there")
     command("monitor", "print every change as it happens, until Ctrl-C")
     return top
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -36,7 +37,10 @@ _COMMANDS_AT_ONCE: Final = 64
 """A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _NOT_WAITING: Final = {"wait": Variant("b", False)}
 _NO_ANSWER: Final = "wifimgrd does not answer"
-_AWAY: Final = ("ServiceUnknown", "NameHasNoOwner")
+_AWAY: Final = re.compile(
+    r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(ServiceUnknown|NameHasNoOwner|TimedOut|Spawn\..*))"
+)
+"""Errors that the bus answers with where nobody has the name, and nobody could be started to have it."""
 
 
 class HubClient:
@@ -274,7 +278,7 @@ class HubClient:
                     on_reply=self._appear,
                 )
             except (BusError, BusClosed, TimeoutError) as error:
-                if isinstance(error, BusError) and error.name.endswith(_AWAY):
+                if isinstance(error, BusError) and _AWAY.fullmatch(error.name):
                     self._reason = "wifimgrd is not running"
                     return  # its name will be told when it comes
                 self._reason = _NO_ANSWER

@@ -1,0 +1,92 @@
+"""A backup has everything, and only a whole one is restored."""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.store.samples import SECRET, draft
+from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged
+from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
+from wifimgrd.store.errors import StoreError
+from wifimgrd.store.schema import FILE_NAME
+
+
+async def with_devices(directory: Path, *names: str) -> SqliteStore:
+    """A store with devices, of which the first is gone again."""
+    store = await SqliteStore.open(directory)
+    made = [await store.add(draft(name), SECRET) for name in names]
+    await store.remove(made[0].id)
+    store.note("of this computer", "alone")
+    return store
+
+
+def empty(directory: Path) -> Path:
+    directory.mkdir(mode=0o700)
+    return directory
+
+
+async def test_ids_passwords_and_names_come_back_and_ids_are_not_given_twice(tmp_path: Path) -> None:
+    store = await with_devices(tmp_path / "old", "A", "B", "C")
+    octets = back_up(tmp_path / "old")  # while it is in use
+    before = await store.load()
+    await store.close()
+    assert restore(octets, empty(tmp_path / "new")) == 2
+    restored = await SqliteStore.open(tmp_path / "new")
+    assert await restored.load() == before
+    assert [device.name for device in before.values()] == ["B", "C"]
+    assert await restored.passphrase(max(before)) == SECRET
+    assert (await restored.add(draft(), SECRET)).id == 4
+    assert restored.recall("of this computer") is None
+    await restored.close()
+    assert (tmp_path / "new" / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+async def test_devices_that_are_there_go_only_where_that_was_said(tmp_path: Path) -> None:
+    await (await with_devices(tmp_path / "old", "A", "B")).close()
+    octets = back_up(tmp_path / "old")
+    await (await with_devices(tmp_path / "new", "X", "Y", "Z")).close()
+    with pytest.raises(StoreNotEmpty):
+        restore(octets, tmp_path / "new")
+    restore(octets, tmp_path / "new", replace=True)
+    store = await SqliteStore.open(tmp_path / "new")
+    assert [device.name for device in (await store.load()).values()] == ["B"]
+    await store.close()
+
+
+async def test_nothing_is_restored_under_a_running_daemon(tmp_path: Path) -> None:
+    await (await with_devices(tmp_path / "old", "A", "B")).close()
+    octets = back_up(tmp_path / "old")
+    with (empty(tmp_path / "new") / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(StoreInUse):
+            restore(octets, tmp_path / "new")
+    assert not (tmp_path / "new" / FILE_NAME).exists()
+
+
+async def test_what_is_no_whole_backup_touches_nothing(tmp_path: Path) -> None:
+    await (await with_devices(tmp_path / "old", "A", "B")).close()
+    octets = back_up(tmp_path / "old")
+    with closing(sqlite3.connect(":memory:")) as other:
+        other.execute("CREATE TABLE device (id)")
+        foreign = bytes(other.serialize())
+    with closing(sqlite3.connect(tmp_path / "future")) as newer:
+        newer.deserialize(octets)
+        newer.execute("PRAGMA user_version = 99")
+        future = bytes(newer.serialize())
+    new = empty(tmp_path / "new")
+    for broken in (b"", b"no database", octets[: len(octets) // 2], foreign, octets[:4096] + bytes(4096)):
+        with pytest.raises(StoreDamaged):
+            restore(broken, new)
+    with pytest.raises(SchemaFromFuture):
+        restore(future, new)
+    assert [file.name for file in new.iterdir()] == ["lock"]
+
+
+def test_where_there_is_no_state_there_is_no_backup(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no state"):
+        back_up(tmp_path)

@@ -1,0 +1,87 @@
+"""The package's life: installed, without the shim, upgraded under load, removed, purged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.system.hub import DEVICE, UNIT, Hub
+from tests.system.machine import Machine
+
+APT = "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 --quiet -y --no-install-recommends"
+
+
+@pytest.fixture
+def own_machine(installed: list[Path], packages: Path) -> Iterator[Machine]:
+    """A machine for one test alone: what is removed here is there for the others."""
+    with Machine(installed, packages) as machine:
+        yield machine
+
+
+@pytest.fixture
+def own_hub(own_machine: Machine) -> Hub:
+    hub = Hub(own_machine)
+    hub.configure("simulated", '[backend]\nname = "simulated"\n')
+    own_machine.run("systemctl", "restart", UNIT)
+    return hub
+
+
+def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> None:
+    hub = Hub(own_machine)
+    assert (hub.show("ActiveState"), hub.show("UnitFileState")) == ("active", "enabled")
+    assert hub.show("NRestarts") == "0"
+    first_boot = own_machine.run("journalctl", "--boot=-1", f"--unit={UNIT}", "--output=cat").stdout
+    assert "Started wifimgrd.service" in first_boot
+    assert "Failed" not in first_boot
+    assert own_machine.sh("systemctl --failed --no-legend") == ""
+
+
+def test_an_upgrade_keeps_links_state_and_configuration(own_hub: Hub) -> None:
+    machine = own_hub.machine
+    devices = [own_hub.add(1), own_hub.add(2)]
+    machine.sh("sed -i 's/^grace_s = 10/grace_s = 12/' /etc/wifimgrd/wifimgrd.toml")
+    attempts = [own_hub.property(f"{DEVICE}{one}", "Device", "LastConnectionAttempt") for one in devices]
+    pid = own_hub.show("MainPID")
+    machine.sh(
+        "mkdir /tmp/newer; cd /tmp/newer; for one in /host/*.deb; do "
+        'name=$(basename "$one" _0.1.0_all.deb); dpkg-deb -R "$one" "$name"; '
+        'sed -i "s/^Version: .*/Version: 0.1.0+test/; s/(= 0.1.0)/(= 0.1.0+test)/" "$name/DEBIAN/control"; '
+        # The new version's own configuration file differs, too: the administrator's stays.
+        '[ "$name" != wifimgrd ] || echo "# newer" >>"$name/etc/wifimgrd/wifimgrd.toml"; '
+        'dpkg-deb --root-owner-group -b "$name" "$name.deb" >/dev/null; done; '
+        f"{APT} -o Dpkg::Options::=--force-confold install ./wifimgrd.deb ./wifimgrd-http.deb"
+    )
+    assert own_hub.show("ActiveState") == "active"
+    assert own_hub.show("MainPID") != pid
+    assert "grace_s = 12" in machine.sh("cat /etc/wifimgrd/wifimgrd.toml")
+    for device, attempt in zip(devices, attempts, strict=True):
+        assert own_hub.property(f"{DEVICE}{device}", "Device", "State") == "connected"
+        assert own_hub.property(f"{DEVICE}{device}", "Device", "LastConnectionAttempt") == attempt
+
+
+def test_without_the_shim_the_command_line_works(own_hub: Hub) -> None:
+    machine = own_hub.machine
+    own_hub.add(1)
+    machine.sh(f"{APT} purge wifimgrd-http python3-aiohttp")
+    assert "SIM-CAM-1" in machine.run("wifimgrctl", "devices").stdout
+    refused = machine.run("wifimgrctl", "tiles", "list", check=False)
+    assert refused.returncode == 1
+    assert "wifimgrd-http, which is not installed" in refused.stderr
+
+
+def test_removed_it_keeps_cameras_and_passwords_and_a_purge_takes_them(own_hub: Hub) -> None:
+    machine = own_hub.machine
+    own_hub.add(1)
+    machine.sh(f"{APT} remove wifimgrd")
+    assert machine.run("pgrep", "-u", "wifimgrd", check=False).stdout == ""
+    assert machine.sh("ls /var/lib/wifimgrd/wifimgrd.db /etc/wifimgrd/wifimgrd.toml")
+    machine.sh(f"{APT} install /host/wifimgrd_*.deb")
+    assert own_hub.property(f"{DEVICE}1", "Device", "Name") == "SIM-CAM-1"
+    machine.sh(f"rm /etc/wifimgrd/wifimgrd.toml.d/simulated.toml; {APT} purge wifimgrd wifimgrd-http")
+    left = machine.sh(
+        "find / -xdev -name '*wifimgr*' -not -path '/proc/*' -not -path '/host/*' -not -path '/tmp/*' "
+        "-not -path '/var/cache/*' -not -path '/var/log/*' -not -path '/run/*'"
+    )
+    assert left == ""

@@ -1,0 +1,102 @@
+"""`wifimgrctl backup` and `restore`: passwords are write-only everywhere else, so root alone may."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.cli.screen import Screen
+from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
+from wifimgrd.store.errors import StoreError
+
+_STATE: Final = Path("/var/lib/wifimgrd")
+_LARGEST: Final = 256 * 1024 * 1024
+_HINTS: Final = {
+    StoreInUse: "systemctl stop wifimgrd; wifimgrctl restore FILE; systemctl start wifimgrd",
+    StoreNotEmpty: "With --replace they are forgotten in favour of those in the backup.",
+}
+
+
+def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Write the state into a new file, for root's eyes only; False where it cannot be done."""
+    if not _is_root(screen):
+        return False
+    try:
+        with _as_owner(_state()):
+            octets = back_up(_state())
+        _write_new(arguments.file, octets)
+    except StoreError as error:
+        return _failed(screen, error.message)
+    except OSError as error:
+        return _failed(screen, f"{error.filename}: {error.strerror}")
+    screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, passwords among it."])
+    return True
+
+
+def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Put a backup in the place of the state; False where it cannot be done."""
+    if not _is_root(screen):
+        return False
+    try:
+        with arguments.file.open("rb") as file:
+            octets = file.read(_LARGEST + 1)
+        if len(octets) > _LARGEST:
+            return _failed(screen, f"{arguments.file} is no backup: too large")
+        with _as_owner(_state()):
+            count = restore(octets, _state(), replace=arguments.replace)
+    except StoreError as error:
+        return _failed(screen, error.message, _HINTS.get(type(error), ""))
+    except OSError as error:
+        return _failed(screen, f"{error.filename}: {error.strerror}")
+    devices = "1 device is" if count == 1 else f"{count} devices are"
+    screen.show({"devices": count}, [f"{devices} restored; systemctl start wifimgrd connects them again."])
+    return True
+
+
+def _state() -> Path:
+    return Path(os.environ.get("STATE_DIRECTORY", _STATE))
+
+
+def _is_root(screen: Screen) -> bool:
+    if os.geteuid() == 0:
+        return True
+    screen.fail("not-authorized", "a backup holds passwords: root alone may make or restore one")
+    return False
+
+
+@contextmanager
+def _as_owner(directory: Path) -> Iterator[None]:
+    """Be the state directory's user for a while: what SQLite makes there must be the daemon's."""
+    owner = directory.stat()
+    os.setegid(owner.st_gid)
+    os.seteuid(owner.st_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+def _write_new(path: Path, octets: bytes) -> None:
+    """Write a file that was not there, readable by root alone; half a file is taken away again."""
+    file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(file, "wb") as writer:
+            os.fchmod(file, 0o600)
+            writer.write(octets)
+            writer.flush()
+            os.fsync(file)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _failed(screen: Screen, message: str, hint: str = "") -> bool:
+    screen.fail("internal", message)
+    if hint:
+        screen.hint(hint)
+    return False
