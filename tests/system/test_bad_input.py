@@ -45,6 +45,7 @@ def test_a_state_of_a_newer_version_is_left_as_it_is(stopped: Hub) -> None:
 
 
 def test_a_damaged_state(stopped: Hub) -> None:
+    stopped.machine.sh("rm -f /var/lib/wifimgrd/wifimgrd.db.backup")
     stopped.machine.sh("dd if=/dev/urandom of=/var/lib/wifimgrd/wifimgrd.db bs=4k count=2 2>/dev/null")
     status, said = refused_by_unit(stopped)
     assert status == "65"

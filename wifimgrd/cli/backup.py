@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli.screen import Screen
-from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 from wifimgrd.store.errors import StoreError
+from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
 _STATE: Final = Path("/var/lib/wifimgrd")
 _LARGEST: Final = 256 * 1024 * 1024
