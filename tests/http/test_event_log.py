@@ -7,25 +7,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from wifimgrd.http.event_log import EventLog
+from wifimgrd.http.event_log import EventLog, Telling
 
 
 def log_of(count: int, capacity: int = 10) -> EventLog:
     log = EventLog("here", capacity)
     for number in range(1, count + 1):
-        log.append(f"event {number}")
+        log.append("event", f"event {number}")
     return log
 
 
 def test_numbers_start_at_one_and_have_no_gap() -> None:
     log = EventLog("here", 10)
     assert log.next_seq() == 1
-    log.append("event 1")
+    log.append("event", "event 1")
     assert (log.seq, log.next_seq()) == (1, 2)
 
 
+def texts(replay: list[Telling] | None) -> list[str] | None:
+    return None if replay is None else [told.text for told in replay]
+
+
+def test_an_event_carries_the_mark_from_which_a_client_goes_on() -> None:
+    log = log_of(3)
+    told = log.append("event", "event 4")
+    assert (told.mark, log.mark) == ("here:4", "here:4")
+    assert log.since("here:4") == []
+
+
 def test_what_was_missed_is_replayed_in_order() -> None:
-    assert log_of(4).since("here:2") == ["event 3", "event 4"]
+    assert texts(log_of(4).since("here:2")) == ["event 3", "event 4"]
 
 
 def test_a_client_that_is_current_missed_nothing() -> None:
@@ -34,7 +45,7 @@ def test_a_client_that_is_current_missed_nothing() -> None:
 
 def test_the_oldest_event_makes_room() -> None:
     log = log_of(12, capacity=10)
-    assert log.since("here:2") == [f"event {number}" for number in range(3, 13)]
+    assert texts(log.since("here:2")) == [f"event {number}" for number in range(3, 13)]
     assert log.since("here:1") is None
 
 
@@ -81,7 +92,7 @@ class Following(RuleBasedStateMachine):
         for _ in range(count):
             text = f"event {self.log.next_seq()}"
             self.sent.append(text)
-            self.log.append(text)
+            self.log.append("event", text)
 
     @rule()
     def the_daemon_comes_back(self) -> None:
@@ -90,7 +101,7 @@ class Following(RuleBasedStateMachine):
 
     @rule()
     def the_client_catches_up(self) -> None:
-        replay = self.log.since(f"here:{self.seen}")
+        replay = texts(self.log.since(f"here:{self.seen}"))
         if replay is None:
             assert self.seen < max(self.barrier, self.log.seq - self.capacity)
         else:

@@ -15,6 +15,7 @@ from wifimgrd.http.connection import Connection
 from wifimgrd.http.cors import Cors
 from wifimgrd.http.description.resource import Description
 from wifimgrd.http.devices import Devices
+from wifimgrd.http.event_stream import EventStream
 from wifimgrd.http.health import Health
 from wifimgrd.http.interfaces import Interfaces
 from wifimgrd.http.metrics import Metrics
@@ -55,6 +56,7 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
     health = Health(client, token)
     health.add_to(routes)
     channel.add_to(routes)
+    EventStream(client, channel).add_to(routes)
     metrics = Metrics(client, channel)
     metrics.add_to(routes)
     if token is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
 
 from aiohttp import WSCloseCode, web
 
@@ -18,7 +19,7 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.channel_client import QUEUE_LIMIT, ChannelClient
 from wifimgrd.http.channel_types import SnapshotJson
 from wifimgrd.http.description.operations import operation, parameter
-from wifimgrd.http.event_log import EventLog
+from wifimgrd.http.event_log import EventLog, Telling
 from wifimgrd.http.json_text import dumps
 from wifimgrd.http.live import live
 from wifimgrd.http.request_safety import own_site_only
@@ -43,6 +44,19 @@ def query_since(request: web.Request) -> str:
     return request.query.get("since", "")
 
 
+class Listener(Protocol):
+    """A client, however it is written to."""
+
+    given_up: bool
+    """It did not read."""
+
+    def offer(self, told: Telling) -> None:
+        """Have a message sent; never waits."""
+
+    def end(self, code: int, reason: bytes) -> asyncio.Task[None]:
+        """Send it away; the code and the reason are those of RFC 6455."""
+
+
 class Channel:
     """The resource at `/ws/management/`."""
 
@@ -58,7 +72,7 @@ class Channel:
         self._clock = clock
         self._log = EventLog(secrets.token_hex(8), replayed)
         self._translator = Translator()
-        self._clients: set[ChannelClient] = set()
+        self._clients: set[Listener] = set()
         self._queue_limit = queue_limit
         self.dropped = 0
         """Clients that were given up because they did not read."""
@@ -111,16 +125,20 @@ class Channel:
             await channel.close(code=WSCloseCode.TRY_AGAIN_LATER, message=b"the daemon went away")
             return channel
         client = ChannelClient(channel, request, self._queue_limit)
-        greeting = self._log.since(query_since(request))
-        if greeting is None:
-            greeting = [self._snapshot()]
-        self._clients.add(client)
-        try:
+        with self.followed_by(client, query_since(request)) as greeting:
             await client.run(greeting)
-        finally:
-            self._clients.discard(client)
-            self.dropped += client.given_up
         return channel
+
+    @contextmanager
+    def followed_by(self, listener: Listener, since: str) -> Iterator[Sequence[Telling]]:
+        """Tell a client everything meanwhile; gives what it has to be told first, and is to do so."""
+        greeting = self._log.since(since)
+        self._clients.add(listener)
+        try:
+            yield [self._snapshot()] if greeting is None else greeting
+        finally:
+            self._clients.discard(listener)
+            self.dropped += listener.given_up
 
     def _tell(self, change: Change) -> None:
         if isinstance(change, DaemonAppeared):
@@ -145,15 +163,14 @@ class Channel:
             envelope["seq"] = self._log.next_seq()
         envelope |= {"time": time_text(self._clock()), "data": message.data}
         text = dumps(envelope)
-        if message.numbered:
-            self._log.append(text)
-        self._broadcast(text)
+        kind = message.type
+        self._broadcast(self._log.append(kind, text) if message.numbered else Telling(kind, text))
 
-    def _broadcast(self, text: str) -> None:
+    def _broadcast(self, told: Telling) -> None:
         for client in self._clients:
-            client.offer(text)
+            client.offer(told)
 
-    def _snapshot(self) -> str:
+    def _snapshot(self) -> Telling:
         client = self._client
         snapshot: SnapshotJson = {
             "type": "snapshot",
@@ -163,7 +180,7 @@ class Channel:
             "devices": [device_json(device) for device in client.devices.values()],
             "interfaces": [interface_json(one) for one in client.interfaces.values()],
         }
-        return dumps(snapshot)
+        return Telling("snapshot", dumps(snapshot), self._log.mark)
 
 
 def _nothing() -> None:

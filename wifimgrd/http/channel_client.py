@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
 from aiohttp import WSCloseCode, web
+
+from wifimgrd.http.event_log import Telling
 
 QUEUE_LIMIT: Final = 4096
 """Messages that wait for a client; the texts are shared by all clients."""
@@ -27,21 +29,19 @@ class ChannelClient:
         self._closing: asyncio.Task[None] | None = None
         self.given_up = False
         """It did not read."""
-        raw = None if self._transport is None else self._transport.get_extra_info("socket")
-        if raw is not None and raw.family in (socket.AF_INET, socket.AF_INET6):
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        bound_send_buffer(self._transport)
 
-    def offer(self, text: str) -> None:
+    def offer(self, told: Telling) -> None:
         """Have a message sent; a client with too many before it is given up."""
         if self._closing is not None:
             return
         try:
-            self._queue.put_nowait(text)
+            self._queue.put_nowait(told.text)
         except asyncio.QueueFull:
             self.given_up = True
             self.end(WSCloseCode.TRY_AGAIN_LATER, b"too slow; come back with since=")
 
-    async def run(self, greeting: Sequence[str]) -> None:
+    async def run(self, greeting: Iterable[Telling]) -> None:
         """Send the greeting, then what is offered, until the client goes or is given up."""
         writer = asyncio.create_task(self._write(greeting))
         try:
@@ -60,10 +60,10 @@ class ChannelClient:
             self._closing = asyncio.create_task(self._end(code, reason))
         return self._closing
 
-    async def _write(self, greeting: Sequence[str]) -> None:
+    async def _write(self, greeting: Iterable[Telling]) -> None:
         with suppress(ConnectionError, RuntimeError):  # it has gone; the reader says so too
-            for text in greeting:
-                await self._socket.send_str(text)
+            for told in greeting:
+                await self._socket.send_str(told.text)
             while self._closing is None:
                 await self._socket.send_str(await self._queue.get())
 
@@ -73,3 +73,10 @@ class ChannelClient:
                 await self._socket.close(code=code, message=reason)
         if self._transport is not None:
             self._transport.abort()
+
+
+def bound_send_buffer(transport: asyncio.BaseTransport | None) -> None:
+    """Have the kernel hold little for a client that may not read."""
+    raw = None if transport is None else transport.get_extra_info("socket")
+    if raw is not None and raw.family in (socket.AF_INET, socket.AF_INET6):
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
