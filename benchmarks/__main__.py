@@ -1,7 +1,7 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), tiles (against nginx), lab (real 802.11 in a guest) or all (default). The
-exit status is 1 where a target was missed.
+BENCH=host (simulated world), page (in a browser), tiles (against nginx), lab (real 802.11 in a guest)
+or all (default). The exit status is 1 where a target was missed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final
 from benchmarks import progress
 from benchmarks.host.part import measure as measure_host
 from benchmarks.lab.part import measure as measure_lab
+from benchmarks.page.part import measure as measure_page
 from benchmarks.table import Row, rendered
 from benchmarks.tiles.part import measure as measure_tiles
 
@@ -26,13 +27,15 @@ RESULTS: Final = Path(__file__).parent / "results.json"
 def main() -> int:
     """Run the parts that were asked for."""
     wanted = os.environ.get("BENCH") or "all"
-    if wanted not in ("host", "tiles", "lab", "all"):
-        sys.stderr.write(f"bench: BENCH is host, tiles, lab or all, not {wanted}\n")
+    if wanted not in ("host", "page", "tiles", "lab", "all"):
+        sys.stderr.write(f"bench: BENCH is host, page, tiles, lab or all, not {wanted}\n")
         return 2
     started = time.monotonic()
     rows: list[Row] = []
     if wanted in ("host", "all"):
         rows += asyncio.run(measure_host())
+    if wanted in ("page", "all"):
+        rows += asyncio.run(measure_page())
     if wanted in ("tiles", "all"):
         rows += measure_tiles()
     if wanted in ("lab", "all"):

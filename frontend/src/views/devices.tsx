@@ -105,7 +105,7 @@ function DeviceCard({ device }: { device: Device }) {
           {current ? STATE_WORDS[state] : `Unknown; was ${STATE_WORDS[state].toLowerCase()}`}
         </span>
       </div>
-      {isBusy && current && <Progress since={device.last_connection_attempt} isConnecting={state === "connecting"} />}
+      {isBusy && current && <Progress isConnecting={state === "connecting"} />}
       <dl class="facts">
         <dt>Network</dt>
         <dd>
@@ -197,7 +197,7 @@ function DeviceCard({ device }: { device: Device }) {
 const sentence = (text: string) => capitalised(text) + (/[.!?]$/.test(text) ? "" : ".");
 
 /** How long it has taken so far; nobody knows how long it will take. */
-function Progress({ since, isConnecting }: { since: string | null; isConnecting: boolean }) {
+function Progress({ isConnecting }: { isConnecting: boolean }) {
   const [begun] = useState(Date.now());
   const [now, setNow] = useState(begun);
   useEffect(() => {
@@ -208,7 +208,7 @@ function Progress({ since, isConnecting }: { since: string | null; isConnecting:
   const seconds = Math.max(0, Math.round((now - begun) / 1000));
   return (
     <div class="progress">
-      <progress aria-label={isConnecting ? "Connecting" : "Disconnecting"} data-since={since} />
+      <progress aria-label={isConnecting ? "Connecting" : "Disconnecting"} />
       {seconds > 0 && <span>{seconds} s</span>}
     </div>
   );

@@ -9,7 +9,7 @@ import inspect
 import types
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, NotRequired, TypeGuard, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, Final, NotRequired, get_args, get_origin, is_typeddict
 
 from wifimgrd.dbus.client.json_types import Keywords
 
@@ -67,7 +67,7 @@ class Schemas:
         for name, hint in hints.items():
             optional = get_origin(hint) is NotRequired
             properties[name] = self.of(get_args(hint)[0] if optional else hint)
-            if not optional and _is_total(kind):
+            if not optional and getattr(kind, "__total__", True):
                 required.append(name)
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         if required:
@@ -80,10 +80,6 @@ class Schemas:
 def schema_name(kind: type) -> str:
     """What a type is called in a description."""
     return kind.__name__.removesuffix("Json")
-
-
-def _is_total(kind: type) -> TypeGuard[type]:
-    return bool(getattr(kind, "__total__", True))
 
 
 def _nullable(choices: list[dict[str, Any]]) -> dict[str, Any]:

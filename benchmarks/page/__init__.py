@@ -1,0 +1,1 @@
+"""The page: from an event on the bus to what a person sees."""
