@@ -36,6 +36,10 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
+soak: ## the long version: the daemon killed CRASHES= (1000) times
+	@tools/set-up test
+	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' .venv/bin/python -m pytest tests/faults
+
 lint: ## ruff, mypy --strict, import rules
 	@tools/set-up test
 	@tools/lint
