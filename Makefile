@@ -8,7 +8,7 @@ BACKEND ?=
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test system lab bench lint deb clean
+.PHONY: help run test system lab bench soak lint deb clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10

@@ -1,4 +1,4 @@
-"""The daemon killed at any instant of a busy life: what was acknowledged is there, once, and as it was told."""
+"""The daemon killed at any instant of a busy life: what was acknowledged is there, once, as it was told."""
 
 from __future__ import annotations
 
