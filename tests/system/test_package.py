@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,17 @@ def own_hub(own_machine: Machine) -> Hub:
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     own_machine.run("systemctl", "restart", UNIT)
     return hub
+
+
+def test_lintian_has_nothing_to_say(packages: Path) -> None:
+    [changes] = packages.glob("*.changes")
+    done = subprocess.run(
+        ["lintian", "--allow-root", "--fail-on", "error,warning", str(changes)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> None:

@@ -139,6 +139,19 @@ async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Scre
     return True
 
 
+async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """For shells: what can be typed and what it means, one a line; what would break a line is left out."""
+    if arguments.what == "interfaces":
+        words = {one.name: one.state for one in hub.interfaces.values()}
+    else:
+        words = {str(one.id): one.name for one in hub.devices.values()}
+        words |= {one.name: f"device {one.id}" for one in hub.devices.values()}
+    for word, meaning in words.items():
+        if word.isprintable():
+            screen.show_one(word, f"{word}\t{safe(meaning)}")
+    return True
+
+
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
         "devices": devices,
@@ -150,6 +163,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "connect": connect,
         "disconnect": disconnect,
         "monitor": monitor,
+        "completions": completions,
     }
 )
 

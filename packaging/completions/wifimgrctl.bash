@@ -1,0 +1,59 @@
+# Bash completion of wifimgrctl; ids and names come from the running service.
+
+_wifimgrctl() {
+    local cur prev word command='' action='' words=() i
+    cur=${COMP_WORDS[COMP_CWORD]}
+    prev=${COMP_WORDS[COMP_CWORD - 1]}
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        case $word in
+            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface) ((i++)) ;;
+            --password-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
+            -*) ;;
+            *)
+                if [[ -z $command ]]; then command=$word; elif [[ -z $action ]]; then action=$word; fi
+                ;;
+        esac
+    done
+    case $prev in
+        --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
+        --password-file | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --interface) _wifimgrctl_of_service interfaces; return ;;
+        --ssid | --ssid-hex | --name | --codename | --timeout | --tileset | --bbox | --zoom | --url) return ;;
+    esac
+    if [[ $cur == -* ]]; then
+        words=(--json --bus --help)
+        case $command in
+            '') words+=(--version) ;;
+            add) words+=(--ssid --ssid-hex --name --codename --password-file --password-stdin --open) ;;
+            connect) words+=(--no-wait --timeout) ;;
+            disconnect) words+=(--timeout) ;;
+            networks) words+=(--interface) ;;
+            restore) words+=(--replace) ;;
+            tiles) words+=(--config); [[ $action != check ]] || words+=(--tileset --bbox --zoom --url) ;;
+        esac
+        mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
+        return
+    fi
+    case $command in
+        '')
+            words=(devices interfaces networks add remove connect disconnect status tiles diagnose backup restore monitor)
+            mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
+            ;;
+        connect | disconnect | remove | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
+        backup | restore) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+        tiles) [[ -n $action ]] || mapfile -t COMPREPLY < <(compgen -W 'list check' -- "$cur") ;;
+    esac
+}
+
+# What the service has, one a line: names may have blanks in them.
+_wifimgrctl_of_service() {
+    local one plain
+    plain=${cur//\\/}
+    COMPREPLY=()
+    while IFS=$'\t' read -r one _; do
+        [[ $one != "$plain"* ]] || COMPREPLY+=("$(printf %q "$one")")
+    done < <(wifimgrctl completions "$1" 2>/dev/null)
+}
+
+complete -F _wifimgrctl wifimgrctl

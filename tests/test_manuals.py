@@ -1,0 +1,87 @@
+"""The manual pages and the shells' completions know all there is, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+from xml.etree import ElementTree
+
+import pytest
+
+from wifimgrd.cli.arguments import parser
+from wifimgrd.config import Config
+
+PACKAGING = Path(__file__).parents[1] / "packaging"
+INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "dbus" / "introspection"
+
+
+@pytest.fixture(scope="module")
+def manuals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("man")
+    subprocess.run([sys.executable, PACKAGING / "make_manuals", folder], check=True)
+    return {
+        page.name: re.sub(r"\\f[BIR]", "", page.read_text()).replace("\\-", "-") for page in folder.iterdir()
+    }
+
+
+def words_of(grammar: argparse.ArgumentParser) -> Iterator[str]:
+    """Every command and long option that people are told of."""
+    for action in grammar._actions:
+        yield from (option for option in action.option_strings if option.startswith("--"))
+        if isinstance(action, argparse._SubParsersAction):
+            shown = {choice.dest for choice in action._choices_actions}
+            for name in shown:
+                yield name
+                yield from words_of(action.choices[name])
+
+
+def keys_of(table: Any) -> Iterator[str]:
+    hints = get_type_hints(table)
+    for one in fields(table):
+        inner = next(
+            (hint for hint in (hints[one.name], *get_args(hints[one.name])) if is_dataclass(hint)), None
+        )
+        yield one.name
+        if inner is not None:
+            yield from keys_of(inner)
+
+
+def test_each_program_and_file_has_its_page(manuals: dict[str, str]) -> None:
+    assert sorted(manuals) == [
+        *("org.wifimgrd1.5", "wifimgrctl.1", "wifimgrd-http.8", "wifimgrd.8", "wifimgrd.toml.5")
+    ]
+
+
+def test_the_commands_page_has_every_command_and_option(manuals: dict[str, str]) -> None:
+    missing = {word for word in words_of(parser()) if word not in manuals["wifimgrctl.1"]} - {"--help"}
+    assert not missing
+
+
+@pytest.mark.parametrize("file", ["wifimgrctl.bash", "_wifimgrctl"])
+def test_the_completion_has_every_command_and_option(file: str) -> None:
+    said = set(re.findall(r"(?<![\w-])(?:--)?[a-z][a-z-]*", (PACKAGING / "completions" / file).read_text()))
+    assert not set(words_of(parser())) - said
+
+
+def test_the_configurations_page_has_every_key(manuals: dict[str, str]) -> None:
+    page = manuals["wifimgrd.toml.5"]
+    assert not [key for key in keys_of(Config) if not re.search(rf"\b{key}\b", page)]
+
+
+def test_the_interfaces_page_has_every_member_and_why(manuals: dict[str, str]) -> None:
+    page = manuals["org.wifimgrd1.5"]
+    for name in ("Manager", "Device", "Interface"):
+        for member in ElementTree.parse(INTROSPECTION / f"org.wifimgrd1.{name}.xml").iter():
+            if member.tag in ("method", "signal", "property"):
+                assert re.search(rf"^\.SS (signal )?{member.get('name')}\b.*\n[^.]", page, re.MULTILINE)
+
+
+def test_the_examples_of_the_configuration_file_have_every_key() -> None:
+    text = (PACKAGING / "wifimgrd.toml").read_text()
+    assert not [key for key in keys_of(Config) if not re.search(rf"\b{key}\b", text)]
