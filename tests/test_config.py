@@ -32,6 +32,7 @@ def test_every_key_is_read(file: Path) -> None:
         backend.name = "simulated"
         connect = {on_create = false, timeout_s = 5, auto_reconnect = false}
         link.grace_s = 1.5
+        cameras.network = "172.20.0.0/16"
         catalog.strict = true
         radio.country = "DE"
         [interfaces]
@@ -62,6 +63,7 @@ def test_every_key_is_read(file: Path) -> None:
     config = load(file)
     assert config.interfaces.reserve == (Reserve(3, "00:C0:CA:12:34:56"), Reserve("Nose", usb_port="1-1.4"))
     assert (config.platform.name, config.connect.timeout_s, config.link.grace_s) == ("hub", 5.0, 1.5)
+    assert config.cameras.network == "172.20.0.0/16"
     assert config.http.token_file == Path("/run/token")
     assert config.tiles.source == (
         TileSource("world", "pmtiles", Path("/srv/world.pmtiles"), missing="blank"),
@@ -85,6 +87,7 @@ def test_every_key_is_read(file: Path) -> None:
         ("[[interfaces.reserve]]\ndevice = 1", "interfaces.reserve[0].mac", "either mac or usb_port"),
         ('[[interfaces.reserve]]\nmac = "00:00:00:00:00:01"', "interfaces.reserve[0]", "the key device"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
+        ('[cameras]\nnetwork = "10.77.0.1/24"', "cameras.network", "/16 to /30"),
         ('[http]\nlisten = "8080"', "http.listen", "an address and a port"),
         (f"{SOURCE}type = 'zip'\npath = '/a'", "tiles.source[0].type", '"folder", "mbtiles"'),
         (f"{SOURCE}type = 'folder'", "tiles.source[0].path", "a path"),

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from wifimgrd.domain.addresses import parse_network
+
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 
 _TYPE_NAMES: Final[Mapping[object, str]] = {
@@ -123,6 +125,21 @@ class Radio:
 
 
 @dataclass(frozen=True, slots=True)
+class Cameras:
+    """`[cameras]`: how programs reach the cameras."""
+
+    network: str = "10.77.0.0/24"
+    """Where each device has an address of its own; empty = nowhere."""
+
+    def __post_init__(self) -> None:
+        expected = 'a network of this host\'s own, /16 to /30, such as "10.77.0.0/24", or ""'
+        try:
+            parse_network(self.network)
+        except ValueError:
+            _expect(fits=False, key="network", expected=expected)
+
+
+@dataclass(frozen=True, slots=True)
 class Http:
     """`[http]`: the shim."""
 
@@ -183,6 +200,7 @@ class Config:
     link: LinkSettings = field(default_factory=LinkSettings)
     catalog: Catalog = field(default_factory=Catalog)
     radio: Radio = field(default_factory=Radio)
+    cameras: Cameras = field(default_factory=Cameras)
     http: Http = field(default_factory=Http)
     tiles: Tiles = field(default_factory=Tiles)
 

@@ -21,6 +21,7 @@ from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.dbus.names import BUS_NAME
 from wifimgrd.dbus.service.hub_service import HubService
 from wifimgrd.dbus.service.simulator_object import World
+from wifimgrd.domain.addresses import AddressPlan, parse_network
 from wifimgrd.domain.allocator import AllocationRules, Reservation
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
@@ -197,6 +198,7 @@ def hub_settings(config: Config) -> HubSettings:
         attempt_timeout_s=config.connect.timeout_s,
         auto_reconnect=config.connect.auto_reconnect,
         grace_s=config.link.grace_s,
+        addresses=AddressPlan(parse_network(config.cameras.network)),
         codenames=frozenset(catalog.codenames()) if config.catalog.strict else None,
     )
 
@@ -240,6 +242,7 @@ class LiveSettings:
             "backend": was.backend != now.backend,
             "interfaces.match": was.interfaces.match != now.interfaces.match,
             "radio": was.radio != now.radio,
+            "cameras": was.cameras != now.cameras,
         }
         return [key for key, differs in changed.items() if differs]
 

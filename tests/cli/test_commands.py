@@ -57,9 +57,9 @@ async def test_add_list_and_remove(hub: Hub, tmp_path: Path) -> None:
 
     ran = await wifimgrctl(hub.address, "devices")
     assert ran.out.splitlines() == [
-        "ID  NAME       STATE      INTERFACE  CAMERA        SIGNAL  NETWORK",
-        "1   Front      connected  wlan0      192.168.42.1  70 %    SIM-CAM-1",
-        "2   SIM-CAM-2  connected  wlan1      192.168.42.1  60 %    SIM-CAM-2",
+        "ID  NAME       STATE      INTERFACE  ADDRESS    SIGNAL  NETWORK",
+        "1   Front      connected  wlan0      10.77.0.1  70 %    SIM-CAM-1",
+        "2   SIM-CAM-2  connected  wlan1      10.77.0.2  60 %    SIM-CAM-2",
     ]
     ran = await wifimgrctl(hub.address, "interfaces")
     assert [line.split()[:3] for line in ran.out.splitlines()[1:]] == [

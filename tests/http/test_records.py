@@ -29,6 +29,7 @@ CONNECTED = DeviceRecord(
     last_successful_connection_us=1_700_000_001_000_000,
     local_address="192.168.42.2",
     camera_address="192.168.42.1",
+    address="10.77.0.3",
     signal_strength=70,
 )
 
@@ -46,7 +47,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "local_address": "192.168.42.2",
         "camera_address": "192.168.42.1",
         "signal_strength": 70,
-        "address": None,
+        "address": "10.77.0.3",
         "reachable": None,
         "last_connection_attempt": "2023-11-14T22:13:20.000001Z",
         "last_successful_connection": "2023-11-14T22:13:21.000000Z",

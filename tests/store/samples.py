@@ -33,4 +33,5 @@ devices = st.builds(
     failure=st.none() | failures,
     last_adapter=st.none() | adapters,
     sightings=st.lists(st.builds(Sighting, _macs, st.integers(2412, 7115)), max_size=4).map(tuple),
+    address=st.just("") | st.ip_addresses(v=4).map(str),
 )

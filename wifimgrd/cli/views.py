@@ -14,7 +14,16 @@ from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
 from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.device import Ssid
 
-_DEVICE_HEADS: Final = ("ID", "NAME", "STATE", "INTERFACE", "CAMERA", "SIGNAL", "NETWORK", "(LAST ERROR)")
+_DEVICE_HEADS: Final = (
+    "ID",
+    "NAME",
+    "STATE",
+    "INTERFACE",
+    "(ADDRESS)",
+    "SIGNAL",
+    "NETWORK",
+    "(LAST ERROR)",
+)
 _INTERFACE_HEADS: Final = (
     "NAME",
     "STATE",
@@ -38,7 +47,7 @@ def devices_view(devices: Iterable[DeviceRecord], screen: Screen) -> list[str]:
             device.name,
             state_cell(device.state),
             device.interface,
-            device.camera_address,
+            device.address,
             _percent(device.signal_strength),
             Ssid(device.ssid).printable,
             Cell(device.error_code, Style.BAD),
@@ -101,6 +110,7 @@ def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None)
                 ("Interface", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
+                ("Address", device.address),
                 ("Camera's address", device.camera_address),
                 ("Own address", device.local_address),
                 ("Signal", _percent(device.signal_strength)),

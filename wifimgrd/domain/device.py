@@ -123,6 +123,8 @@ class Device:
     """Whether it is brought back by itself at all."""
     priority: int = 0
     """Of two lost devices and one adapter, the higher one gets it."""
+    address: str = ""
+    """Where it is reached on this host while it is connected (IPv4); empty where it was given none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +148,5 @@ class DeviceStatus:
     interface: str | None = None
     link: Link | None = None
     """Set exactly while the state is CONNECTED."""
+    address: str = ""
+    """The device's own, where the hub hands out addresses; the same in every state."""

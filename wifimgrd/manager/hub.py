@@ -75,6 +75,7 @@ class Hub:
         """Load what is on disk, list the adapters, and adopt the links that stand."""
         for device in (await self._store.load()).values():
             self._state.entries[device.id] = DeviceEntry(device)
+        self._state.address_devices()
         await self._adapters.start(self)
         await self._backend.start(self)
         with suppress(TimeoutError):
@@ -101,7 +102,7 @@ class Hub:
         which adapters are listed at all stays as it was at the start."""
         state, before = self._state, self._state.allocator
         rules = replace(settings.rules, usb_only=before.rules.usb_only)
-        state.settings = replace(settings, rules=rules)
+        state.settings = replace(settings, rules=rules, addresses=state.settings.addresses)
         state.allocator = before.follow(rules)
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:
@@ -172,6 +173,7 @@ class Hub:
                 request.ssid,
                 auto_reconnect=request.auto_reconnect,
                 priority=request.priority,
+                address=self._free_address(),
             )
             device = await self._store.add(draft, request.passphrase, key)
             entry = self._state.entries[device.id] = DeviceEntry(device)
@@ -183,6 +185,13 @@ class Hub:
             except WifimgrdError:
                 return device.id  # registered all the same; the refusal was published
         return device.id
+
+    def _free_address(self) -> str:
+        plan = self._state.settings.addresses
+        address = plan.next([entry.device.address for entry in self._state.entries.values()])
+        if plan.network is not None and not address:
+            _log.warning("addresses_exhausted", network=str(plan.network))
+        return address
 
     async def update(self, device: DeviceId, fields: Mapping[str, object]) -> None:
         """Change name, SSID or passphrase, safe on disk on return; a link that is up stays.
@@ -242,6 +251,8 @@ class Hub:
         self._reconnecting.removed(device)
         _log.info("device_removed", device=device)
         self._state.publish(DeviceRemoved(device))
+        for entry in self._state.address_devices():
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     async def connect(self, device: DeviceId, *, wait: bool) -> None:
         """See Connections.connect."""

@@ -13,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.allocator import AllocationRules, Allocator
 from wifimgrd.domain.device import (
     Device,
@@ -58,6 +59,8 @@ class HubSettings:
     """Whether lost devices are brought back; each device can be left out of it."""
     grace_s: float = 10.0
     """How long an interrupted link may take to come back."""
+    addresses: AddressPlan = field(default_factory=AddressPlan)
+    """Where cameras are reached on this host; what is set at the start stays."""
     codenames: frozenset[str] | None = None
     """The camera models that may be registered; None allows any."""
 
@@ -137,7 +140,9 @@ class HubState:
     def status(self, entry: DeviceEntry) -> DeviceStatus:
         """A device as clients see it now."""
         link = entry.link if entry.state is DeviceState.CONNECTED else None
-        return DeviceStatus(entry.device, entry.state, self.interface_of(entry), link)
+        given = entry.device.address
+        address = given if self.settings.addresses.holds(given) else ""
+        return DeviceStatus(entry.device, entry.state, self.interface_of(entry), link, address)
 
     def device_statuses(self) -> Iterator[DeviceStatus]:
         """Every device, in order of id."""
@@ -176,6 +181,24 @@ class HubState:
             entry.device = device
             if not entry.removing:
                 self.store.record(device, at_once=at_once)
+
+    def address_devices(self) -> list[DeviceEntry]:
+        """Give an address to each device that should have one and has none of the network in use;
+        says which are changed."""
+        plan = self.settings.addresses
+        settled = plan.settle(
+            {device: entry.device.address for device, entry in sorted(self.entries.items())}
+        )
+        changed = [
+            self.entries[device]
+            for device in settled
+            if settled[device] != self.entries[device].device.address
+        ]
+        for entry in changed:
+            self.amend(entry, replace(entry.device, address=settled[entry.device.id]), at_once=True)
+        if unserved := [device for device, address in settled.items() if plan.network and not address]:
+            _log.warning("addresses_exhausted", network=str(plan.network), devices=unserved)
+        return changed
 
     def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
         """Record a failure, tell of it, then of the state, and release who waited for better.

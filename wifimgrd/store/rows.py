@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from ipaddress import IPv4Address
 from typing import Any, Final
 
 from wifimgrd.domain.adapter import AdapterIdentity
@@ -27,6 +28,7 @@ _COLUMNS: Final = (
     "wanted",
     "auto_reconnect",
     "priority",
+    "address",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
@@ -54,13 +56,14 @@ def row_of(device: Device) -> Row:
         int(device.wanted),
         int(device.auto_reconnect),
         device.priority,
+        text_of(device.address),
     )
 
 
 def device_of(row: Row) -> Device:
     """The device that `SELECT_DEVICES` found; raises StoreDamaged where a row makes no sense."""
     ident, name, codename, ssid, attempt, success, code, message, mac, port, serial, sightings, *more = row
-    wanted, auto_reconnect, priority = more
+    wanted, auto_reconnect, priority, address = more
     try:
         return Device(
             id=DeviceId(ident),
@@ -75,6 +78,7 @@ def device_of(row: Row) -> Device:
             wanted=bool(wanted),
             auto_reconnect=bool(auto_reconnect),
             priority=priority,
+            address=str(IPv4Address(address)) if address else "",
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} makes no sense") from error

@@ -61,6 +61,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE device ADD COLUMN auto_reconnect INTEGER NOT NULL DEFAULT 1",
         "ALTER TABLE device ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
     ),
+    # 3: the address at which a device is reached; empty = given none
+    ("ALTER TABLE device ADD COLUMN address TEXT NOT NULL DEFAULT ''",),
 )
 """Number n (from 1) takes a file from version n - 1 to n. A number that was released never changes."""
 

@@ -50,7 +50,7 @@ def device_json(device: DeviceRecord) -> DeviceJson:
         "local_address": device.local_address,
         "camera_address": device.camera_address,
         "signal_strength": device.signal_strength,
-        "address": None,
+        "address": device.address,
         "reachable": None,
         "last_connection_attempt": time_text(device.last_connection_attempt_us),
         "last_successful_connection": time_text(device.last_successful_connection_us),

@@ -29,6 +29,7 @@ _ABSENT_WHERE_EMPTY: Final = {
     "LastSuccessfulConnection": "last_successful_connection_us",
     "LocalAddress": "local_address",
     "CameraAddress": "camera_address",
+    "Address": "address",
 }
 """Properties whose empty value says that there is none."""
 
@@ -52,6 +53,8 @@ class DeviceRecord:
     last_successful_connection_us: int | None = None
     local_address: str | None = None
     camera_address: str | None = None
+    address: str | None = None
+    """Where this host's programs reach the camera while it is connected."""
     signal_strength: int | None = None
     """Percent; None while not connected."""
     auto_reconnect: bool = True

@@ -65,6 +65,7 @@ def device_properties(status: DeviceStatus) -> dict[str, Any]:
         "LocalAddress": link.local_address if link else "",
         "CameraAddress": link.camera_address if link else "",
         "SignalStrength": link.signal_percent if link else 0,
+        "Address": status.address,
         "AutoReconnect": device.auto_reconnect,
         "Priority": device.priority,
     }

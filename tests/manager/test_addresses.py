@@ -1,0 +1,70 @@
+"""Which address the hub gives to which device, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import IPv4Network
+
+from tests.manager.conftest import Bench, make_bench
+from tests.store_in_memory import StoreInMemory
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain.addresses import AddressPlan
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.manager.state import HubSettings
+
+
+async def started(network: str, store: StoreInMemory | None = None) -> Bench:
+    plan = AddressPlan(IPv4Network(network) if network else None)
+    bench = make_bench(HubSettings(connect_on_create=False, addresses=plan), store)
+    await bench.hub.start()
+    return bench
+
+
+def addresses(bench: Bench) -> dict[DeviceId, str]:
+    return {status.device.id: status.address for status in bench.hub.device_statuses()}
+
+
+def test_a_device_keeps_its_address_for_life() -> None:
+    async def test() -> None:
+        bench = await started("10.77.0.0/24")
+        first, second = await bench.create(1), await bench.create(2)
+        await bench.hub.remove(first)
+        third = await bench.create(3)
+        await bench.hub.stop()
+        again = await started("10.77.0.0/24", bench.store)
+        assert addresses(again) == {second: "10.77.0.2", third: "10.77.0.3"}
+        await again.hub.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+
+
+def test_where_the_network_is_full_a_device_waits_for_one_to_be_removed() -> None:
+    async def test() -> None:
+        bench = await started("10.77.0.0/30")
+        first, second = await bench.create(1), await bench.create(2)
+        assert addresses(bench) == {first: "10.77.0.1", second: ""}
+        bench.story.forget()
+        await bench.hub.remove(first)
+        assert bench.story.told == ["1 removed", "2 updated"]
+        assert bench.story.devices[second].address == "10.77.0.1"
+        await bench.hub.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+
+
+def test_switched_off_no_address_is_shown_and_none_is_forgotten() -> None:
+    async def test() -> None:
+        bench = await started("10.77.0.0/24")
+        device = await bench.create()
+        await bench.hub.stop()
+        off = await started("", bench.store)
+        assert addresses(off) == {device: ""}
+        await off.hub.stop()
+        on = await started("10.77.0.0/24", bench.store)
+        assert addresses(on) == {device: "10.77.0.1"}
+        await on.hub.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
