@@ -124,3 +124,8 @@ def test_being_in_the_list_is_no_proof_of_being_on_the_air() -> None:
 )
 def test_signal_on_networkmanagers_scale(dbm: int, percent: int) -> None:
     assert bss_of("/bss", {"Signal": dbm}).signal_percent == percent
+
+
+@pytest.mark.parametrize(("dbm", "percent"), [(-10, 100), (-20, 100), (-30, 90), (-90, 30), (-100, 30)])
+def test_a_links_signal_on_networkmanagers_scale(dbm: int, percent: int) -> None:
+    assert bss_of("/bss", {"Signal": dbm}).link_percent == percent

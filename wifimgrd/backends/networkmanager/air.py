@@ -64,6 +64,14 @@ class Bss:
         return 100 * over_dbm // (_STRONGEST_DBM - _WEAKEST_DBM)
 
     @property
+    def link_percent(self) -> int:
+        """How strong a link to it is, on the scale that NetworkManager has for the access point it is
+        with: 100 from -20 dBm on, 30 from -90 dBm down.
+        https://gitlab.freedesktop.org/NetworkManager/NetworkManager (nl80211_xbm_to_percent).
+        """
+        return 120 + min(max(self.signal_dbm, -90), -20)
+
+    @property
     def offers_psk(self) -> bool:
         """Whether a passphrase opens it in the way of WPA and WPA2."""
         return any(suite.endswith(("psk", "psk-sha256")) for suite in self.suites)

@@ -84,7 +84,7 @@ class EarlyReader:
         if lease is not None:
             dhcp4 = await lease
             point = self._point
-            if point and (link := link_of({}, dhcp4.properties, point.sighting, point.signal_percent)):
+            if point and (link := link_of({}, dhcp4.properties, point.sighting, point.link_percent)):
                 return Reading(link)
         return await read_link(self._connection, self._device)
 
