@@ -7,7 +7,7 @@
 #   -b SECONDS  for the boot (default 60, tcg 180); -t SECONDS for the command after it (default 600)
 #   -o FOLDER   gets log, console, journal, status, booted (the guest's uptime, s, before the command)
 #   -a          also analysis (systemd-analyze)
-# LAB_MEM: the guest's memory in MB (1536). LAB_IFNAMES=1: predictable interface names (wlx...) instead of wlan0.
+# LAB_MEM: the guest's memory in MB (1536). LAB_IFNAMES=0: the kernel's interface names whatever udev says.
 set -u
 LAB=$(cd "$(dirname "$0")" && pwd)
 ENGINE=${LAB_ENGINE:-uml} share=$(realpath "$LAB/../..") mode=ro boot_s='' command_s=600 out='' analysis='' shell=''
@@ -33,7 +33,7 @@ printf '%s\n' "$*" >"$out/command"
 [ $ENGINE = nspawn ] || : >"$out/with_hwsim"
 [ -z "$analysis" ] || : >"$out/with_analysis"
 memory=${LAB_MEM:-1536}
-arguments="systemd.show_status=1 net.ifnames=${LAB_IFNAMES:-0}"
+arguments="systemd.show_status=1 net.ifnames=${LAB_IFNAMES:-1}"
 
 # A UML guest is one thread of work in several processes that hand over to each other at each system call and page
 # fault: kept on one CPU it runs three times as fast. The CPU is one that no other guest has, as long as there are any.

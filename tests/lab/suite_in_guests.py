@@ -87,6 +87,11 @@ def main(arguments: list[str]) -> int:
         sys.exit(f"LAB_ENGINE={ENGINE}: the suite runs on {' or '.join(BOOT_S)}")
     started = time.monotonic()
     subprocess.run((LAB / "build.sh", ENGINE), check=True)
+    subprocess.run(
+        (CHECKOUT / "packaging" / "build_deb", LAB / "out" / "packages"),
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     paths = [argument for argument in arguments if _is_test_path(argument)]
     options = [argument for argument in arguments if argument not in paths]
     files = paths or [str(path.relative_to(CHECKOUT)) for path in sorted(LAB.rglob("test_*.py"))]

@@ -114,6 +114,14 @@ def address_set(interface: str) -> bool:
     return True
 
 
+def test_a_usb_adapter_keeps_the_kernels_name_where_udev_would_rename_it(adapters: Adapters) -> None:
+    assert "net.ifnames=0" not in Path("/proc/cmdline").read_text()
+    adapter = adapters()
+    told = run("udevadm", "info", "--query=property", f"/sys/class/net/{adapter.interface}")
+    assert "ID_NET_LINK_FILE=/etc/systemd/network/70-wifimgrd-usb-wlan.link" in told
+    assert adapter.interface == "wlan0"
+
+
 async def test_rename(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:
     plugged = adapters()
     told = await listener.present()

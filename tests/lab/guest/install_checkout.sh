@@ -18,4 +18,5 @@ install -m644 dbus-policy/*.service /usr/share/dbus-1/system-services/
 install -m644 dbus-policy/*.policy /usr/share/polkit-1/actions/
 install -m644 dbus-policy/*.rules /usr/share/polkit-1/rules.d/
 systemctl daemon-reload
+udevadm control --reload
 busctl call --quiet org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig
