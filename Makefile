@@ -21,9 +21,10 @@ test: ## everything that must pass: lint, the suite on both D-Bus libraries, boo
 	@tools/set-up test
 	@tools/test
 
-lab: ## the tests on real 802.11 alone (PYTEST_ARGS=)
+lab: ## the tests on real 802.11 alone, on Debian 12 and 13 (PYTEST_ARGS=)
 	@tools/set-up test
-	@tests/lab/run $(PYTEST_ARGS)
+	@LAB_SUITE=bookworm tests/lab/run $(PYTEST_ARGS)
+	@LAB_SUITE=trixie tests/lab/run $(PYTEST_ARGS)
 
 system: ## the tests in booted Debian 12 and 13 alone, with the package installed
 	@tools/set-up test
