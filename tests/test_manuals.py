@@ -54,7 +54,14 @@ def keys_of(table: Any) -> Iterator[str]:
 
 def test_each_program_and_file_has_its_page(manuals: dict[str, str]) -> None:
     assert sorted(manuals) == [
-        *("org.wifimgrd1.5", "wifimgrctl.1", "wifimgrd-http.8", "wifimgrd.8", "wifimgrd.toml.5")
+        *(
+            "org.wifimgrd1.5",
+            "wifimgrctl.1",
+            "wifimgrd-http.8",
+            "wifimgrd-net.8",
+            "wifimgrd.8",
+            "wifimgrd.toml.5",
+        )
     ]
 
 

@@ -27,6 +27,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.state import HubSettings
+from wifimgrd.net.client import AddressTeller
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory
 from wifimgrd.secrecy import forbid_core_dumps
 from wifimgrd.service_manager import keep_watchdog_quiet, notify
@@ -130,12 +131,17 @@ async def _serve(
         _simulated(options.scenario, store) if simulate else _networkmanager(config, store)
     )
     teller = StandingTeller(service, lambda line: notify(f"STATUS={line}"))
-    hub = Hub(hub_settings(config), backend, adapters, store, teller, _now_us)
+    settings = hub_settings(config)
+    network = None if simulate else settings.addresses.network
+    addresses = None if network is None else AddressTeller(teller, connection, network)
+    hub = Hub(settings, backend, adapters, store, addresses or teller, _now_us)
     await hub.start()
-    settings = LiveSettings(hub, config, options.config)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, settings.reread_soon)
+    if addresses is not None:
+        await addresses.start(hub.device_statuses)
+    live = LiveSettings(hub, config, options.config)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.reread_soon)
     try:
-        service.start(hub, settings.reread, world)
+        service.start(hub, live.reread, world)
         _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
         notify("READY=1")
         teller.start(hub)
@@ -153,6 +159,8 @@ async def _serve(
         notify("STOPPING=1\nSTATUS=stopping")
         teller.stop()
         service.refuse()
+        if addresses is not None:
+            await addresses.stop()
         await hub.rest()
         await service.stop()
         await hub.stop()

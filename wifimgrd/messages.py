@@ -82,6 +82,21 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ("configuration_refused", ""): KnownMessage(
             "d81f6a0e92c54b73a8e4c5b7f03d9610", "reload", "the old configuration stays in use: {reason}"
         ),
+        ("addresses_conflict", ""): KnownMessage(
+            "5c1e7f20b94a4d38a6e0d3f7c8125b12",
+            "addresses",
+            "cameras are not reached at addresses of their own: {reason}",
+        ),
+        ("addresses_unavailable", ""): KnownMessage(
+            "e94b60d7a2f34c1f8b57c60e1fd39a13",
+            "addresses",
+            "cameras are not reached at addresses of their own, wifimgrd-net: {reason}",
+        ),
+        ("addresses_exhausted", ""): KnownMessage(
+            "3ad80c5f17e94e2ab06cf92d84715e14",
+            "addresses",
+            "a camera is without an address: {reason}",
+        ),
         ("not_authorized", ""): KnownMessage(
             "087b4de3c5fa4961b2d09f8ea6713c11", "authorize", "user {uid} was denied {member}: {action}"
         ),

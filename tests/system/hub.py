@@ -9,6 +9,7 @@ from typing import Any
 from tests.system.machine import Machine
 
 UNIT = "wifimgrd.service"
+NET = "wifimgrd-net.service"
 SHIM = "wifimgrd-http.service"
 DEVICE = "/org/wifimgrd1/devices/"
 
@@ -22,7 +23,7 @@ class Hub:
     def reset(self) -> None:
         """Stop all of it and forget state, settings and journal."""
         self.machine.sh(
-            f"systemctl stop {UNIT} {SHIM} wifimgrd-http.socket; systemctl reset-failed; "
+            f"systemctl stop {UNIT} {SHIM} {NET} wifimgrd-http.socket; systemctl reset-failed; "
             "systemctl unmask --runtime --quiet NetworkManager; "
             f"rm -rf /var/lib/wifimgrd/* /etc/wifimgrd/wifimgrd.toml.d/* /etc/systemd/system/{UNIT}.d; "
             "systemctl daemon-reload; systemctl start wifimgrd-http.socket; "

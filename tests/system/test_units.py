@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.hub import SHIM, UNIT, Hub
+from tests.system.hub import NET, SHIM, UNIT, Hub
 from tests.system.machine import Machine
 
 PROBE = Path(__file__).with_name("sandbox_probe.py")
@@ -31,7 +31,7 @@ def test_the_daemon_is_a_user_without_capabilities(hub: Hub) -> None:
     ]
 
 
-@pytest.mark.parametrize(("unit", "limit"), [(UNIT, 1.5), (SHIM, 1.3)])
+@pytest.mark.parametrize(("unit", "limit"), [(UNIT, 1.5), (SHIM, 1.3), (NET, 1.9)])
 def test_the_sandbox_is_as_tight_as_promised(machine: Machine, unit: str, limit: float) -> None:
     told = machine.sh(
         f"cp /lib/systemd/system/{unit} /tmp; systemd-analyze security --offline=true /tmp/{unit}"
@@ -138,3 +138,27 @@ def test_the_shim_is_started_by_its_socket_and_serves(hub: Hub) -> None:
     process = status(hub.machine, hub.show("MainPID", SHIM))
     assert process["Uid"].split()[1] == hub.machine.run("id", "-u", "wifimgrd-http").stdout.strip()
     assert process["CapBnd"] == "0" * 16
+
+
+def test_the_helper_comes_when_asked_and_has_one_capability(hub: Hub) -> None:
+    machine = hub.machine
+    machine.sh(
+        "printf 'net.ipv4.conf.all.rp_filter=1\\nnet.ipv4.conf.default.rp_filter=1\\n' | sysctl -q -p -; "
+        "ip link add cable0 type veth peer name cable1; ip link set cable0 up"
+    )
+    apply = (
+        "busctl --system call org.wifimgrd1.Net /org/wifimgrd1/net org.wifimgrd1.Net Apply "
+        "'sa(sss)' 10.77.0.0/24 1 10.77.0.1 cable0 192.168.42.1"
+    )
+    assert "Access denied" in machine.run("sh", "-c", apply, check=False).stderr
+    assert hub.show("ActiveState", NET) == "inactive"
+    assert machine.sh(f"runuser -u wifimgrd -- {apply}").strip() == 's ""'
+    process = status(machine, hub.show("MainPID", NET))
+    assert process["Uid"].split()[1] == machine.run("id", "-u", "wifimgrd-net").stdout.strip()
+    assert {process[key] for key in ("CapEff", "CapBnd")} == {f"{1 << 12:016x}"}  # CAP_NET_ADMIN
+    assert "10.77.0.1 : 192.168.42.1" in machine.sh("nft list table ip wifimgrd")
+    assert machine.sh("cat /proc/sys/net/ipv4/conf/cable0/rp_filter").strip() == "2"
+    machine.run("systemctl", "stop", NET)
+    assert machine.sh("nft list ruleset; ip -br link show; ip rule show").count("wifimgrd") == 0
+    assert machine.sh("cat /proc/sys/net/ipv4/conf/cable0/rp_filter").strip() == "1"
+    machine.sh("ip link del cable0")

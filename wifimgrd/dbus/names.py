@@ -16,6 +16,13 @@ MANAGER: Final = "org.wifimgrd1.Manager"
 DEVICE: Final = "org.wifimgrd1.Device"
 INTERFACE: Final = "org.wifimgrd1.Interface"
 SIMULATOR: Final = "org.wifimgrd1.Simulator"
+
+NET_BUS_NAME: Final = "org.wifimgrd1.Net"
+"""The helper's that makes addresses lead to cameras; a process of its own."""
+NET_PATH: Final = "/org/wifimgrd1/net"
+NET: Final = "org.wifimgrd1.Net"
+NET_CAMERAS: Final = "a(sss)"
+"""Of each camera its address, its interface and the camera's own address."""
 ERROR_PREFIX: Final = "org.wifimgrd1.Error."
 
 BUS_DAEMON: Final = "org.freedesktop.DBus"

@@ -197,7 +197,7 @@ class HubState:
         for entry in changed:
             self.amend(entry, replace(entry.device, address=settled[entry.device.id]), at_once=True)
         if unserved := [device for device, address in settled.items() if plan.network and not address]:
-            _log.warning("addresses_exhausted", network=str(plan.network), devices=unserved)
+            _log.warning("addresses_exhausted", reason=f"all of {plan.network} are given", devices=unserved)
         return changed
 
     def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:

@@ -33,6 +33,7 @@ def test_a_profile() -> None:
         "ipv4": {
             "method": "auto",
             "never-default": True,
+            "route-metric": 30_003,
             "ignore-auto-dns": True,
             "may-fail": False,
             "dhcp-timeout": 17,

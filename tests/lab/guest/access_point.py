@@ -121,6 +121,10 @@ class Camera:
             f"--dhcp-leasefile={self._folder}/leases", "--user=root",
         )  # fmt: skip
 
+    def echo(self) -> None:
+        """Answer on UDP port 7 with its name and what it was sent."""
+        self._namespace.start("python3", str(Path(__file__).with_name("echo.py")), self.name)
+
     def refuse(self, refusal: Refusal = "full") -> None:
         """Turn away every station that comes from now on; those that have joined stay."""
         self.refusal = refusal

@@ -25,10 +25,11 @@ class Download:
     Ticks come in one TCP connection: as long as their numbers grow, that connection has never broken.
     """
 
-    def __init__(self, interface: str, url: str = "http://192.168.42.1/cgi-bin/ticks") -> None:
+    def __init__(self, interface: str | None, url: str = "http://192.168.42.1/cgi-bin/ticks") -> None:
         self.interface = interface
         self._file = tempfile.NamedTemporaryFile()  # noqa: SIM115 (closed by stop)
-        self._curl = subprocess.Popen(("curl", "-sSN", "--interface", interface, "-o", self._file.name, url))
+        binding = ("--interface", interface) if interface else ()
+        self._curl = subprocess.Popen(("curl", "-sSN", *binding, "-o", self._file.name, url))
 
     def __enter__(self) -> Self:
         return self

@@ -200,7 +200,7 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
             listening.cancel()
     finally:
         await dbus.stop()
-        run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service")
+        run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service", "wifimgrd-net.service")
 
 
 def _begin_anew(configuration: str) -> None:

@@ -18,6 +18,11 @@ https://networkmanager.dev/docs/api/1.42/settings-user.html."""
 
 SIGNATURE: Final = "a{sa{sv}}"
 _POWER_SAVE_OFF: Final = 2
+_METRIC: Final = 30_000
+"""Cameras have the subnets that homes have: whatever else leads there goes first. Behind NetworkManager's
+defaults, with the 20000 that it adds to those of interfaces without Internet access."""
+_METRICS: Final = 10_000
+"""Each device has its own, as equal ones would be one route to the kernel."""
 
 
 def settings_for(
@@ -47,6 +52,7 @@ def settings_for(
         "ipv4": {
             "method": Variant("s", "auto"),
             "never-default": Variant("b", True),
+            "route-metric": Variant("x", _METRIC + request.device % _METRICS),
             "ignore-auto-dns": Variant("b", True),
             "may-fail": Variant("b", False),
             "dhcp-timeout": Variant("i", max(1, round(remaining_s))),

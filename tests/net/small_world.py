@@ -1,0 +1,173 @@
+"""A host with cameras on cables: network namespaces of this machine's kernel, and the helper in one of them.
+
+Every camera has the same address and every interface of the host the same lease, as with cameras of one make.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import BusConnection
+
+NETWORK: Final = "10.77.0.0/24"
+CAMERA_ADDRESS: Final = "192.168.42.1"
+LEASE: Final = "192.168.42.20"
+PATIENCE_S: Final = 20.0
+_CAMERA: Final = Path(__file__).with_name("camera_program.py")
+
+
+def run(*command: str) -> str:
+    """Run a command to its end and return what it printed."""
+    done = subprocess.run(command, stdout=PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}"
+    return done.stdout
+
+
+@dataclass
+class SmallWorld:
+    """The host and its cameras."""
+
+    bus: str
+    connection: BusConnection
+    host: str = field(default_factory=lambda: f"wh{os.getpid()}")
+    namespaces: list[str] = field(default_factory=list)
+    programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    helper: Process | None = None
+
+    def on_host(self, *command: str) -> str:
+        return run("ip", "netns", "exec", self.host, *command)
+
+    def listed(self, *command: str) -> Any:
+        return json.loads(self.on_host("ip", "-4", "-j", *command) or "[]")
+
+    def begin(self) -> None:
+        self._add_namespace(self.host)
+
+    def add_camera(self, number: int) -> tuple[str, str, str]:
+        """Connect a camera through `wN`; returns what the helper is to be told of it."""
+        camera, interface = f"wc{os.getpid()}n{number}", f"w{number}"
+        self._add_namespace(camera)
+        self.on_host("ip", "link", "add", interface, "type", "veth", "peer", "name", "ap0", "netns", camera)
+        for line in (f"address add {CAMERA_ADDRESS}/24 dev ap0", "link set ap0 up"):
+            run("ip", "-n", camera, *line.split())
+        for line in (
+            f"address add {LEASE}/24 dev {interface} noprefixroute",
+            f"link set {interface} up",
+            f"route add 192.168.42.0/24 dev {interface} src {LEASE} metric {600 + number}",
+        ):
+            self.on_host("ip", *line.split())
+        program = subprocess.Popen(
+            ["ip", "netns", "exec", camera, sys.executable, str(_CAMERA), str(number)],
+            stdout=subprocess.PIPE,
+        )
+        self.programs.append(program)
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ready\n"
+        program.stdout.close()
+        return (f"10.77.0.{number}", interface, CAMERA_ADDRESS)
+
+    def _add_namespace(self, name: str) -> None:
+        run("ip", "netns", "add", name)
+        self.namespaces.append(name)
+        run("ip", "-n", name, "link", "set", "lo", "up")
+
+    async def start_helper(self, *options: str, user: str = "root") -> Process:
+        """Start the helper and wait until it has its name."""
+        self.helper = await asyncio.create_subprocess_exec(
+            *("ip", "netns", "exec", self.host, sys.executable, "-m", "wifimgrd.net"),
+            *("--bus", self.bus, "--user", user, "--linger", "3600", *options),
+        )
+        await self._until_owned(True)
+        return self.helper
+
+    async def end_helper(self, by: signal.Signals = signal.SIGTERM) -> int:
+        assert self.helper is not None
+        if self.helper.returncode is None:
+            self.helper.send_signal(by)
+        async with asyncio.timeout(PATIENCE_S):
+            status = await self.helper.wait()
+        await self._until_owned(False)
+        self.helper = None
+        return status
+
+    async def _until_owned(self, wanted: bool) -> None:
+        """Wait until somebody, or nobody, has the helper's name."""
+        changes: asyncio.Queue[bool] = asyncio.Queue()
+        watch = await self.connection.watch(
+            lambda signal: changes.put_nowait(bool(signal.body[2])),
+            member="NameOwnerChanged",
+            arg0=names.NET_BUS_NAME,
+        )
+        owned = await self.connection.name_owner(names.NET_BUS_NAME) is not None
+        async with asyncio.timeout(PATIENCE_S):
+            while owned is not wanted:
+                owned = await changes.get()
+        await watch.close()
+
+    async def ask(self, member: str, signature: str = "", *body: Any) -> list[Any]:
+        return await self.connection.call(
+            names.NET_BUS_NAME, names.NET_PATH, names.NET, member, signature, body
+        )
+
+    async def lead_to(self, *cameras: Sequence[str], network: str = NETWORK) -> str:
+        """What `Apply` answers."""
+        [conflict] = await self.ask("Apply", "sa(sss)", network, [list(one) for one in cameras])
+        return str(conflict)
+
+    async def fetch(self, address: str, *options: str) -> str:
+        """What an ordinary program on the host gets from an address: the answer, or how curl failed."""
+        process = await asyncio.create_subprocess_exec(
+            *("ip", "netns", "exec", self.host, "curl", "-s", "-m", "5", *options, f"http://{address}/"),
+            stdout=PIPE,
+        )
+        out, _ = await process.communicate()
+        return out.decode() if process.returncode == 0 else f"curl: {process.returncode}"
+
+    async def until_reached(self, address: str, answer: str) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while await self.fetch(address) != answer:
+                pass
+
+    def left(self) -> str:
+        """What is in the tables of the host that could be ours."""
+        rules = [rule for rule in self.listed("rule", "show") if rule["priority"] not in (0, 32766, 32767)]
+        links = [link["ifname"] for link in self.listed("link", "show") if "wifimgrd" in link["ifname"]]
+        tables = [route for route in self.listed("route", "show", "table", "all") if "77" in str(route)]
+        ruleset = self.on_host("nft", "list", "ruleset")
+        return f"{rules or ''}{links or ''}{tables or ''}{ruleset}"
+
+    def end(self) -> None:
+        for program in self.programs:
+            program.kill()
+            program.wait()
+        for namespace in self.namespaces:
+            run("ip", "netns", "del", namespace)
+
+
+@asynccontextmanager
+async def small_world() -> AsyncIterator[SmallWorld]:
+    """A host without cameras or helper yet."""
+    with MessageBusDaemon.start() as bus:
+        connection = await BusConnection.open(bus.address)
+        world = SmallWorld(bus.address, connection)
+        try:
+            world.begin()
+            yield world
+        finally:
+            if world.helper is not None:
+                await world.end_helper(signal.SIGKILL)
+            await connection.close()
+            world.end()

@@ -1,0 +1,1 @@
+"""An address for each camera, in the kernel's tables: the helper that may touch them, and its client."""

@@ -1,0 +1,112 @@
+"""`wifimgrd-net`: the helper's command line, start and stop."""
+
+from __future__ import annotations
+
+import sys
+
+# As in the daemon: no TLS, which takes 4 MB. Must come before anything that imports asyncio.
+sys.modules["ssl"] = None  # type: ignore[assignment]
+
+import argparse
+import asyncio
+import pwd
+import signal
+from typing import Final
+
+import structlog
+
+from wifimgrd import __version__, log
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, NameTaken
+from wifimgrd.net.iproute import IpError
+from wifimgrd.net.nftables import NftablesError
+from wifimgrd.net.plumbing import Plumbing
+from wifimgrd.net.service import NetService
+from wifimgrd.net.watching import watch
+from wifimgrd.secrecy import forbid_core_dumps
+from wifimgrd.service_manager import notify
+
+# sysexits(3)
+EX_UNAVAILABLE: Final = 69
+EX_OSERR: Final = 71
+EX_TEMPFAIL: Final = 75
+
+_log = structlog.get_logger("wifimgrd.net")
+
+
+def main() -> None:
+    """Run until the daemon is gone for good, SIGTERM or SIGINT; see `wifimgrd-net --help`."""
+    parser = argparse.ArgumentParser(
+        prog="wifimgrd-net", description="Makes an address lead to each camera; asked by wifimgrd alone."
+    )
+    parser.add_argument(
+        "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
+    )
+    parser.add_argument("--user", default="wifimgrd", help="who may ask (default wifimgrd)")
+    parser.add_argument(
+        "--linger",
+        type=float,
+        default=15.0,
+        metavar="SECONDS",
+        help="how long addresses outlive the daemon (default 15)",
+    )
+    parser.add_argument("--clear", action="store_true", help="take away what an earlier run left, and end")
+    parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
+    arguments = parser.parse_args()
+    log.configure()
+    forbid_core_dumps()
+    try:
+        if arguments.clear:
+            asyncio.run(Plumbing().clear())
+        else:
+            uid = pwd.getpwnam(arguments.user).pw_uid
+            asyncio.run(_serve(arguments.bus, uid, arguments.linger))
+    except KeyError:
+        _refuse(EX_OSERR, f"there is no user {arguments.user}")
+    except NameTaken as error:
+        _refuse(EX_TEMPFAIL, error)
+    except (BusClosed, BusError) as error:
+        _refuse(EX_UNAVAILABLE, error)
+    except (OSError, IpError, NftablesError) as error:
+        _refuse(EX_OSERR, error)
+
+
+async def _serve(bus: str, uid: int, linger_s: float) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    plumbing = Plumbing()
+    connection = await BusConnection.open(bus)
+    service = NetService(connection, plumbing, uid, linger_s)
+    watching = asyncio.create_task(watch(service.changed))
+    waits = [
+        asyncio.create_task(stopping.wait()),
+        asyncio.create_task(service.unneeded.wait()),
+        asyncio.create_task(connection.wait_closed()),
+        watching,
+    ]
+    try:
+        await service.start()
+        notify("READY=1")
+        _log.info("started", version=__version__, bus=bus)
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        notify("STOPPING=1")
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        await service.stop()
+        await connection.close()
+        plumbing.close()
+    if not stopping.is_set() and not service.unneeded.is_set():
+        raise BusClosed("the message bus went away, or a monitor cannot run")
+    _log.info("stopped")
+
+
+def _refuse(status: int, why: object) -> None:
+    sys.stderr.write(f"wifimgrd-net: {why}\n")
+    raise SystemExit(status)
+
+
+if __name__ == "__main__":
+    main()

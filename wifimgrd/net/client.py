@@ -1,0 +1,138 @@
+"""The daemon's side: tells the helper which cameras are connected, as often as that changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Network
+from typing import Final
+
+import structlog
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal
+from wifimgrd.domain.device import DeviceState, DeviceStatus
+from wifimgrd.domain.events import Event, SignalChanged
+from wifimgrd.ports import EventSink
+
+_log = structlog.get_logger()
+
+_FIRST_RETRY_S: Final = 1.0
+_LAST_RETRY_S: Final = 60.0
+_ANSWER_S: Final = 20.0
+
+Statuses = Callable[[], Iterable[DeviceStatus]]
+Led = tuple[tuple[str, str, str], ...]
+"""Of each connected camera its address, its interface and its own address there."""
+
+
+class AddressTeller:
+    """An EventSink that passes every event on, and keeps the helper up to date from `start` on.
+
+    The helper gets the whole state, so that nothing is lost where it, or the daemon, begins anew.
+    """
+
+    def __init__(self, sink: EventSink, connection: BusConnection, network: IPv4Network) -> None:
+        self._sink = sink
+        self._connection = connection
+        self._network = str(network)
+        self._statuses: Statuses = tuple
+        self._told: Led | None = None
+        """What the helper has; None where that is not known."""
+        self._awake = False
+        """The helper is there, or has been called for."""
+        self._conflict = ""
+        self._due = asyncio.Event()
+        self._telling: asyncio.Task[None] | None = None
+
+    async def start(self, statuses: Statuses) -> None:
+        """Tell the helper of the devices that `statuses` gives, now and after each event."""
+        self._statuses = statuses
+        await self._connection.watch(
+            self._helper_came_or_went,
+            sender=names.BUS_DAEMON,
+            member="NameOwnerChanged",
+            arg0=names.NET_BUS_NAME,
+        )
+        await self._connection.watch(
+            lambda signal: self._hear_conflict(signal.body[0]),
+            sender=names.NET_BUS_NAME,
+            path=names.NET_PATH,
+            interface=names.NET,
+            member="ConflictChanged",
+        )
+        # A helper that outlived an earlier daemon is told even that there is nothing.
+        self._awake = await self._connection.name_owner(names.NET_BUS_NAME) is not None
+        self._telling = asyncio.create_task(self._tell())
+        self._due.set()
+
+    async def stop(self) -> None:
+        """Tell nothing more; the helper decides how long what stands is kept."""
+        if self._telling is not None:
+            self._telling.cancel()
+            await asyncio.gather(self._telling, return_exceptions=True)
+
+    def publish(self, event: Event) -> None:
+        """Pass one event on."""
+        self._sink.publish(event)
+        if not isinstance(event, SignalChanged):
+            self._due.set()
+
+    async def _tell(self) -> None:
+        pause = _FIRST_RETRY_S
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            statuses = tuple(self._statuses())
+            led = led_to(statuses)
+            # It is called for while the first camera is joined, so that it is there once the link is.
+            self._awake = self._awake or any(
+                status.state is not DeviceState.DISCONNECTED for status in statuses
+            )
+            if led == self._told or not self._awake:
+                continue
+            try:
+                [conflict] = await self._connection.call(
+                    names.NET_BUS_NAME,
+                    names.NET_PATH,
+                    names.NET,
+                    "Apply",
+                    "s" + names.NET_CAMERAS,
+                    [self._network, [list(one) for one in led]],
+                    timeout_s=_ANSWER_S,
+                )
+            except BusClosed:
+                return
+            except (BusError, TimeoutError) as error:
+                if pause == _FIRST_RETRY_S:
+                    _log.warning("addresses_unavailable", reason=str(error) or "wifimgrd-net does not answer")
+                self._told = None
+                asyncio.get_running_loop().call_later(pause, self._due.set)
+                pause = min(pause * 2, _LAST_RETRY_S)
+            else:
+                pause = _FIRST_RETRY_S
+                self._told = led
+                self._hear_conflict(conflict)
+
+    def _helper_came_or_went(self, signal: Signal) -> None:
+        if not signal.body[2]:
+            self._told = None
+            self._awake = False
+            self._due.set()  # where it is needed, the call starts it again
+
+    def _hear_conflict(self, conflict: str) -> None:
+        if conflict != self._conflict:
+            self._conflict = conflict
+            if conflict:
+                _log.error("addresses_conflict", reason=conflict)
+            else:
+                _log.info("addresses_conflict_over", network=self._network)
+
+
+def led_to(statuses: Iterable[DeviceStatus]) -> Led:
+    """The cameras that can be led to."""
+    return tuple(
+        (status.address, status.interface, status.link.camera_address)
+        for status in statuses
+        if status.address and status.interface and status.link is not None and status.link.camera_address
+    )
