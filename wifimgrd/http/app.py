@@ -10,6 +10,7 @@ from aiohttp import web
 from wifimgrd import catalog
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.access_token import AccessToken
+from wifimgrd.http.cameras import Cameras
 from wifimgrd.http.channel import Channel
 from wifimgrd.http.connection import Connection
 from wifimgrd.http.cors import Cors
@@ -53,6 +54,7 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
     Interfaces(client, prefix).add_to(routes)
     Connection(client, prefix).add_to(routes)
     Devices(client, prefix).add_to(routes)
+    Cameras(client, with_token=token is not None).add_to(routes)
     health = Health(client, token)
     health.add_to(routes)
     channel.add_to(routes)

@@ -19,6 +19,7 @@ _ANYWHERE: Final = (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_AUTHORIZED, ErrorCo
 _TAGS: Final = {
     "devices": "Registered cameras.",
     "connection": "Connecting and disconnecting cameras.",
+    "cameras": "The cameras' own HTTP.",
     "interfaces": "The host's Wi-Fi adapters, and what they hear.",
     "tiles": "Map tiles without a network.",
     "service": "How the service is, what it offers, and this description.",
