@@ -84,6 +84,34 @@ async def test_a_camera_that_leaves_does_not_touch_the_others(world: SmallWorld)
     await stream.end()
 
 
+async def test_the_way_is_ready_before_a_camera_is_connected(world: SmallWorld) -> None:
+    (address, interface, own), other = world.add_camera(1), world.add_camera(2)
+    await world.start_helper()
+    await world.lead_to((address, interface, ""), other)
+    assert await world.fetch("10.77.0.1") == "curl: 7"
+    assert await world.fetch("10.77.0.2") == "camera 2"
+    await world.lead_to((address, interface, own), other)
+    assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+@pytest.mark.parametrize(
+    ("damage", "number"),
+    [
+        ("ip rule del preference 7749; ip rule del preference 7749", 2),
+        ("ip link set w1 down", 1),
+        ("ip route flush table all dev w1", 1),
+    ],
+)
+async def test_better_no_answer_than_another_cameras(world: SmallWorld, damage: str, number: int) -> None:
+    cameras = [world.add_camera(number) for number in (1, 2)]
+    helper = await world.start_helper()
+    await world.lead_to(*cameras)
+    helper.send_signal(signal.SIGSTOP)
+    world.on_host("bash", "-c", damage)
+    assert (await world.fetch(f"10.77.0.{number}", "-m", "1")).startswith("curl: ")
+    helper.send_signal(signal.SIGCONT)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

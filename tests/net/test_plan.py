@@ -52,7 +52,7 @@ def test_a_plan_knows_itself_in_the_listings_of_ip() -> None:
     plan = Plan(NETWORK, (Camera(IPv4Address("10.77.0.1"), "wlan0", 7, IPv4Address("192.168.42.1")),))
     rules = [{"priority": 7749, "src": "all", "fwmark": "0x77490007", "table": "2001272839"}]
     routes = [
-        {"dst": "default", "gateway": "192.168.42.1", "dev": "wlan0", "table": "2001272839"},
+        {"dst": "default", "dev": "wlan0", "table": "2001272839"},
         {"dst": "10.77.0.0/24", "dev": "wifimgrd0"},
     ]
     assert plan.holds(rules, routes)

@@ -56,7 +56,7 @@ def main() -> None:
     forbid_core_dumps()
     try:
         if arguments.clear:
-            asyncio.run(Plumbing().clear())
+            Plumbing().clear()
         else:
             uid = pwd.getpwnam(arguments.user).pw_uid
             asyncio.run(_serve(arguments.bus, uid, arguments.linger))

@@ -23,7 +23,7 @@ _ANSWER_S: Final = 20.0
 
 Statuses = Callable[[], Iterable[DeviceStatus]]
 Led = tuple[tuple[str, str, str], ...]
-"""Of each connected camera its address, its interface and its own address there."""
+"""Of each camera its address, its interface and its own address there, empty until it is connected."""
 
 
 class AddressTeller:
@@ -130,9 +130,9 @@ class AddressTeller:
 
 
 def led_to(statuses: Iterable[DeviceStatus]) -> Led:
-    """The cameras that can be led to."""
+    """The cameras that can be led to, and those that are being joined."""
     return tuple(
-        (status.address, status.interface, status.link.camera_address)
+        (status.address, status.interface, status.link.camera_address if status.link is not None else "")
         for status in statuses
-        if status.address and status.interface and status.link is not None and status.link.camera_address
+        if status.address and status.interface and status.state is not DeviceState.DISCONNECTING
     )

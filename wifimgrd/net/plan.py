@@ -18,24 +18,27 @@ TABLE_NAME: Final = "wifimgrd"
 """The nftables table, family ip."""
 PREFERENCE: Final = 7749
 """Of our routing rules: behind the table `local`, before `main`."""
+_FILLED: Final = (("map", "interface_of"), ("map", "camera_of"), ("set", "ways"))
 _MARKS: Final = 0x77490000
 """An interface's mark, and the number of its routing table, is this and its index."""
 _MARKS_MASK: Final = 0xFFFF0000
 LARGEST_INDEX: Final = 0xFFFF
+_LAST: Final = 0xFFFFFFFE
+"""The metric of a route that is taken where there is no other."""
 _DEFAULT_LIKE: Final = 1
 """Routes of this prefix length and shorter stand for everywhere: some VPNs split the default route in two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A camera that is connected, and where it is to be reached."""
+    """A camera, and where it is to be reached."""
 
     address: IPv4Address
     interface: str
     index: int
     """The kernel's number of the interface."""
-    camera_address: IPv4Address
-    """The camera's own address on its link."""
+    camera_address: IPv4Address | None
+    """The camera's own address on its link; None while that is not up, and its way is made ready."""
 
     def __post_init__(self) -> None:
         if not 0 < self.index <= LARGEST_INDEX:
@@ -62,16 +65,19 @@ class Plan:
     def ruleset(self) -> str:
         """The nftables table, as a transaction that makes it so whatever was there.
 
-        Refusing is for addresses without a camera: whoever calls one hears so at once.
+        Refusing is for addresses without a camera: whoever calls one hears so at once. The guard is for the
+        moment in which somebody has broken the routing: better no answer than another camera's.
         """
-        marks = _elements((str(one.address), f"{one.mark:#x}") for one in self.cameras)
-        targets = _elements((str(one.address), str(one.camera_address)) for one in self.cameras)
+        marks = _elements((str(one.address), f"{one.mark:#x}") for one in self.connected)
+        ways = _elements((f"{one.index} . {one.mark:#x}", "") for one in self.connected)
+        targets = _elements((str(one.address), str(one.camera_address)) for one in self.connected)
         return f"""
 table ip {TABLE_NAME} {{}}
 delete table ip {TABLE_NAME}
 table ip {TABLE_NAME} {{
     map interface_of {{ type ipv4_addr : mark; {marks} }}
     map camera_of {{ type ipv4_addr : ipv4_addr; {targets} }}
+    set ways {{ type iface_index . mark; {ways} }}
     chain steer {{
         type route hook output priority -150; policy accept;
         meta mark set ip daddr map @interface_of
@@ -79,6 +85,10 @@ table ip {TABLE_NAME} {{
     chain reach {{
         type nat hook output priority -100; policy accept;
         dnat to ip daddr map @camera_of
+    }}
+    chain guard {{
+        type filter hook postrouting priority 0; policy accept;
+        meta mark & {_MARKS_MASK:#x} == {_MARKS:#x} oif . meta mark != @ways drop
     }}
     chain leave {{
         type nat hook postrouting priority 100; policy accept;
@@ -93,11 +103,17 @@ table ip {TABLE_NAME} {{
 
     def elements(self) -> str:
         """The elements of the maps alone, as a transaction for a table that stands."""
-        lines = [f"flush map ip {TABLE_NAME} interface_of", f"flush map ip {TABLE_NAME} camera_of"]
-        for one in self.cameras:
+        lines = [f"flush {kind} ip {TABLE_NAME} {name}" for kind, name in _FILLED]
+        for one in self.connected:
             lines.append(f"add element ip {TABLE_NAME} interface_of {{ {one.address} : {one.mark:#x} }}")
             lines.append(f"add element ip {TABLE_NAME} camera_of {{ {one.address} : {one.camera_address} }}")
+            lines.append(f"add element ip {TABLE_NAME} ways {{ {one.index} . {one.mark:#x} }}")
         return "\n".join(lines)
+
+    @property
+    def connected(self) -> list[Camera]:
+        """The cameras that can be reached."""
+        return [one for one in self.cameras if one.camera_address is not None]
 
     @property
     def marks(self) -> list[int]:
@@ -105,25 +121,31 @@ table ip {TABLE_NAME} {{
         return [one.mark for one in self.cameras]
 
     def additions(self, present: Collection[int]) -> list[str]:
-        """Commands for `ip -batch` that add what leads to the cameras, given the marks that have rules."""
-        lines = [
-            f"route replace default via {one.camera_address} dev {one.interface} onlink table {one.mark}"
-            for one in self.cameras
-        ]
-        return lines + [
+        """Commands for `ip -batch` that add what marks need, given those that have rules: first an end,
+        where their interface is away, since the main table would lead to another camera."""
+        return [
+            f"route replace unreachable default metric {_LAST} table {mark}"
+            for mark in self.marks
+            if mark not in present
+        ] + [
             f"rule add fwmark {mark:#x} lookup {mark} preference {PREFERENCE}"
             for mark in self.marks
             if mark not in present
         ]
 
+    def ways(self, *, connected: bool) -> list[str]:
+        """Commands for `ip -batch` that make the ways of cameras, connected or not; a way can be made only
+        while its interface is up."""
+        return [
+            f"route replace default dev {one.interface} scope link table {one.mark}"
+            for one in self.cameras
+            if connected is (one.camera_address is not None)
+        ]
+
     def holds(self, rules: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]) -> bool:
         """Whether rules and routes (as `ip -j` lists them) are what the plan wants."""
-        there = {
-            (int(str(route["table"])), route.get("gateway"), route.get("dev"))
-            for route in routes
-            if str(route.get("table", "")).isdecimal() and _is_ours(int(str(route["table"])))
-        }
-        wanted = {(one.mark, str(one.camera_address), one.interface) for one in self.cameras}
+        there = {(str(route.get("table")), route.get("dev")) for route in routes}
+        wanted = {(str(one.mark), one.interface) for one in self.connected}
         owned = any(route.get("dst") == str(self.network) and route.get("dev") == OWNER for route in routes)
         return owned and wanted <= there and sorted(marks_of(rules)) == sorted(self.marks)
 
@@ -172,5 +194,5 @@ def _is_ours(mark: int) -> bool:
 
 
 def _elements(pairs: Iterable[tuple[str, str]]) -> str:
-    listed = ", ".join(f"{key} : {value}" for key, value in pairs)
+    listed = ", ".join(f"{key} : {value}" if value else key for key, value in pairs)
     return f"elements = {{ {listed} }}" if listed else ""

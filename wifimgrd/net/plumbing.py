@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from contextlib import suppress
 from ipaddress import IPv4Network
@@ -32,65 +31,63 @@ class Conflict(Exception):
 
 
 class Plumbing:
-    """The one who changes the kernel's tables; one change at a time."""
+    """The one who changes the kernel's tables."""
 
     def __init__(self) -> None:
         self._nftables = Nftables()
-        self._lock = asyncio.Lock()
         self._plan: Plan | None = None
         """What stands."""
         self._listing = ""
         """How it reads."""
         self._marks: list[int] = []
         """Those that have rules."""
+        self._ready: set[int] = set()
+        """Those whose ways were made."""
         self._loosened: dict[str, str] = {}
         """The interfaces whose rp_filter is changed, and what it was."""
 
-    async def apply(self, plan: Plan) -> None:
+    def apply(self, plan: Plan) -> None:
         """Make it so; nothing happens where it is so. Raises Conflict, with nothing of ours left, and
         IpError, NftablesError."""
-        async with self._lock:
-            if self._plan is None or self._plan.network != plan.network:
-                await self._begin(plan.network)
-            elif plan == self._plan:
-                return
-            await self._change(plan)
+        if self._plan is None or self._plan.network != plan.network:
+            self._begin(plan.network)
+        elif plan == self._plan:
+            return
+        self._change(plan)
 
-    async def check(self) -> bool:
+    def check(self) -> bool:
         """Put right what somebody else has changed, and say whether there was any; raises as `apply`."""
-        async with self._lock:
-            plan = self._plan
-            if plan is None:
-                return False
-            routes = await iproute.listed("route", "show", "table", "all")
-            if found := conflict(plan.network, routes):
-                await self._take_away()
-                raise Conflict(found)
-            rules = await iproute.listed("rule", "show")
-            if plan.holds(rules, routes) and self._list() == self._listing:
-                return False
-            await self._begin(plan.network)
-            await self._change(plan)
-            return True
+        plan = self._plan
+        if plan is None:
+            return False
+        routes = iproute.listed("route", "show", "table", "all")
+        if found := conflict(plan.network, routes):
+            self._take_away()
+            raise Conflict(found)
+        rules = iproute.listed("rule", "show")
+        if plan.holds(rules, routes) and self._list() == self._listing:
+            return False
+        self._begin(plan.network)
+        self._change(plan)
+        return True
 
-    async def clear(self) -> None:
+    def clear(self) -> None:
         """Take everything away, also what an earlier life has left; raises IpError, NftablesError."""
-        async with self._lock:
-            await self._take_away()
+        self._take_away()
 
     def close(self) -> None:
         """What stands stays."""
         self._nftables.close()
 
-    async def _begin(self, network: IPv4Network) -> None:
+    def _begin(self, network: IPv4Network) -> None:
         """Own the network, after a look whether nobody else does."""
-        if found := conflict(network, await iproute.listed("route", "show", "table", "all")):
-            await self._take_away()
+        if found := conflict(network, iproute.listed("route", "show", "table", "all")):
+            self._take_away()
             raise Conflict(found)
         host = network.broadcast_address - 1
         if not _has_owner():
-            await self._make_owner()
-        await iproute.batch(
+            self._make_owner()
+        iproute.batch(
             [
                 f"address flush dev {OWNER}",
                 f"address add {host}/32 dev {OWNER}",
@@ -99,33 +96,45 @@ class Plumbing:
             ]
         )
         self._plan = None
-        self._marks = marks_of(await iproute.listed("rule", "show"))
+        self._ready = set()
+        self._marks = marks_of(iproute.listed("rule", "show"))
         for mark in self._marks:
             self._remember_of_old(mark)
 
-    async def _make_owner(self) -> None:
+    def _make_owner(self) -> None:
         for kind in _OWNER_KINDS:
             try:
-                await iproute.batch([f"link add {OWNER} type {kind}"])
+                iproute.batch([f"link add {OWNER} type {kind}"])
             except IpError as error:
                 _log.debug("owner_kind_refused", kind=kind, reason=str(error))
             else:
                 return
         raise IpError(f"the kernel makes no interface {OWNER}, neither {' nor '.join(_OWNER_KINDS)}")
 
-    async def _change(self, plan: Plan) -> None:
-        """Routes first, then in one transaction the maps that send packets there; what leads nowhere last."""
-        for camera in plan.cameras:
-            self._loosen(camera.interface)
-        await iproute.batch(plan.additions(self._marks))
+    def _change(self, plan: Plan) -> None:
+        """Where the ways are ready, as they are for a camera that was seen to be joined, the maps that send
+        packets there change at once, in one transaction; what leads nowhere goes last."""
+        connected = {camera.mark for camera in plan.connected}
         fills = self._plan is not None and self._plan.network == plan.network
+        if not (fills and connected <= self._ready):
+            self._make_ways(plan)
         self._nftables.run(plan.elements() if fills else plan.ruleset())
         self._plan, self._listing = plan, self._list()
+        if fills:
+            self._make_ways(plan)  # NetworkManager may have flushed the interface meanwhile
         gone = [mark for mark in self._marks if mark not in plan.marks]
-        self._marks = list(plan.marks)
-        await iproute.batch(forget(gone))
+        self._marks, self._ready = list(plan.marks), set(plan.marks)
+        iproute.batch(forget(gone))
         for interface in set(self._loosened) - {camera.interface for camera in plan.cameras}:
             self._tighten(interface)
+
+    def _make_ways(self, plan: Plan) -> None:
+        for camera in plan.cameras:
+            self._loosen(camera.interface)
+        iproute.batch(plan.additions(self._marks) + plan.ways(connected=True))
+        self._marks = [*self._marks, *(mark for mark in plan.marks if mark not in self._marks)]
+        with suppress(IpError):  # it is not up yet, and gets its way once it is
+            iproute.batch(plan.ways(connected=False))
 
     def _list(self) -> str:
         try:
@@ -133,18 +142,18 @@ class Plumbing:
         except NftablesError:
             return ""
 
-    async def _take_away(self) -> None:
+    def _take_away(self) -> None:
         self._plan = None
         self._nftables.run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
-        marks = marks_of(await iproute.listed("rule", "show"))
-        await iproute.batch(forget(marks))
+        marks = marks_of(iproute.listed("rule", "show"))
+        iproute.batch(forget(marks))
         self._marks = []
         for mark in marks:
             self._remember_of_old(mark)
         for interface in list(self._loosened):
             self._tighten(interface)
         if _has_owner():
-            await iproute.batch([f"link del {OWNER}"])
+            iproute.batch([f"link del {OWNER}"])
 
     def _loosen(self, interface: str) -> None:
         """Let replies of cameras in, which a strict rp_filter drops: the main table leads elsewhere."""

@@ -66,16 +66,13 @@ class NetService:
 
     def _look_now(self) -> None:
         self._look = None
-        self._spawn(self._look_after())
-
-    async def _look_after(self) -> None:
         wanted = self._wanted
         if wanted is None:
             return
         try:
             if self._conflict:
-                await self._plumbing.apply(wanted)
-            elif await self._plumbing.check():
+                self._plumbing.apply(wanted)
+            elif self._plumbing.check():
                 _log.warning("tables_restored", network=str(wanted.network))
         except Conflict as conflict:
             self._tell_conflict(str(conflict))
@@ -122,17 +119,17 @@ class NetService:
         if call.signature != question.question:
             raise InvalidRequest(f"{call.member} takes {question.question!r}")
         if call.member == "Apply":
-            return "s", (await self._apply(*call.body),)
+            return "s", (self._apply(*call.body),)
         self._wanted = None
-        await self._plumbing.clear()
+        self._plumbing.clear()
         self._tell_conflict("")
         return "", ()
 
-    async def _apply(self, network: str, cameras: Sequence[Sequence[str]]) -> str:
+    def _apply(self, network: str, cameras: Sequence[Sequence[str]]) -> str:
         wanted = _plan(network, cameras)
         self._wanted = wanted
         try:
-            await self._plumbing.apply(wanted)
+            self._plumbing.apply(wanted)
         except Conflict as conflict:
             self._tell_conflict(str(conflict))
         else:
@@ -176,14 +173,14 @@ class NetService:
         if self._work:
             await asyncio.wait(self._work, timeout=5)
         with suppress(IpError, NftablesError):
-            await self._plumbing.clear()
+            self._plumbing.clear()
 
 
 def _plan(network: str, cameras: Sequence[Sequence[str]]) -> Plan:
     """What was asked for; raises InvalidRequest. A camera whose interface is gone by now is left out."""
     try:
         parsed = parse_network(network)
-        addresses = [(IPv4Address(address), IPv4Address(own)) for address, _, own in cameras]
+        addresses = [(IPv4Address(address), IPv4Address(own) if own else None) for address, _, own in cameras]
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
     if parsed is None:
