@@ -109,7 +109,7 @@ async def main() -> int:
     scratch = Path(tempfile.mkdtemp(prefix="wifimgrd-"))
     try:
         return await _run(scratch, stopping)
-    except StartFailedError as error:
+    except (StartFailedError, OSError) as error:
         print(f"run: {error}", file=sys.stderr)
         return 1
     finally:

@@ -52,3 +52,21 @@ def test_a_network_belongs_to_the_first_device_with_its_ssid() -> None:
 
 def test_a_network_that_hides_its_name_is_left_out() -> None:
     assert networks([heard(b""), heard(b"\0\0\0\0")], []) == []
+
+
+def test_an_old_reading_hides_no_newer_one() -> None:
+    old, new = heard(interface="wlan0", percent=90, seen=1_000_000), heard(
+        interface="wlan1", percent=40, seen=40_000_000
+    )
+    (network,) = networks([old, new], [])
+    assert (network.signal_percent, network.last_seen_us) == (40, 40_000_000)
+
+
+def test_what_a_busy_adapter_remembers_from_long_ago_is_in_the_air_no_more() -> None:
+    gone, there = heard(b"gone", seen=1_000_000), heard(b"there", interface="wlan1", seen=70_000_000)
+    assert [network.ssid.octets for network in networks([gone, there], [])] == [b"there"]
+
+
+def test_a_reading_of_unknown_age_is_kept() -> None:
+    unknown, there = heard(b"unknown", seen=0), heard(b"there", seen=90_000_000)
+    assert len(networks([unknown, there], [])) == 2

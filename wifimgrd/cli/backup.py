@@ -96,7 +96,7 @@ def _write_new(path: Path, octets: bytes) -> None:
 
 
 def _failed(screen: Screen, message: str, hint: str = "") -> bool:
-    screen.fail("internal", message)
+    screen.fail("invalid-request", message)
     if hint:
         screen.hint(hint)
     return False

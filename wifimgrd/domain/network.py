@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
+KEPT_US: Final = 60_000_000
+_ONE_SEARCH_US: Final = 15_000_000
+"""Adapters that search at the same time are done within this much of each other."""
 
 
 class Security(StrEnum):
@@ -46,7 +50,7 @@ class Network:
     ssid: Ssid
     security: Security
     points: tuple[HeardPoint, ...]
-    """Each access point once, as it was heard best; the strongest first."""
+    """Each access point once, as it was heard of late at its best; the strongest first."""
     interfaces: tuple[str, ...]
     """Which interfaces heard it."""
     device: DeviceId | None = None
@@ -69,13 +73,19 @@ class Network:
 
 
 def networks(heard: Iterable[HeardPoint], devices: Iterable[Device]) -> list[Network]:
-    """What was heard, as networks; the strongest first. Hidden networks say no name and are left out."""
+    """What was heard, as networks; the strongest first. Hidden networks say no name and are left out.
+
+    So are readings that are older than the newest one by KEPT_US: adapters that are in use search no more,
+    and remember cameras that were switched off since.
+    """
+    heard = list(heard)
+    oldest_us = max((point.last_seen_us for point in heard), default=0) - KEPT_US
     owners: dict[Ssid, DeviceId] = {}
     for device in sorted(devices, key=lambda one: one.id):
         owners.setdefault(device.ssid, device.id)
     groups: dict[tuple[Ssid, Security], list[HeardPoint]] = {}
     for point in heard:
-        if point.ssid.octets.strip(b"\0"):
+        if point.ssid.octets.strip(b"\0") and not 0 < point.last_seen_us < oldest_us:
             groups.setdefault((point.ssid, point.security), []).append(point)
     found = [
         Network(ssid, security, _best(points), _interfaces(points), owners.get(ssid))
@@ -85,9 +95,14 @@ def networks(heard: Iterable[HeardPoint], devices: Iterable[Device]) -> list[Net
 
 
 def _best(points: list[HeardPoint]) -> tuple[HeardPoint, ...]:
+    """Of an access point's readings that belong to one search of all adapters, the strongest."""
+    newest_us: dict[Sighting, int] = {}
+    for point in points:
+        newest_us[point.sighting] = max(point.last_seen_us, newest_us.get(point.sighting, 0))
     best: dict[Sighting, HeardPoint] = {}
     for point in sorted(points, key=lambda one: (-one.signal_percent, one.sighting.bssid)):
-        best.setdefault(point.sighting, point)
+        if point.last_seen_us >= newest_us[point.sighting] - _ONE_SEARCH_US:
+            best.setdefault(point.sighting, point)
     return tuple(best.values())
 
 
