@@ -55,8 +55,9 @@ def test_a_network_that_hides_its_name_is_left_out() -> None:
 
 
 def test_an_old_reading_hides_no_newer_one() -> None:
-    old, new = heard(interface="wlan0", percent=90, seen=1_000_000), heard(
-        interface="wlan1", percent=40, seen=40_000_000
+    old, new = (
+        heard(interface="wlan0", percent=90, seen=1_000_000),
+        heard(interface="wlan1", percent=40, seen=40_000_000),
     )
     (network,) = networks([old, new], [])
     assert (network.signal_percent, network.last_seen_us) == (40, 40_000_000)

@@ -9,6 +9,7 @@ from typing import Final
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
+
 KEPT_US: Final = 60_000_000
 _ONE_SEARCH_US: Final = 15_000_000
 """Adapters that search at the same time are done within this much of each other."""
