@@ -212,7 +212,8 @@ class Station:
             try:
                 await self._call_scan(ssid, frequencies)
             except BusError as error:
-                self._words.remove(ended)
+                if ended in self._words:  # else another scan ended meanwhile
+                    self._words.remove(ended)
                 if error.name == defs.WPAS_INVALID_ARGUMENTS:
                     raise ScanRefused(error.message) from None
                 if error.name != defs.WPAS_SCAN_ERROR:
