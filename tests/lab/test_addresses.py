@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import shutil
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -16,7 +18,7 @@ from .guest.deadline import poll_until
 from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import Download
-from .guest.whole_hub import WholeHub, whole_hub
+from .guest.whole_hub import URL, WholeHub, whole_hub
 
 HEALED_S = 2.0
 PAGES = 1000
@@ -142,3 +144,31 @@ async def test_a_killed_daemon_breaks_no_transfer(scene: Scene) -> None:
         d.expect_more()
     for device in scene.devices.values():
         await scene.hub.expect(device, "connected")
+
+
+@contextlib.contextmanager
+def shim_with_network() -> Iterator[None]:
+    """The unit, changed as wifimgrd-http(8) says."""
+    drop_in = Path("/run/systemd/system/wifimgrd-http.service.d/cameras.conf")
+    drop_in.parent.mkdir(parents=True)
+    drop_in.write_text("[Service]\nPrivateNetwork=no\nRestrictAddressFamilies=AF_INET\n")
+    try:
+        run("systemctl", "daemon-reload")
+        run("systemctl", "restart", "wifimgrd-http.service")
+        yield
+    finally:
+        shutil.rmtree(drop_in.parent)
+        run("systemctl", "daemon-reload")
+
+
+async def test_the_relay_reaches_each_camera_through_its_own_interface(scene: Scene) -> None:
+    with shim_with_network():
+        async with aiohttp.ClientSession() as session:
+            asked = list(scene.devices) * 5
+            answers = await asyncio.gather(*(relayed(session, scene.devices[name]) for name in asked))
+    assert answers == asked
+
+
+async def relayed(session: aiohttp.ClientSession, device: int) -> str:
+    async with session.get(f"{URL}/cameras/{device}/") as answer:
+        return (await answer.text()).strip()
