@@ -40,3 +40,12 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
                 assert record.interface == before[device].interface
                 assert record.local_address == before[device].local_address
             assert [one.joins(), other.joins()] == joins, "a second connection was started"
+
+
+def test_autopkgtest_passes(empty_air: None) -> None:
+    with packaged():
+        try:
+            told = run("/src/packaging/debian/tests/camera")
+        finally:
+            run("modprobe", "mac80211_hwsim", "radios=0")
+    assert "connected" in told

@@ -78,6 +78,8 @@ class DeviceReason(IntEnum):
     SUPPLICANT_AVAILABLE = 42
     SSID_NOT_FOUND = 53
     NEW_ACTIVATION = 60
+    UNMANAGED_LINK_NOT_INIT = 71
+    """Since 1.48, and then in the place of REMOVED: udev has the interface no more."""
 
 
 class ActiveState(IntEnum):

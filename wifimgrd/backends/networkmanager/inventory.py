@@ -28,6 +28,7 @@ class InventoryListener(Protocol):
         """A device was removed."""
 
 
+_PULLED: Final = (DeviceReason.REMOVED, DeviceReason.UNMANAGED_LINK_NOT_INIT)
 _KERNEL_INTERFACES: Final = "/sys/class/net"
 _TELLING: Final = frozenset(("Interface", "Managed", "ActiveConnection", "FirmwareMissing"))
 """Properties of a device that change what may be done with it."""
@@ -160,7 +161,7 @@ class Inventory:
         device = self._note(signal.path, {"State": state})
         if device is None:
             return
-        step = _gone(device) if reason == DeviceReason.REMOVED else StateChange(state, reason)
+        step = _gone(device) if reason in _PULLED else StateChange(state, reason)
         for ear in list(device.ears):
             ear(step)
         if not device.reserved:
