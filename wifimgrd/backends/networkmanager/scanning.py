@@ -62,11 +62,9 @@ async def _search(connection: BusConnection, device: NmDevice, interface: str) -
         for _ in range(_TRIES):
             if device.reserved or device.state != DeviceState.DISCONNECTED:
                 raise Busy("it has something else to do")
-            end = await station.sweep()
-            if end is ScanEnd.COMPLETE:
+            # One that was ended early made room for a join, which the next turn sees, or for another search.
+            if await station.sweep() is ScanEnd.COMPLETE:
                 return
-            if end is ScanEnd.ENDED_EARLY:
-                break
         raise Busy("something else went before its scan")
     finally:
         await station.close()
