@@ -6,6 +6,8 @@ SCENARIO ?=
 CONFIG ?=
 BACKEND ?=
 PYTEST_ARGS ?=
+# Its guest is given a fortnight.
+LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run tests/lab/test_random_life.py
 
 .DEFAULT_GOAL := help
 .PHONY: help run test system lab bench soak lint deb clean
@@ -24,6 +26,7 @@ test: ## everything that must pass: lint, the suite on both D-Bus libraries, boo
 lab: ## the tests on real 802.11 alone, on Debian 12 and 13 (PYTEST_ARGS=)
 	@tools/set-up test
 	@LAB_SUITE=bookworm tests/lab/run $(PYTEST_ARGS)
+	@.venv/bin/python -m pytest tests/browser/on_real_wifi.py
 	@LAB_SUITE=trixie tests/lab/run $(PYTEST_ARGS)
 
 system: ## the tests in booted Debian 12 and 13 alone, with the package installed
@@ -37,9 +40,10 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
-soak: ## the long version: the daemon killed CRASHES= (1000) times
+soak: ## the long version: CRASHES= (1000) kills, then a random life of DURATION= (6h); one alone where one is given; LAB=1: a life on real 802.11
 	@tools/set-up test
-	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' .venv/bin/python -m pytest tests/faults
+	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_SEED='$(SEED)' $(if $(LAB),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
+		$(if $(DURATION)$(CRASHES),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py),tests/faults))
 
 lint: ## ruff, mypy --strict, import rules
 	@tools/set-up test

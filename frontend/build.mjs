@@ -34,8 +34,13 @@ for (const [file, output] of Object.entries(built.metafile.outputs)) {
   const entry = output.entryPoint ?? Object.keys(output.inputs)[0];
   if (entry && !file.endsWith(".txt")) assets[entry + (file.endsWith(".css") ? " css" : "")] ??= basename(file);
 }
-for (const name of ["index.html", "docs.html"]) {
-  const page = await readFile(join(here, "src", name), "utf8");
+const documents = {
+  "index.html": { title: "Camera hub", script: "src/main.tsx" },
+  "docs.html": { title: "API of the camera hub", script: "src/docs.tsx" },
+};
+const template = await readFile(join(here, "src/document.html"), "utf8");
+for (const [name, parts] of Object.entries(documents)) {
+  const page = template.replace(/build:(\w+)/g, (_, part) => parts[part]);
   const linked = page.replace(/asset:([\w./]+)/g, (_, source) => {
     const found = assets[source] ?? assets[`${source} css`];
     if (!found) throw new Error(`${name} wants ${source}, which was not built`);

@@ -7,9 +7,14 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
+
+# How fast an example is says what else the machine does.
+settings.register_profile("whatever the load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("whatever the load")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, where Ctrl-C is ignored, which the programs under test would inherit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,10 +17,11 @@ class MessageBusDaemon:
     address: str
 
     @classmethod
-    def start(cls) -> Self:
-        """Start a daemon and wait until it says where it listens."""
+    def start(cls, configuration: Path | None = None) -> Self:
+        """Start a daemon, as a session bus or by a file, and wait until it says where it listens."""
+        kind = "--session" if configuration is None else f"--config-file={configuration}"
         process = subprocess.Popen(
-            ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1"],
+            ["dbus-daemon", kind, "--nofork", "--nopidfile", "--print-address=1"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

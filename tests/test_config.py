@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from wifimgrd.config import Config, ConfigError, Reserve, TileSource, load
+from wifimgrd.config import Config, ConfigError, Reserve, TileSource, load, load_models
 
 SOURCE = "[[tiles.source]]\ntileset = 't'\n"
 
@@ -33,6 +34,7 @@ def test_every_key_is_read(file: Path) -> None:
         connect = {on_create = false, timeout_s = 5, auto_reconnect = false}
         link.grace_s = 1.5
         cameras.network = "172.20.0.0/16"
+        cameras.share = ["192.168.8.0/24"]
         catalog.strict = true
         radio.country = "DE"
         [interfaces]
@@ -64,6 +66,7 @@ def test_every_key_is_read(file: Path) -> None:
     assert config.interfaces.reserve == (Reserve(3, "00:C0:CA:12:34:56"), Reserve("Nose", usb_port="1-1.4"))
     assert (config.platform.name, config.connect.timeout_s, config.link.grace_s) == ("hub", 5.0, 1.5)
     assert config.cameras.network == "172.20.0.0/16"
+    assert config.cameras.share == ("192.168.8.0/24",)
     assert config.http.token_file == Path("/run/token")
     assert config.tiles.source == (
         TileSource("world", "pmtiles", Path("/srv/world.pmtiles"), missing="blank"),
@@ -88,7 +91,15 @@ def test_every_key_is_read(file: Path) -> None:
         ('[[interfaces.reserve]]\nmac = "00:00:00:00:00:01"', "interfaces.reserve[0]", "the key device"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
         ('[cameras]\nnetwork = "10.77.0.1/24"', "cameras.network", "/16 to /30"),
+        ('[cameras]\nshare = "192.168.8.0/24"', "cameras.share", "a list"),
+        ('[cameras]\nshare = ["192.168.8.1/24"]', "cameras.share[0]", "/8 to /32"),
+        ('[cameras]\nshare = ["192.168.8.0/24", "0.0.0.0/0"]', "cameras.share[1]", "/8 to /32"),
+        ('[cameras]\nshare = ["10.0.0.0/8"]', "cameras.share[0]", "does not overlap the cameras' own"),
+        ('[cameras]\nnetwork = ""\nshare = ["10.0.0.0/8"]', "cameras.share[0]", "`network` is empty"),
         ('[http]\nlisten = "8080"', "http.listen", "an address and a port"),
+        ('[http]\nlisten = "::1:80"', "http.listen", "an address and a port"),
+        ('[http]\nallowed_origins = ["*"]', "http.allowed_origins[0]", "an origin such as"),
+        ('[http]\nallowed_origins = ["http://a", "b"]', "http.allowed_origins[1]", "an origin such as"),
         (f"{SOURCE}type = 'zip'\npath = '/a'", "tiles.source[0].type", '"folder", "mbtiles"'),
         (f"{SOURCE}type = 'folder'", "tiles.source[0].path", "a path"),
         (f"{SOURCE}type = 'upstream'", "tiles.source[0].url", "{z}, {x}, {y}"),
@@ -147,3 +158,13 @@ def test_what_cannot_be_read_is_said(file: Path) -> None:
     file.write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="is no TOML"):
         load(file)
+
+
+def test_models_of_ones_own_lie_beside_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "catalog.d").mkdir()
+    own = tmp_path / "catalog.d" / "own.toml"
+    own.write_text('[[model]]\ncodename = "own"\ndevice_name = "Own"\n')
+    assert load_models(tmp_path / "hub.toml")["own"].device_name == "Own"
+    own.write_text('[[model]]\ncodename = "own"\n')
+    with pytest.raises(ConfigError, match=re.escape(f"{own}: model 1: expected the key device_name")):
+        load_models(tmp_path / "hub.toml")

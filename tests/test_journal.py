@@ -50,6 +50,20 @@ def fields_of(record: bytes) -> dict[str, str]:
     return fields
 
 
+async def test_entries_keep_their_order_whether_they_wait_or_not(
+    receiver: socket.socket, journal: Journal
+) -> None:
+    journal.info(b"first")
+    receiver.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        receiver.recv(100)
+    journal.warning(b"second")
+    journal.info(b"third")
+    assert [receiver.recv(100) for _ in range(2)] == [b"first", b"second"]
+    journal.flush()
+    assert receiver.recv(100) == b"third"
+
+
 def test_an_event_becomes_fields_that_can_be_searched_for(receiver: socket.socket, journal: Journal) -> None:
     event = {
         "level": "warning",

@@ -123,11 +123,9 @@ def test_a_scenario_and_a_configuration_of_ones_own_are_used(tmp_path: Path) -> 
         assert answer["total_interfaces"] == 5  # type: ignore[index]
 
 
-def test_what_cannot_start_ends_with_a_status_and_a_reason(tmp_path: Path) -> None:
-    configuration = tmp_path / "wifimgrd.toml"
-    configuration.write_text("nonsense = 1\n")
-    done = subprocess.run(
-        ["make", "run", "PORT=0", f"CONFIG={configuration}"],
+def run_that_fails(*settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "run", *settings],
         cwd=CHECKOUT,
         env=NOT_BELOW_MAKE,
         capture_output=True,
@@ -135,6 +133,20 @@ def test_what_cannot_start_ends_with_a_status_and_a_reason(tmp_path: Path) -> No
         timeout=TIMEOUT_S,
         check=False,
     )
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http"])
+def test_a_port_that_is_none_is_said_to_be_none(port: str) -> None:
+    done = run_that_fails(f"PORT={port}")
+    assert done.returncode != 0
+    assert f"run: PORT={port}: expected a port from 0 (any free one) to 65535" in done.stderr
+    assert done.stdout == ""
+
+
+def test_what_cannot_start_ends_with_a_status_and_a_reason(tmp_path: Path) -> None:
+    configuration = tmp_path / "wifimgrd.toml"
+    configuration.write_text("nonsense = 1\n")
+    done = run_that_fails("PORT=0", f"CONFIG={configuration}")
     assert done.returncode != 0
     assert f"{configuration}: nonsense: unknown key" in done.stderr
     assert "Traceback" not in done.stderr

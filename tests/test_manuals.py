@@ -16,6 +16,7 @@ import pytest
 
 from wifimgrd.cli.arguments import parser
 from wifimgrd.config import Config
+from wifimgrd.domain.camera_model import CameraModel
 
 PACKAGING = Path(__file__).parents[1] / "packaging"
 INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "dbus" / "introspection"
@@ -60,6 +61,7 @@ def test_each_program_and_file_has_its_page(manuals: dict[str, str]) -> None:
             "wifimgrd-http.8",
             "wifimgrd-net.8",
             "wifimgrd.8",
+            "wifimgrd.catalog.5",
             "wifimgrd.toml.5",
         )
     ]
@@ -79,6 +81,11 @@ def test_the_completion_has_every_command_and_option(file: str) -> None:
 def test_the_configurations_page_has_every_key(manuals: dict[str, str]) -> None:
     page = manuals["wifimgrd.toml.5"]
     assert not [key for key in keys_of(Config) if not re.search(rf"\b{key}\b", page)]
+
+
+def test_the_models_page_has_every_key(manuals: dict[str, str]) -> None:
+    page = manuals["wifimgrd.catalog.5"]
+    assert not [key for key in keys_of(CameraModel) if not re.search(rf"\b{key}\b", page)]
 
 
 def test_the_interfaces_page_has_every_member_and_why(manuals: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,8 +98,8 @@ async def test_the_daemon_tells_of_its_life_and_ends_when_it_loses_its_name(
     opened: list[BusConnection] = []
     really_open = BusConnection.open
 
-    async def remembering(bus: str, timeout_s: float = 10.0) -> BusConnection:
-        opened.append(await really_open(bus, timeout_s))
+    async def remembering(bus: str, **how: Any) -> BusConnection:
+        opened.append(await really_open(bus, **how))
         return opened[-1]
 
     monkeypatch.setattr(BusConnection, "open", remembering)

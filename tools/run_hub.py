@@ -106,9 +106,13 @@ async def main() -> int:
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    port = os.environ.get("PORT") or "8080"
+    if not (re.fullmatch("[0-9]{1,5}", port) and int(port) < 65536):
+        print(f"run: PORT={port}: expected a port from 0 (any free one) to 65535", file=sys.stderr)
+        return 2
     scratch = Path(tempfile.mkdtemp(prefix="wifimgrd-"))
     try:
-        return await _run(scratch, stopping)
+        return await _run(scratch, port, stopping)
     except (StartFailedError, OSError) as error:
         print(f"run: {error}", file=sys.stderr)
         return 1
@@ -116,14 +120,13 @@ async def main() -> int:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-async def _run(scratch: Path, stopping: asyncio.Event) -> int:
+async def _run(scratch: Path, port: str, stopping: asyncio.Event) -> int:
     state = Path(os.path.abspath(os.environ.get("STATE") or scratch / "state"))  # noqa: PTH100, ASYNC240
     os.makedirs(state, mode=0o700, exist_ok=True)  # noqa: PTH103
     environment = {**os.environ, "STATE_DIRECTORY": str(state)}
     bus, address = await _start_bus(scratch)
     config = ["--config", os.environ["CONFIG"]] if os.environ.get("CONFIG") else []
     simulate = [] if _backend() == "networkmanager" else _simulate()
-    port = os.environ.get("PORT") or "8080"
     daemon = Service("wifimgrd", [str(_BIN / "wifimgrd"), "--bus", address, *config, *simulate], environment)
     shim = Service(
         "wifimgrd-http",

@@ -7,25 +7,18 @@ or a value out of range stops the start with the file, the key and what was expe
 from __future__ import annotations
 
 import re
-import tomllib
-import types
-import typing
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from wifimgrd.domain.addresses import parse_network
+from wifimgrd import catalog
+from wifimgrd.domain.addresses import parse_network, parse_share
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.toml_tables import build, expect, parse
+from wifimgrd.web_address import listen_address, plain_origin
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
-
-_TYPE_NAMES: Final[Mapping[object, str]] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    Path: "a path",
-}
 
 
 class ConfigError(Exception):
@@ -40,7 +33,7 @@ class Platform:
     """Gives the plugin path segments, e.g. `platform_plugin_device_manager`."""
 
     def __post_init__(self) -> None:
-        _expect(re.fullmatch(r"[A-Za-z0-9._-]+", self.name), "name", "letters, digits, . _ -")
+        expect(re.fullmatch(r"[A-Za-z0-9._-]+", self.name), "name", "letters, digits, . _ -")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +43,7 @@ class BackendChoice:
     name: str = "networkmanager"
 
     def __post_init__(self) -> None:
-        _expect(self.name in ("networkmanager", "simulated"), "name", '"networkmanager" or "simulated"')
+        expect(self.name in ("networkmanager", "simulated"), "name", '"networkmanager" or "simulated"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +56,9 @@ class Reserve:
     usb_port: str = ""
 
     def __post_init__(self) -> None:
-        _expect(bool(self.mac) != bool(self.usb_port), "mac", "either mac or usb_port")
+        expect(bool(self.mac) != bool(self.usb_port), "mac", "either mac or usb_port")
         is_mac = re.fullmatch(r"([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}", self.mac)
-        _expect(not self.mac or is_mac, "mac", "a MAC address such as 00:c0:ca:12:34:56")
+        expect(not self.mac or is_mac, "mac", "a MAC address such as 00:c0:ca:12:34:56")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,15 @@ class Interfaces:
     reserve: tuple[Reserve, ...] = ()
 
     def __post_init__(self) -> None:
-        _expect(self.match in ("usb", "any"), "match", '"usb" or "any"')
+        expect(self.match in ("usb", "any"), "match", '"usb" or "any"')
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """`[adapters]`: how the host treats the adapters."""
+
+    usb_autosuspend: bool = False
+    """Whether the host may suspend an adapter on USB also while a camera uses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Connect:
     auto_reconnect: bool = True
 
     def __post_init__(self) -> None:
-        _expect(1 <= self.timeout_s <= 600, "timeout_s", "1 to 600 seconds")
+        expect(1 <= self.timeout_s <= 600, "timeout_s", "1 to 600 seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class LinkSettings:
     """How long an interrupted link may take to come back."""
 
     def __post_init__(self) -> None:
-        _expect(0 <= self.grace_s <= 600, "grace_s", "0 to 600 seconds")
+        expect(0 <= self.grace_s <= 600, "grace_s", "0 to 600 seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,19 @@ class Catalog:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovery:
+    """`[recovery]`: what is tried with adapters that stop working."""
+
+    enabled: bool = True
+    steps: tuple[str, ...] = tuple(RecoveryStep)
+    """Of "rescan", "restart", "replug", "quarantine"; taken in this order, whichever they are listed in."""
+
+    def __post_init__(self) -> None:
+        known = ", ".join(f'"{step}"' for step in RecoveryStep)
+        expect(set(self.steps) <= set(RecoveryStep), "steps", f"some of {known}")
+
+
+@dataclass(frozen=True, slots=True)
 class Radio:
     """`[radio]`: the air."""
 
@@ -121,7 +135,7 @@ class Radio:
 
     def __post_init__(self) -> None:
         fits = self.country is None or re.fullmatch(r"[A-Z]{2}", self.country)
-        _expect(fits, "country", 'two capital letters such as "DE"')
+        expect(fits, "country", 'two capital letters such as "DE"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +144,19 @@ class Cameras:
 
     network: str = "10.77.0.0/24"
     """Where each device has an address of its own; empty = nowhere."""
+    share: tuple[str, ...] = ()
+    """Networks whose hosts reach the cameras at these addresses, through this host."""
 
     def __post_init__(self) -> None:
         expected = 'a network of this host\'s own, /16 to /30, such as "10.77.0.0/24", or ""'
-        try:
-            parse_network(self.network)
-        except ValueError:
-            _expect(fits=False, key="network", expected=expected)
+        expect(_parses(parse_network, self.network), "network", expected)
+        network = parse_network(self.network)
+        for number, one in enumerate(self.share):
+            key = f"share[{number}]"
+            expect(_parses(parse_share, one), key, 'others\' network, /8 to /32, such as "192.168.8.0/24"')
+            expect(network is not None, key, "nothing, since `network` is empty: cameras have no addresses")
+            apart = network is None or not parse_share(one).overlaps(network)
+            expect(apart, key, f"a network that does not overlap the cameras' own, {network}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +169,11 @@ class Http:
     token_file: Path | None = None
 
     def __post_init__(self) -> None:
-        host, _, port = self.listen.rpartition(":")
-        fits = bool(host) and port.isascii() and port.isdecimal() and int(port) < 65536
-        _expect(fits, "listen", 'an address and a port such as "127.0.0.1:8080" or "[::1]:8080"')
+        expected = 'an address and a port such as "127.0.0.1:8080" or "[::1]:8080"'
+        expect(_parses(listen_address, self.listen), "listen", expected)
+        for number, said in enumerate(self.allowed_origins):
+            expected = f'an origin such as "https://map.example" or "http://10.0.0.2:3000", not {said!r}'
+            expect(_parses(plain_origin, said), f"allowed_origins[{number}]", expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,19 +189,17 @@ class TileSource:
     """What a tile that no source has is answered with; the tileset's first source decides."""
 
     def __post_init__(self) -> None:
-        _expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", self.tileset), "tileset", "a plain name")
+        expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", self.tileset), "tileset", "a plain name")
         kinds = ("folder", "mbtiles", "pmtiles", "upstream")
-        _expect(self.type in kinds, "type", '"folder", "mbtiles", "pmtiles" or "upstream"')
+        expect(self.type in kinds, "type", '"folder", "mbtiles", "pmtiles" or "upstream"')
         upstream = self.type == "upstream"
-        _expect((self.path is None) == upstream, "path", "a path, but none for an upstream")
+        expect((self.path is None) == upstream, "path", "a path, but none for an upstream")
         url = self.url or ""
         fits = re.fullmatch(r"https?://[^\s{}]+(\{[zxy]\}[^\s{}]*){3}", url) and all(
             url.count(one) == 1 for one in ("{z}", "{x}", "{y}")
         )
-        _expect(
-            fits if upstream else self.url is None, "url", "http://... with {z}, {x}, {y}, of an upstream"
-        )
-        _expect(self.missing in (404, 204, "blank"), "missing", '404, 204 or "blank"')
+        expect(fits if upstream else self.url is None, "url", "http://... with {z}, {x}, {y}, of an upstream")
+        expect(self.missing in (404, 204, "blank"), "missing", '404, 204 or "blank"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +216,12 @@ class Config:
     platform: Platform = field(default_factory=Platform)
     backend: BackendChoice = field(default_factory=BackendChoice)
     interfaces: Interfaces = field(default_factory=Interfaces)
+    adapters: Adapters = field(default_factory=Adapters)
     connect: Connect = field(default_factory=Connect)
     link: LinkSettings = field(default_factory=LinkSettings)
     catalog: Catalog = field(default_factory=Catalog)
     radio: Radio = field(default_factory=Radio)
+    recovery: Recovery = field(default_factory=Recovery)
     cameras: Cameras = field(default_factory=Cameras)
     http: Http = field(default_factory=Http)
     tiles: Tiles = field(default_factory=Tiles)
@@ -217,24 +239,22 @@ def load(path: Path | None = None) -> Config:
     files += sorted(main.with_name(main.name + ".d").glob("*.toml"))
     merged: dict[str, Any] = {}
     for file in files:
-        table = _parse(file)
         try:
-            _build(Config, table, "")  # each by itself first, so that an error names its file
+            table = parse(file)
+            build(Config, table, "")  # each by itself first, so that an error names its file
         except ValueError as error:
             raise ConfigError(f"{file}: {error}") from None
         _merge(merged, table)
-    config = _build(Config, merged, "")
-    assert isinstance(config, Config)  # noqa: S101 - for the type checker
-    return config
+    return build(Config, merged, "")
 
 
-def _parse(file: Path) -> dict[str, Any]:
+def load_models(path: Path | None = None) -> catalog.Models:
+    """The camera models: those shipped, and the host's own in `catalog.d` beside the configuration
+    that `load` reads; raises ConfigError."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file}: is no TOML: {error}") from None
+        return catalog.load((path or DEFAULT_PATH).with_name(catalog.FOLDER))
+    except catalog.CatalogError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _merge(into: dict[str, Any], table: Mapping[str, Any]) -> None:
@@ -251,52 +271,9 @@ def _is_array_of_tables(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
-def _build(table_class: type, table: object, where: str) -> object:
-    """Make a table's class of a parsed table; raises ValueError with the key and what was expected."""
-    if not isinstance(table, dict):
-        raise ValueError(f"{where}: expected a table")  # noqa: TRY004 - one kind for all that is wrong
-    hints = typing.get_type_hints(table_class)
-    known = {one.name for one in fields(table_class)}
-    for key in table:
-        if key not in known:
-            raise ValueError(
-                f"{_joined(where, key)}: unknown key; expected one of {', '.join(sorted(known))}"
-            )
-    values = {key: _value(hints[key], value, _joined(where, key)) for key, value in table.items()}
+def _parses(read: Callable[[str], object], text: str) -> bool:
     try:
-        return table_class(**values)
-    except TypeError:
-        required = [one.name for one in fields(table_class) if one.name not in values]
-        raise ValueError(f"{where}: expected the key {required[0]}") from None
-    except ValueError as error:
-        raise ValueError(_joined(where, str(error))) from None
-
-
-def _value(hint: Any, value: Any, where: str) -> Any:
-    """Check a value against a field's type and make what that type wants of it."""
-    if is_dataclass(hint):
-        return _build(typing.cast("type", hint), value, where)
-    if typing.get_origin(hint) is tuple:
-        item = typing.get_args(hint)[0]
-        if not isinstance(value, list):
-            raise ValueError(f"{where}: expected a list")
-        return tuple(_value(item, one, f"{where}[{number}]") for number, one in enumerate(value))
-    choices = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    for choice in choices:
-        if choice is float and type(value) in (int, float):
-            return float(value)
-        if choice is Path and type(value) is str:
-            return Path(value)
-        if type(value) is choice:
-            return value
-    expected = " or ".join(_TYPE_NAMES[choice] for choice in choices if choice in _TYPE_NAMES)
-    raise ValueError(f"{where}: expected {expected}, not {value!r}")
-
-
-def _joined(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
-
-
-def _expect(fits: object, key: str, expected: str) -> None:
-    if not fits:
-        raise ValueError(f"{key}: expected {expected}")
+        read(text)
+    except ValueError:
+        return False
+    return True

@@ -8,31 +8,35 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from wifimgrd import __version__, catalog
-from wifimgrd.config import Config, ConfigError, load
+from wifimgrd import __version__
+from wifimgrd.config import Config, ConfigError, load_models
 from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.dbus.names import BUS_NAME
 from wifimgrd.dbus.service.hub_service import HubService
 from wifimgrd.dbus.service.simulator_object import World
-from wifimgrd.domain.addresses import AddressPlan, parse_network
-from wifimgrd.domain.allocator import AllocationRules, Reservation
-from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.live_settings import LiveSettings, hub_settings
 from wifimgrd.manager.hub import Hub
-from wifimgrd.manager.state import HubSettings
 from wifimgrd.net.client import AddressTeller
-from wifimgrd.ports import AdapterSource, Backend, BackendMemory
+from wifimgrd.net.contact import SocketContact
+from wifimgrd.net.power_save import PowerSaveWatch
+from wifimgrd.net.sockets import HelpersSockets
+from wifimgrd.net.wireless import HelpersWireless
+from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
 from wifimgrd.secrecy import forbid_core_dumps
 from wifimgrd.service_manager import keep_watchdog_quiet, notify
 from wifimgrd.standing import StandingTeller
-from wifimgrd.store import SqliteStore
+from wifimgrd.stocktaking import tell_on_signal
+from wifimgrd.store import SqliteStore, StoreError
+
+if TYPE_CHECKING:
+    from wifimgrd.udev import AwakeAdapters
 
 _log = structlog.get_logger()
 
@@ -75,7 +79,8 @@ async def run(config: Config, options: DaemonOptions) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    connection = await BusConnection.open(options.bus)
+    tell_on_signal()
+    connection = await BusConnection.open(options.bus, sockets=True)
     try:
         service = HubService(connection)
         await service.claim()
@@ -125,17 +130,24 @@ async def _serve(
     service: HubService,
     stopping: asyncio.Event,
 ) -> None:
+    settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
     simulate = options.simulate or config.backend.name == "simulated"
-    backend, adapters, world = (
-        _simulated(options.scenario, store) if simulate else _networkmanager(config, store)
+    backend, adapters, sockets, contact, world = (
+        _simulated(options.scenario, store) if simulate else _networkmanager(config, store, connection)
     )
     teller = StandingTeller(service, lambda line: notify(f"STATUS={line}"))
-    settings = hub_settings(config)
     network = None if simulate else settings.addresses.network
-    addresses = None if network is None else AddressTeller(teller, connection, network)
-    hub = Hub(settings, backend, adapters, store, addresses or teller, _now_us)
+    awake = None if simulate or config.adapters.usb_autosuspend else _awake_adapters(teller, store)
+    addresses = (
+        None if network is None else AddressTeller(awake or teller, connection, network, config.cameras.share)
+    )
+    sink = addresses or awake or teller
+    power_save = None if simulate else PowerSaveWatch(sink, HelpersWireless(connection).end_power_save)
+    hub = Hub(settings, backend, adapters, store, power_save or sink, _now_us, sockets, contact)
     await hub.start()
+    if awake is not None:
+        awake.start()
     if addresses is not None:
         await addresses.start(hub.device_statuses)
     live = LiveSettings(hub, config, options.config)
@@ -159,100 +171,53 @@ async def _serve(
         notify("STOPPING=1\nSTATUS=stopping")
         teller.stop()
         service.refuse()
+        if power_save is not None:
+            await power_save.stop()
         if addresses is not None:
             await addresses.stop()
         await hub.rest()
         await service.stop()
-        await hub.stop()
+        if awake is not None:
+            await awake.stop()
+        try:
+            await hub.stop()
+        except StoreError as error:  # of what nobody was promised; links and all else ended in order
+            _log.error("state_not_written", reason=error.message)
         _log.info("stopped")
 
 
 # What one of the two worlds needs is imported with it: the daemon has little memory to spare.
 
 
-def _simulated(scenario: Path | None, memory: BackendMemory) -> tuple[Backend, AdapterSource, World]:
+def _simulated(
+    scenario: Path | None, memory: BackendMemory
+) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, World]:
     from wifimgrd.backends.simulated import ScenarioError, SimulatedWorld, load_scenario  # noqa: PLC0415
 
     try:
         world = SimulatedWorld(load_scenario(scenario), memory)
     except ScenarioError as error:
         raise ConfigError(str(error)) from None
-    return world.backend, world.adapters, world
+    return world.backend, world.adapters, world.sockets, world.contact, world
 
 
-def _networkmanager(config: Config, memory: BackendMemory) -> tuple[Backend, AdapterSource, None]:
+def _networkmanager(
+    config: Config, memory: BackendMemory, connection: BusConnection
+) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, None]:
     from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
-    return NetworkManagerBackend(memory, country=config.radio.country), UdevAdapterSource(), None
-
-
-def hub_settings(config: Config) -> HubSettings:
-    """What the configuration says, in the manager's own terms."""
-    interfaces = config.interfaces
-    rules = AllocationRules(
-        usb_only=interfaces.match == "usb",
-        exclude=interfaces.exclude,
-        reservations=tuple(
-            Reservation(
-                DeviceId(one.device) if isinstance(one.device, int) else one.device, one.mac, one.usb_port
-            )
-            for one in interfaces.reserve
-        ),
+    backend = NetworkManagerBackend(
+        memory, country=config.radio.country, restart_link=HelpersWireless(connection).restart_link
     )
-    return HubSettings(
-        rules=rules,
-        connect_on_create=config.connect.on_create,
-        attempt_timeout_s=config.connect.timeout_s,
-        auto_reconnect=config.connect.auto_reconnect,
-        grace_s=config.link.grace_s,
-        addresses=AddressPlan(parse_network(config.cameras.network)),
-        codenames=frozenset(catalog.codenames()) if config.catalog.strict else None,
-    )
+    sockets = HelpersSockets(connection)
+    return backend, UdevAdapterSource(), sockets, SocketContact(sockets), None
 
 
-class LiveSettings:
-    """The configuration in use, and the way to a newer one."""
+def _awake_adapters(sink: EventSink, memory: BackendMemory) -> AwakeAdapters:
+    from wifimgrd.udev import AwakeAdapters, UsbDevices  # noqa: PLC0415
 
-    def __init__(self, hub: Hub, config: Config, path: Path | None) -> None:
-        self._hub = hub
-        self._config = config
-        self._path = path
-        self._reading: asyncio.Task[None] | None = None
-
-    async def reread(self) -> None:
-        """Read the configuration again and use it; raises InvalidRequest, and then the old one stays."""
-        notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
-        try:
-            config = load(self._path)
-            await self._hub.reconfigure(hub_settings(config))
-        except ConfigError as error:
-            _log.error("configuration_refused", reason=str(error))
-            raise InvalidRequest(f"the old configuration stays in use: {error}") from None
-        finally:
-            notify("READY=1")
-        _log.info("configuration_reloaded", needs_restart=self._beyond_reload(config) or None)
-        self._config = config
-
-    def reread_soon(self) -> None:
-        """The same on SIGHUP, where nobody hears what is wrong but the log."""
-
-        async def reread() -> None:
-            with suppress(InvalidRequest):
-                await self.reread()
-
-        self._reading = asyncio.create_task(reread())
-
-    def _beyond_reload(self, config: Config) -> list[str]:
-        """What has changed and is not taken over."""
-        was, now = self._config, config
-        changed = {
-            "backend": was.backend != now.backend,
-            "interfaces.match": was.interfaces.match != now.interfaces.match,
-            "radio": was.radio != now.radio,
-            "cameras": was.cameras != now.cameras,
-        }
-        return [key for key, differs in changed.items() if differs]
+    return AwakeAdapters(sink, memory, UsbDevices())
 
 
 async def _first(*waits: object) -> None:

@@ -5,12 +5,15 @@ The native protocol: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import socket
 import struct
 import sys
+from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +26,8 @@ PRIORITIES: Final = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug"
 _FIELDS: Final = {"device": "WIFIMGRD_DEVICE", "interface": "WIFIMGRD_INTERFACE", "code": "WIFIMGRD_CODE"}
 """What of an event can be searched for; a network's name is not among it on purpose."""
 _SEND_BUFFER: Final = 8 * 1024 * 1024
+_LATER_S: Final = 0.25
+"""What need not be told at once waits this long for more: each entry wakes up the journal's process."""
 _SEALS: Final = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
@@ -61,15 +66,46 @@ def _field(name: str, value: str) -> bytes:
 
 
 class Journal:
-    """Sends entries. One that the journal has no room for is dropped: nobody waits for a log."""
+    """Sends entries, in order. One that the journal has no room for is dropped: nobody waits for a log.
+
+    In an event loop, those up to `info` are sent a moment later, together.
+    """
 
     def __init__(self, address: str = SOCKET) -> None:
         self._address = address
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         self._socket.setblocking(False)
+        self._unsent: deque[bytes] = deque()
 
     def send(self, record: bytes) -> None:
+        """Send one entry now, after those that wait."""
+        self._unsent.append(record)
+        self.flush()
+
+    def send_soon(self, record: bytes) -> None:
+        """Send one entry in a moment."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.send(record)
+            return
+        if not self._unsent:
+            loop.call_later(_LATER_S, self.flush)
+        self._unsent.append(record)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        with suppress(IndexError):
+            while True:
+                self._send(self._unsent.popleft())
+
+    def close(self) -> None:
+        """Send what waits, and nothing more."""
+        self.flush()
+        self._socket.close()
+
+    def _send(self, record: bytes) -> None:
         """Send one entry, a large one as a sealed file."""
         try:
             try:
@@ -80,10 +116,6 @@ class Journal:
                 self._send_file(record)
         except OSError:
             return
-
-    def close(self) -> None:
-        """Send nothing more."""
-        self._socket.close()
 
     def _send_file(self, record: bytes) -> None:
         file = os.memfd_create("journal-entry", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -97,4 +129,5 @@ class Journal:
             os.close(file)
 
     # What structlog calls, by the event's level.
-    msg = debug = info = warning = error = critical = send
+    msg = debug = info = send_soon
+    warning = error = critical = send

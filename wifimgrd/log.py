@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, TextIO, cast
 
 import structlog
 
@@ -23,9 +25,10 @@ def configure(level: int = logging.INFO) -> None:
         structlog.processors.add_log_level,
         structlog.processors.StackInfoRenderer(),
     ]
-    factory: Any = structlog.PrintLoggerFactory(sys.stderr)
+    factory: Any = structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(sys.stderr)))
     if is_for_journal():
         journal = Journal()
+        atexit.register(journal.flush)
         processors += [structlog.processors.format_exc_info, _as_record]
         factory = lambda *_: journal  # noqa: E731 - what structlog calls a factory
         logging.basicConfig(handlers=[_ToJournal()], level=logging.WARNING)
@@ -46,6 +49,21 @@ def configure(level: int = logging.INFO) -> None:
 def is_for_journal() -> bool:
     """Whether events go to the journal."""
     return is_journal_at(_STDERR)
+
+
+class _Unfailing:
+    """A stream that drops what it cannot write: a full disk or a closed terminal must not stop the work."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 class _ToJournal(logging.Handler):

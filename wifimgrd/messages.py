@@ -67,6 +67,26 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ("adapter_removed", ""): KnownMessage(
             "f82a9d6c15e34b07bc480e7f3da5160b", "hotplug", "the adapter {interface} is gone"
         ),
+        ("adapter_drifted", ""): KnownMessage(
+            "79578d79a22f434290896f44c7757772",
+            "hotplug",
+            "the adapter {interface} is not as the hub wants it: {reason}",
+        ),
+        ("adapter_firmware_failed", ""): KnownMessage(
+            "8c92a5145f2b4a89a7ea4d8533ec51e6",
+            "recovery",
+            "the firmware of the adapter {interface} crashed",
+        ),
+        ("adapter_recovery", ""): KnownMessage(
+            "7af4231d0c1748bf888f41f2be31f6e3",
+            "recovery",
+            "the adapter {interface} {reason}, it is recovered: {step}",
+        ),
+        ("adapter_quarantined", ""): KnownMessage(
+            "6d68d9963e13417d85265a900a81e670",
+            "recovery",
+            "the adapter {interface} {reason}, nothing helped: it is not used any more",
+        ),
         ("backend_changed", "unavailable"): KnownMessage(
             "0d6b3fe2879c4a15a0f4c8e95b71d20c", "backend", "{backend} is away: {reason}"
         ),
@@ -75,6 +95,11 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ),
         ("store_refused", ""): KnownMessage(
             "71c9f0d4b6e84325ad5e3a918f2cb60e", "start", "not started, the state cannot be used: {reason}"
+        ),
+        ("state_not_written", ""): KnownMessage(
+            "b7c41e90d5a84f6c8e23f0a96d17c415",
+            "store",
+            "nothing can be stored, and devices cannot be registered, changed or removed: {reason}",
         ),
         ("start_refused", ""): KnownMessage(
             "a5e2847b3c9d4f60b107f6e4d8520c0f", "start", "not started: {reason}"

@@ -5,16 +5,21 @@ Every listener method is called on the event loop's thread and returns at once.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from wifimgrd.domain.adapter import Adapter
-from wifimgrd.domain.device import Device, DeviceId, Link, Passphrase, Sighting, Ssid
+from wifimgrd.domain.camera_model import KeepAlive, Probe
+from wifimgrd.domain.device import Device, DeviceId, HeldLink, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendStatus, Event
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import HeardPoint
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.socket_kind import SocketKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +34,10 @@ class JoinRequest:
     """The attempt ends by then, as a link or with the best diagnosis so far."""
     sightings: tuple[Sighting, ...] = ()
     """Where the access point was met before, most recent first."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldLink:
-    """A link that the backend holds for a device, e.g. from before a restart of the daemon."""
-
-    device: DeviceId
-    interface: str
-    ssid: Ssid
-    link: Link
+    hidden: bool = False
+    """The access point is known not to tell its name."""
+    local_address: str = ""
+    """The host's address on the link, with its prefix, where the camera hands out none."""
 
 
 class BackendListener(Protocol):
@@ -104,7 +103,8 @@ class Backend(Protocol):
         an interface or a link that is gone."""
 
     async def links(self) -> Sequence[HeldLink]:
-        """The links that this daemon started, in this life or an earlier one."""
+        """The links that this daemon started, in this life or an earlier one, the interrupted ones
+        that it tries to restore among them."""
 
     async def scan(self, interface: str) -> None:
         """Search all channels on an idle interface and return when that is done; a `join` that
@@ -114,6 +114,10 @@ class Backend(Protocol):
         """Whether a network, hidden or not, is in the air: searched for on an idle interface where
         it was met before, then on all channels. Cancelled where a `join` needs the interface.
         Raises InterfaceLost, Busy, BackendUnavailable."""
+
+    async def recover(self, interface: str, step: RecoveryStep) -> None:
+        """Take a step, RESCAN or RESTART, with an idle interface that does not work, and return when it
+        is over. Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time."""
 
     async def heard(self) -> Sequence[HeardPoint]:
         """The access points that each interface heard of late."""
@@ -128,12 +132,22 @@ class AdapterListener(Protocol):
     def adapter_gone(self, name: str) -> None:
         """An adapter was pulled out."""
 
+    def adapter_firmware_failed(self, name: str) -> None:
+        """The driver of an adapter that is present tells that its firmware crashed."""
+
+    def adapters_recounted(self) -> None:
+        """Events were lost; all that has changed meanwhile has been told now."""
+
 
 class AdapterSource(Protocol):
     """Watches the host's Wi-Fi adapters."""
 
     async def start(self, listener: AdapterListener) -> None:
         """Subscribe, then tell of every adapter that is there before returning."""
+
+    async def replug(self, name: str) -> None:
+        """Take an adapter off its bus and give it back; the listener is told that it is gone, then that
+        it is present. Raises OSError where that is not allowed or not possible."""
 
     async def stop(self) -> None:
         """Stop watching."""
@@ -177,6 +191,36 @@ class DeviceStore(Protocol):
 
     async def close(self) -> None:
         """Write what is still due and close."""
+
+
+class CameraSockets(Protocol):
+    """Reaches cameras: each through its own interface, so that their addresses may be the same."""
+
+    async def open(self, interface: str, address: str, port: int, kind: SocketKind) -> socket.socket:
+        """A socket connected to a camera, not blocking; the caller closes it.
+
+        Returns or raises within 10 s. Raises ServiceRefused, DeviceNotReachable (no answer), InterfaceLost,
+        BackendUnavailable.
+        """
+
+
+class Answer(Enum):
+    """What came of asking a camera."""
+
+    ANSWERED = auto()
+    SILENT = auto()
+    UNKNOWN = auto()
+    """It could not be asked."""
+
+
+class CameraContact(Protocol):
+    """Talks to a connected camera through its interface."""
+
+    async def probe(self, interface: str, address: str, probe: Probe) -> Answer:
+        """Ask the camera at `address` for a sign of life. Ends within seconds and never raises."""
+
+    async def keep_alive(self, interface: str, address: str, keep_alive: KeepAlive) -> None:
+        """Tell the camera to stay awake. Ends within seconds and never raises."""
 
 
 class EventSink(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.events import BackendState, Event, SignalChanged
@@ -27,10 +28,14 @@ def standing(hub: Hub) -> str:
     return line
 
 
+_LATER_S: Final = 0.25
+"""Whoever asked for the change hears of it first: telling wakes up the service manager."""
+
+
 class StandingTeller:
     """An EventSink that passes every event on, and tells how things stand after those that count.
 
-    Nothing is told before `start`. Events that come together are told of once.
+    Nothing is told before `start`. Events that come together are told of once, a moment later.
     """
 
     def __init__(self, sink: EventSink, tell: Callable[[str], None]) -> None:
@@ -38,7 +43,7 @@ class StandingTeller:
         self._tell = tell
         self._hub: Hub | None = None
         self._told = ""
-        self._due: asyncio.Handle | None = None
+        self._due: asyncio.TimerHandle | None = None
 
     def start(self, hub: Hub) -> None:
         """Tell for the first time, and from here on."""
@@ -53,7 +58,7 @@ class StandingTeller:
         """Pass one event on."""
         self._sink.publish(event)
         if self._hub is not None and self._due is None and not isinstance(event, SignalChanged):
-            self._due = asyncio.get_running_loop().call_soon(self._tell_change)
+            self._due = asyncio.get_running_loop().call_later(_LATER_S, self._tell_change)
 
     def _tell_change(self) -> None:
         self._due = None

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks import progress
-from benchmarks.lab import joins, losses, rest
+from benchmarks.lab import addresses, joins, losses, rest
 from benchmarks.lab.hub import running_hub
 from benchmarks.lab.stage import Stage, daemons_user
 from benchmarks.table import Row
@@ -38,6 +38,8 @@ async def measure() -> list[Row]:
             rows += await losses.losses(stage, hub, alone)
             progress.say("failures")
             rows += await losses.failures(stage, hub, alone)
+            progress.say("addresses")
+            rows += await addresses.addresses(stage, hub)
             rows += at_rest + rest.memory(hub, "after all of that")
             progress.say("a minute of rest")
             adapters = [await stage.plugged(f"3.{number}", "short") for number in (1, 2)]

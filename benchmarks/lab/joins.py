@@ -19,24 +19,39 @@ _LIKELY_CHANNEL: Final = 6
 
 
 async def listed(stage: Stage, hub: Hub) -> list[Row]:
-    """The network is in the scan list: ours, the bare call, and nmcli, in turns."""
+    """The network is in the scan list: ours, the bare call, and nmcli, in turns.
+
+    Each goes first as often as the others: what one has left to be done, the next one has to wait for.
+    """
     adapter = await stage.plugged("1.1", "short")
     camera = Camera("listed")
     ours: list[float] = []
     bare: list[float] = []
     nmcli: list[float] = []
+
+    async def join_by_us() -> None:
+        await hub.free(adapter.interface)
+        await stage.hear(adapter, camera)
+        ours.append(await hub.connected(device))
+        await hub.disconnect(device)
+
+    async def join_bare() -> None:
+        async with hub.asleep():
+            await stage.hear(adapter, camera)
+            bare.append(await stage.join_bare(adapter, camera))
+
+    async def join_by_nmcli() -> None:
+        async with hub.asleep():
+            await stage.hear(adapter, camera)
+            nmcli.append(await stage.join_by_nmcli(adapter, camera))
+
+    sides = [join_by_us, join_bare, join_by_nmcli]
     with on_air(camera):
         device = await hub.add(camera)
         for number in range(_LISTED_ROUNDS + 1):
-            await hub.free(adapter.interface)
-            await stage.hear(adapter, camera)
-            ours.append(await hub.connected(device))
-            await hub.disconnect(device)
-            with hub.asleep():
-                await stage.hear(adapter, camera)
-                bare.append(await stage.join_bare(adapter, camera))
-                await stage.hear(adapter, camera)
-                nmcli.append(await stage.join_by_nmcli(adapter, camera))
+            for side in sides:
+                await side()
+            sides.append(sides.pop(0))
             if not number:  # all three are warm now
                 del ours[:], bare[:], nmcli[:]
         await hub.remove(device)
@@ -72,7 +87,7 @@ async def switched_on(stage: Stage, hub: Hub) -> list[Row]:
             await stage.forget(adapter)
             new_ours.append(await hub.connected(device))
             await hub.remove(device)
-        with hub.asleep():
+        async with hub.asleep():
             for _ in range(_FULL_SCAN_ROUNDS):
                 await stage.forget(adapter)
                 alone.append(await stage.join_bare(adapter, known))

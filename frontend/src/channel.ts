@@ -6,7 +6,9 @@ import type { Event, Snapshot } from "./types";
 
 const FIRST_PAUSE_MS = 300;
 const LAST_PAUSE_MS = 5_000;
-/** A cut cable closes nothing, so that the service is asked now and then whether it is still there. */
+/** A cut cable closes nothing and answers nothing: so long a join may take, */
+const JOIN_TIMEOUT_MS = 4_000;
+/** and so often the service is asked whether it is still there. */
 const LOOK_MS = 4_000;
 const LOOK_TIMEOUT_MS = 3_000;
 
@@ -40,6 +42,9 @@ function join(): void {
   if (mark) address.searchParams.set("since", `${mark.epoch}:${mark.seq}`);
   const joined = new WebSocket(address);
   socket = joined;
+  setTimeout(() => {
+    if (socket === joined && joined.readyState === WebSocket.CONNECTING) drop("The hub does not answer.");
+  }, JOIN_TIMEOUT_MS);
   joined.onopen = () => {
     // With nothing missed nothing is said; without a mark a snapshot comes first.
     if (mark) live();

@@ -11,7 +11,7 @@ const ADVICE: Record<string, string> = {
   "association-refused": "Another phone or host may hold the camera: close its app there, or restart the camera.",
   "address-failed": "The camera gave no address. Switch its Wi-Fi off and on again.",
   "interface-lost": "Plug the USB Wi-Fi adapter in again; try another port or cable if it keeps going away.",
-  "connection-lost": "Check that the camera is on and near, then connect again.",
+  "connection-lost": "Check that the camera is on and near.",
   "backend-unavailable": "The host's network service is not running. It is asked again by itself.",
   cancelled: "It was ended on purpose. Connect again when you like.",
   internal: "This is a fault of the hub. Its log says more.",
@@ -31,6 +31,13 @@ const HEADINGS: Record<string, string> = {
 };
 
 export const headingFor = (code: string | null): string => (code && HEADINGS[code]) || "It did not work.";
+
+/** What the service says of an error, as a sentence, without what the heading says already. */
+export function detailOf(code: string | null, message: string): string {
+  const heading = headingFor(code).slice(0, -1).toLowerCase();
+  const rest = message.toLowerCase().startsWith(`${heading}: `) ? message.slice(heading.length + 2) : message;
+  return rest.charAt(0).toUpperCase() + rest.slice(1) + (/[.!?]$/.test(rest) ? "" : ".");
+}
 
 export const adviceFor = (code: string | null): string => (code && ADVICE[code]) || "";
 
@@ -82,6 +89,9 @@ function statusSentence(
   const through = told.interface ? ` through ${told.interface}` : "";
   switch (told.connection_status) {
     case "failed":
+      if (told.connection_error_code === "connection-lost" && before?.connection_status === "connecting") {
+        return bad(`${name} did not come back in time`);
+      }
       return bad(`${name}: ${printable(told.connection_error_message ?? "failed")}`);
     case "connected":
       return good(`${name} is connected${through}`);

@@ -19,6 +19,10 @@ export interface Device {
   last_successful_connection: string | null;
   connection_error_code: string | null;
   connection_error_message: string | null;
+  auto_reconnect: boolean;
+  priority: number;
+  /** Since when it is away that is being brought back. */
+  lost_at: string | null;
 }
 
 export interface Interface {

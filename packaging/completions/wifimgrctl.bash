@@ -37,7 +37,7 @@ _wifimgrctl() {
     fi
     case $command in
         '')
-            words=(devices interfaces networks add remove connect disconnect status tiles diagnose backup restore monitor)
+            words=(devices interfaces networks add remove connect disconnect status tiles diagnose backup restore monitor completions)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         connect | disconnect | remove | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;

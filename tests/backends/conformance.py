@@ -26,6 +26,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
+from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.ports import Backend, JoinRequest
 
 
@@ -200,16 +201,28 @@ class BackendConformance:
             await stage.backend.join(request(stage))
             await stage.backend.leave(stage.adapters[0])
 
+    @pytest.mark.parametrize("step", [RecoveryStep.RESCAN, RecoveryStep.RESTART])
+    async def test_an_interface_works_after_a_step_of_recovery(
+        self, stage: Stage, step: RecoveryStep
+    ) -> None:
+        async with asyncio.timeout(30):
+            await stage.backend.recover(stage.adapters[0], step)
+        await stage.backend.join(request(stage))
+        with pytest.raises(Busy):
+            await stage.backend.recover(stage.adapters[0], step)
+
     @pytest.mark.parametrize("orderly", [True, False])
     async def test_a_camera_that_goes_and_comes(self, stage: Stage, orderly: bool) -> None:
         await stage.backend.join(request(stage))
         await (stage.power_off() if orderly else stage.power_cut())
         told = await stage.listener.next("link_interrupted")
         assert isinstance(told.error, ConnectionLost)
+        assert [held.up for held in await stage.backend.links()] == [False]
         await stage.power_on()
         back = await stage.listener.next("link_restored")
         assert back.link is not None
         assert back.link.camera_address
+        assert [held.up for held in await stage.backend.links()] == [True]
         assert stage.listener.about_links() == ["link_interrupted", "link_restored"]
 
     async def test_an_interrupted_link_can_be_left(self, stage: Stage) -> None:

@@ -59,6 +59,12 @@ class Recorder:
     def adapter_gone(self, name: str) -> None:
         self._note(Told("adapter_gone", name))
 
+    def adapter_firmware_failed(self, name: str) -> None:
+        self._note(Told("adapter_firmware_failed", name))
+
+    def adapters_recounted(self) -> None:
+        self._note(Told("adapters_recounted"))
+
     def about_links(self) -> list[str]:
         """The names of what was told of links, so far."""
         return [told.what for told in self.told if told.what.startswith("link_")]

@@ -84,7 +84,8 @@ class RunningHub:
                 await self.set_fault("rfkill", interface=name, off=True)
             else:
                 await self.client.simulate("PlugAdapter", "s", name)
-        await self.set_fault("slow-join", off=True)
+        for fault in ("slow-join", "silent"):
+            await self.set_fault(fault, off=True)
         for number in range(1, 5):
             await self.power(number, on=True)
 

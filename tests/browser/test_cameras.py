@@ -40,7 +40,7 @@ async def test_a_camera_is_disconnected_connected_renamed_and_removed(page: Page
     await shows(page, "SIM-CAM-1", "Not connected")
     await card(page, "SIM-CAM-1").get_by_role("button", name="Connect").click()
     await shows(page, "SIM-CAM-1", "Connected")
-    await card(page, "SIM-CAM-1").get_by_role("button", name="Rename").click()
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Edit").click()
     await page.get_by_role("dialog").get_by_label("Name").fill("Front")
     await page.get_by_role("dialog").get_by_role("button", name="Save").click()
     await shows(page, "Front", "Connected")
@@ -103,15 +103,89 @@ async def test_a_camera_that_dies_and_returns(page: Page, hub: RunningHub) -> No
     await hub.power(1, on=False)
     await shows(page, "SIM-CAM-1", "Connecting")
     await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text("The connection was lost.")
-    await shows(page, "SIM-CAM-1", "Not connected")  # after the grace time
-    await hub.power(1, on=True)
-    await card(page, "SIM-CAM-1").get_by_role("button", name="Connect").click()
-    await shows(page, "SIM-CAM-1", "Connected")
-    await hub.power(1, on=False)
-    await shows(page, "SIM-CAM-1", "Connecting")
     await hub.power(1, on=True)
     await shows(page, "SIM-CAM-1", "Connected")
     assert await is_the_same(page)
+
+
+async def test_a_camera_that_is_away_for_longer_is_brought_back(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.connected(1)
+    await mark(page)
+    await hub.power(1, on=False)
+    await shows(page, "SIM-CAM-1", "Not connected")  # after the grace time
+    trouble = card(page, "SIM-CAM-1").locator(".trouble")
+    await expect(trouble).to_contain_text("is connected again by itself when its network is seen")
+    await hub.power(1, on=True)
+    await shows(page, "SIM-CAM-1", "Connected")
+    await expect(trouble).to_be_hidden()
+    assert await is_the_same(page)
+
+
+async def test_a_lost_camera_that_somebody_disconnects_is_not_said_to_come_back(
+    page: Page, hub: RunningHub
+) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1)
+    await hub.power(1, on=False)
+    trouble = card(page, "SIM-CAM-1").locator(".trouble")
+    await expect(trouble).to_contain_text("is connected again by itself")
+    await hub.client.disconnect_device(device)
+    await expect(trouble).not_to_contain_text("is connected again by itself")
+    await expect(trouble).to_contain_text("The connection was lost.")
+
+
+async def test_whether_and_when_a_camera_is_brought_back_is_set_with_its_name(
+    page: Page, hub: RunningHub
+) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1)
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog", name="Edit the camera")
+    await dialog.get_by_label("Name").fill("Front")
+    await dialog.get_by_label("Connect it again by itself when it was lost").uncheck()
+    await dialog.get_by_label("Priority").fill("7")
+    await dialog.get_by_role("button", name="Save").click()
+    await shows(page, "Front", "Connected")
+    record = hub.client.devices[device]
+    assert (record.auto_reconnect, record.priority) == (False, 7)
+    await card(page, "Front").get_by_role("button", name="Edit").click()
+    await expect(dialog.get_by_label("Connect it again by itself when it was lost")).not_to_be_checked()
+    await expect(dialog.get_by_label("Priority")).to_have_value("7")
+    await dialog.get_by_label("Name").fill(" ")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog.get_by_role("alert")).to_be_visible()
+
+
+async def test_a_camera_that_is_connected_and_does_not_answer(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.set_fault("silent")
+    await hub.connected(1)
+    await shows(page, "SIM-CAM-1", "Connected, but does not answer")
+    await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text("The camera does not answer.")
+    await hub.set_fault("silent", off=True)
+    await shows(page, "SIM-CAM-1", "Connected")
+    await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_be_hidden()
+
+
+@pytest.mark.parametrize("way", ["new", "old"])
+async def test_an_address_is_copied_and_leads_to_the_camera(page: Page, hub: RunningHub, way: str) -> None:
+    if way == "old":  # as over plain HTTP from another host
+        await page.add_init_script("delete Navigator.prototype.clipboard")
+    await opened(page, hub)
+    device = await hub.connected(1)
+    shown = card(page, "SIM-CAM-1")
+    address = hub.client.devices[device].address
+    assert address
+    await expect(shown).to_contain_text(address)
+    await shown.get_by_role("button", name=f"Copy {address}").click()
+    await expect(shown.get_by_role("button", name="Copied")).to_be_visible()
+    link = shown.get_by_role("link", name="Open the camera's own page")
+    assert await link.evaluate("link => link.href") == f"{hub.url}cameras/{device}/"
+    await shown.get_by_role("button", name="Edit").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("")
+    await page.keyboard.press("Control+V")
+    await expect(page.get_by_role("dialog").get_by_label("Name")).to_have_value(address)
 
 
 async def test_an_adapter_that_is_pulled_out(page: Page, hub: RunningHub) -> None:

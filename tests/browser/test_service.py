@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -67,12 +69,43 @@ async def test_the_cable_is_cut_and_mended(page: Page, hub: RunningHub) -> None:
         assert await is_the_same(page)
 
 
+async def test_the_channel_is_cut_for_a_minute(page: Page, hub: RunningHub) -> None:
+    """The minute is the browser's: its clock is moved on, and all its timers with it."""
+    joins: list[str] = []
+    page.on("websocket", lambda socket: joins.append(socket.url))
+    await page.clock.install()
+    async with cable_to(hub.url) as cable:
+        device = await hub.connected(1)
+        await page.goto(cable.url)
+        await shows(page, "SIM-CAM-1", "Connected")
+        await mark(page)
+        cable.cut()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        await hub.client.update_device(device, {"name": "Front"})
+        tried = len(joins)
+        for _ in range(12):
+            await page.clock.run_for(5_000)
+            await shows(page, "SIM-CAM-1", "Unknown; was connected")
+        assert len(joins) - tried >= 5, "it goes on trying"
+        cable.mend()
+        await shows(page, "Front", "Connected")
+        await expect(page.locator(".banner")).to_have_count(0)
+        await expect(page.get_by_role("log")).to_contain_text("SIM-CAM-1 is called Front now")
+        assert await is_the_same(page)
+
+
 async def test_a_person_can_try_at_once(page: Page, hub: RunningHub) -> None:
+    """The browser's clock is stopped when the page has noticed, so that it does not try by itself."""
+    await page.clock.install()
     async with cable_to(hub.url) as cable:
         await page.goto(cable.url)
         await expect(page.locator(".hub-state.ready")).to_be_visible()
+        await page.clock.pause_at(datetime.now(UTC) + timedelta(seconds=5))
         cable.cut()
-        await expect(page.get_by_role("alert")).to_be_visible()
+        for _ in range(200):  # a look, its time-out, and not yet the pause before the first try
+            await page.clock.run_for(50)
+            if await page.get_by_role("alert").is_visible():
+                break
         cable.mend()
         await page.get_by_role("button", name="Try now").click()
         await expect(page.locator(".banner")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The models that are shipped, and files that cannot be used."""
+"""The models that are shipped, those of the host's own, and files that cannot be used."""
 
 from __future__ import annotations
 
@@ -7,47 +7,145 @@ from pathlib import Path
 import pytest
 
 from wifimgrd import catalog
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, KeepAlive, Probe
 
 GOOD = '[[model]]\ncodename = "a-1"\ndevice_name = "A 1"\n'
 
 
-def test_the_shipped_models_have_names_for_people_and_for_programs() -> None:
-    models = catalog.models()
-    assert catalog.Model("insta360-x4", "Insta360 X4") in models
-    assert "generic-wifi-camera" in catalog.codenames()
-    assert len(catalog.codenames()) == len(models)
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "models.toml"
 
 
-def test_models_keep_the_order_of_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "models.toml"
-    file.write_text(GOOD + '[[model]]\ncodename = "a"\ndevice_name = "A"\n')
-    assert [model.codename for model in catalog.load(file)] == ["a-1", "a"]
+def test_the_shipped_models() -> None:
+    models = catalog.load()
+    assert list(models) == [
+        *(f"gopro-hero{number}" for number in range(7, 14)),
+        "insta360-x3",
+        "insta360-x4",
+        "insta360-one-r",
+        "insta360-one-rs",
+        "ricoh-theta-v",
+        "ricoh-theta-z1",
+        "ricoh-theta-x",
+        "generic-wifi-camera",
+    ]
+    assert all(model.codename == codename and model.icon for codename, model in models.items())
+
+
+def test_each_fact_of_a_shipped_model_has_its_source() -> None:
+    for model in catalog.load().values():
+        said_nothing = CameraModel(model.codename, model.device_name, model.icon)
+        assert model == said_nothing or all(source.startswith("https://") for source in model.sources)
+        assert model == said_nothing or model.sources
+
+
+def test_a_model_that_stays_awake_only_when_spoken_to() -> None:
+    model = catalog.load()["gopro-hero11"]
+    assert model.camera_address == "10.5.5.9"
+    assert model.keep_alive == KeepAlive(3.0, 8080, "/gopro/camera/keep_alive")
+
+
+def test_of_a_generic_camera_nothing_is_known() -> None:
+    generic = catalog.load()[GENERIC.codename]
+    assert generic == CameraModel(GENERIC.codename, GENERIC.device_name, generic.icon)
+
+
+def test_everything_that_a_model_can_say(file: Path) -> None:
+    file.write_text(
+        GOOD
+        + """
+        icon = "https://cameras.example/a.svg"
+        bands = ["5GHz", "6GHz"]
+        camera_address = "192.168.1.1"
+        addressing = "static"
+        local_address = "192.168.1.30/24"
+        hidden = true
+        probe = { port = 554 }
+        keep_alive = { port = 8554, payload = "awake\\n", interval_s = 2.5 }
+        wizard = { ssid = { name = "Network" }, password = { name = "Key", required = false } }
+        sources = ["https://cameras.example/"]
+        """
+    )
+    model = catalog.read([file])["a-1"]
+    assert model.bands == (Band.GHZ_5, Band.GHZ_6)
+    assert (model.addressing, model.local_address) == (Addressing.STATIC, "192.168.1.30/24")
+    assert model.hidden
+    assert model.probe == Probe(554)
+    assert model.keep_alive == KeepAlive(2.5, 8554, payload="awake\n")
+    assert (model.wizard.ssid.name, model.wizard.password.required) == ("Network", False)
+
+
+def test_the_defaults_of_a_file_are_for_all_its_models(file: Path) -> None:
+    file.write_text(
+        '[defaults]\ncamera_address = "10.0.0.1"\nbands = ["5GHz"]\n'
+        + GOOD
+        + '[[model]]\ncodename = "a-2"\ndevice_name = "A 2"\nbands = []\n'
+    )
+    one, two = catalog.read([file]).values()
+    assert (one.camera_address, one.bands) == ("10.0.0.1", (Band.GHZ_5,))
+    assert (two.camera_address, two.bands) == ("10.0.0.1", ())
+
+
+def test_a_later_file_says_more_of_a_model_and_adds_others(file: Path) -> None:
+    file.write_text('[[model]]\ncodename = "insta360-x3"\nbands = ["5GHz"]\n' + GOOD)
+    shipped, models = catalog.load()["insta360-x3"], catalog.load(file.parent)
+    assert models["insta360-x3"].bands == (Band.GHZ_5,)
+    assert models["insta360-x3"].probe == shipped.probe
+    assert list(models) == [*catalog.load(), "a-1"]
+
+
+def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
+    assert catalog.load(tmp_path / "none") == catalog.load()
 
 
 @pytest.mark.parametrize(
-    ("text", "key"),
+    ("text", "told"),
     [
-        ("[[model]", "the file"),
-        ("model = 1", "model"),
-        ("model = [1]", "model 1"),
-        (GOOD + "[other]", "other"),
-        (GOOD + "colour = 1", "model 1.colour"),
-        ('[[model]]\ncodename = "a"', "model 1.device_name"),
-        ('[[model]]\ndevice_name = "A"', "model 1.codename"),
-        ('[[model]]\ncodename = 1\ndevice_name = "A"', "model 1.codename"),
-        ('[[model]]\ncodename = "a"\ndevice_name = " "', "model 1.device_name"),
-        ('[[model]]\ncodename = "A b"\ndevice_name = "A"', "model 1.codename"),
-        (GOOD + GOOD, "model 2.codename"),
+        ("[[model]", "is no TOML: "),
+        ("model = 1", "model: expected [[model]] tables"),
+        ("model = [1]", "model 1: expected a table"),
+        ("defaults = 1", "defaults: expected a table"),
+        ('[defaults]\ncodename = "a"', "defaults.codename: unknown key; expected one of addressing, "),
+        (GOOD + "[other]", "other: unknown key; expected [defaults] and [[model]]"),
+        (GOOD + "colour = 1", "model 1.colour: unknown key; expected one of addressing, "),
+        ('[[model]]\ncodename = "a"', "model 1: expected the key device_name"),
+        ('[[model]]\ndevice_name = "A"', "model 1: expected the key codename"),
+        ('[[model]]\ncodename = 1\ndevice_name = "A"', "model 1.codename: expected a text, not 1"),
+        ('[[model]]\ncodename = "a"\ndevice_name = " "', "model 1.device_name: expected a text that is"),
+        ('[[model]]\ncodename = "A b"\ndevice_name = "A"', "model 1.codename: expected lower case words"),
+        (GOOD + GOOD, 'model 2.codename: "a-1" stands there twice'),
+        (GOOD + 'icon = "x.svg"', "model 1.icon: expected a path or an address"),
+        (GOOD + 'bands = ["7GHz"]', 'model 1.bands[0]: expected "2.4GHz" or "5GHz" or "6GHz", not '),
+        (GOOD + 'bands = "5GHz"', "model 1.bands: expected a list"),
+        (GOOD + 'camera_address = "::1"', "model 1.camera_address: expected an IPv4 address"),
+        (GOOD + 'addressing = "luck"', 'model 1.addressing: expected "dhcp" or "static", not \'luck\''),
+        (GOOD + 'addressing = "static"', "model 1.local_address: expected an address with its prefix where"),
+        (GOOD + 'local_address = "10.0.0.2/8"', "model 1.local_address: expected an address with its prefix"),
+        (
+            GOOD + 'addressing = "static"\nlocal_address = "10.0.0.2"',
+            "model 1.local_address: expected an IPv4 address with its prefix",
+        ),
+        (GOOD + "probe = { port = 0 }", "model 1.probe.port: expected 1 to 65535"),
+        (GOOD + 'probe = { path = "a b" }', "model 1.probe.path: expected a path"),
+        (GOOD + "probe = 80", "model 1.probe: expected a table"),
+        (GOOD + "keep_alive = { port = 1 }", "model 1.keep_alive: expected the key interval_s"),
+        (GOOD + "keep_alive = { interval_s = 3 }", "model 1.keep_alive.path: expected either path (HTTP)"),
+        (
+            GOOD + 'keep_alive = { interval_s = 0.1, path = "/" }',
+            "model 1.keep_alive.interval_s: expected 1 to 3600 seconds",
+        ),
+        (GOOD + 'wizard = { ssid = { name = "" } }', "model 1.wizard.ssid.name: expected a text that is"),
     ],
 )
-def test_a_file_at_fault_is_refused_with_its_key(tmp_path: Path, text: str, key: str) -> None:
-    file = tmp_path / "models.toml"
+def test_a_file_at_fault_is_refused_with_its_key(file: Path, text: str, told: str) -> None:
     file.write_text(text)
     with pytest.raises(catalog.CatalogError) as refused:
-        catalog.load(file)
-    assert str(refused.value).startswith(f"{file}: {key}: ")
+        catalog.read([file])
+    assert str(refused.value).startswith(f"{file}: {told}")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_refused(file: Path) -> None:
     with pytest.raises(catalog.CatalogError, match="cannot be read"):
-        catalog.load(tmp_path / "models.toml")
+        catalog.read([file])

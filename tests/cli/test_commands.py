@@ -95,6 +95,18 @@ async def test_json_has_the_members_of_the_http_records(hub: Hub) -> None:
     assert (status["total_interfaces"], status["assigned_interfaces"]) == (3, 1)
 
 
+async def test_a_lost_camera_is_said_to_be_brought_back(hub: Hub) -> None:
+    await hub.create(1, name="Front")
+    await hub.until(1, "connected")
+    assert "when its network is seen" not in (await wifimgrctl(hub.address, "status", "Front")).out
+    await hub.client.simulate("PowerOffCamera", "ayb", b"SIM-CAM-1", True)
+    await hub.until(1, "connecting")
+    said = (await wifimgrctl(hub.address, "status", "Front")).out
+    assert "when its network is seen and an adapter is free; lost 20" in said
+    await wifimgrctl(hub.address, "disconnect", "Front")
+    assert "when its network is seen" not in (await wifimgrctl(hub.address, "status", "Front")).out
+
+
 async def test_connect_and_disconnect(hub: Hub) -> None:
     await hub.create(1, name="Front")
     await hub.until(1, "connected")

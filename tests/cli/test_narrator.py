@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from wifimgrd.cli.narrator import Narrator
@@ -81,6 +82,16 @@ def test_an_interruption() -> None:
     assert tell(told, STATUS, status(device)) == [
         "Front (1): connecting through wlan0 again: gone (connection-lost)"
     ]
+
+
+def test_a_camera_that_falls_silent_and_answers_again() -> None:
+    device = DeviceRecord(1, "Front", state="connected", reachable=True)
+    told = narrator(device)
+    silent = device_json(replace(device, reachable=False))
+    assert tell(told, "device.updated", silent) == ["Front (1): is associated, but does not answer"]
+    assert tell(told, "device.updated", device_json(device)) == ["Front (1): answers again"]
+    gone = device_json(replace(device, state="disconnected", reachable=False))
+    assert tell(told, "device.updated", gone) == []
 
 
 def test_devices_come_change_and_go() -> None:

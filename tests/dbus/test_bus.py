@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.message_bus import MessageBusDaemon
+from wifimgrd.dbus import library
 from wifimgrd.dbus.bus import (
     BusClosed,
     BusConnection,
@@ -18,10 +20,19 @@ from wifimgrd.dbus.bus import (
     Signal,
     Variant,
 )
+from wifimgrd.dbus.pending import Pending
 
 
 def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def a_pipe(said: bytes) -> socket.socket:
+    """An end of a pipe in which something waits to be read."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.send(said)
+    return theirs
 
 
 Pair = tuple[BusConnection, BusConnection]
@@ -151,17 +162,43 @@ async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
     await second.close()
 
 
-async def test_a_closed_watch_hears_nothing(pair: Pair) -> None:
+async def test_a_dropped_watch_hears_nothing(pair: Pair) -> None:
     server, client = pair
     heard: list[str] = []
     last: asyncio.Queue[str] = asyncio.Queue()
     watch = await client.watch(lambda signal: heard.append(signal.member), member="Sig")
     await client.watch(lambda signal: last.put_nowait(signal.member), member="Last")
-    await watch.close()
+    watch.drop()
     server.emit("/x", "t.X", "Sig", "", [])
     server.emit("/x", "t.X", "Last", "", [])
     assert await last.get() == "Last"
     assert heard == []
+
+
+async def test_a_watch_that_is_given_up_leaves_no_match_rule(pair: Pair) -> None:
+    server, client = pair
+    given_up = asyncio.create_task(client.watch(lambda _: None, interface="t.GivenUp"))
+    await asyncio.sleep(0)  # it has asked, and waits
+    given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    assert not [rule for rule in await rules_of(client, server) if "t.GivenUp" in rule]
+
+
+async def test_a_dropped_watch_leaves_no_match_rule(pair: Pair) -> None:
+    server, client = pair
+    watch = await client.watch(lambda _: None, interface="t.Dropped")
+    assert [rule for rule in await rules_of(client, server) if "t.Dropped" in rule]
+    watch.drop()
+    watch.drop()
+    assert not [rule for rule in await rules_of(client, server) if "t.Dropped" in rule]
+
+
+async def rules_of(client: BusConnection, asking: BusConnection) -> list[str]:
+    """The client's match rules, once the bus has read what it sent."""
+    await client.ask_bus("GetId", "", [])
+    stats = await asking.call(BUS, "/org/freedesktop/DBus", BUS + ".Debug.Stats", "GetAllMatchRules")
+    return list(stats[0][client.unique_name])
 
 
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
@@ -205,3 +242,93 @@ async def test_a_call_that_wants_no_reply_gets_none(pair: Pair) -> None:
     server.reply(quiet)
     server.reply(calls[0], "s", ["answer"])
     assert await server_call == ["answer"]
+
+
+@pytest.fixture
+async def passing_pair(message_bus: MessageBusDaemon) -> AsyncIterator[Pair]:
+    """Two connections that can pass sockets."""
+    server = await BusConnection.open(message_bus.address, sockets=True)
+    client = await BusConnection.open(message_bus.address, sockets=True)
+    yield server, client
+    await client.close()
+    await server.close()
+
+
+async def test_sockets_are_passed_to_who_asked_and_kept_by_nobody_else(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+
+    def answer(call: MethodCall) -> None:
+        server.emit("/x", "t.X", "Before", "s", ["x" * 5000])
+        server.reply(call, "h", [a_pipe(str(call.body[0]).encode())])
+        server.emit("/x", "t.X", "After", "", [])
+
+    server.serve(answer)
+    passed = await asyncio.gather(
+        *(client.call_for_socket(server.unique_name, "/x", "t.X", "Open", "u", [n]) for n in range(16))
+    )
+    assert [one.recv(10) for one in passed] == [str(n).encode() for n in range(16)]
+    assert not any(one.get_inheritable() for one in passed)
+    for one in passed:
+        one.close()
+    assert open_descriptors() == before
+
+
+async def test_a_socket_that_is_not_wanted_is_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    server.serve(lambda call: server.reply(call, "h", [a_pipe(b"x")]))
+    await client.call(server.unique_name, "/x", "t.X", "Open")
+    with pytest.raises(TimeoutError):
+        await client.call_for_socket(server.unique_name, "/x", "t.X", "Open", timeout_s=0)
+    await client.call(server.unique_name, "/x", "t.X", "Open")  # the late one has come by now
+    assert open_descriptors() == before
+    server.serve(lambda call: server.reply(call, "s", ["no socket"]))
+    with pytest.raises(BusError):
+        await client.call_for_socket(server.unique_name, "/x", "t.X", "Open")
+
+
+async def test_a_socket_that_comes_when_nobody_waits_any_more_is_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    server.serve(lambda call: server.reply(call, "h", [a_pipe(b"x")]))
+    pending = Pending(asyncio.get_running_loop().create_future(), wants_socket=True)
+    pending.answer.add_done_callback(lambda _: asking.cancel())
+    message = library.method_call(server.unique_name, "/x", "t.X", "Open", "", [])
+    asking = asyncio.create_task(client._answer_to(message, pending, 5))
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert open_descriptors() == before
+
+
+async def test_descriptors_that_nobody_asked_for_are_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    server.serve(lambda call: server.reply(call, "s", [call.signature]))
+    for signature, sent in (("h", [0]), ("a{sv}", [{"x": Variant("h", 0)}])):
+        pipe = a_pipe(b"x")
+        message = library.method_call(server.unique_name, "/x", "t.X", "Take", signature, sent)
+        message.unix_fds = [pipe.fileno()]
+        client._send(message, [pipe])
+    for _ in range(2):
+        await client.ask_bus("GetId", "", [])
+    assert await client.call(server.unique_name, "/x", "t.X", "Last") == [""]
+    assert open_descriptors() == before
+
+
+async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBusDaemon) -> None:
+    before = open_descriptors()
+    server = await BusConnection.open(message_bus.address, sockets=True)
+    client = await BusConnection.open(message_bus.address, sockets=True)
+    calls: list[MethodCall] = []
+    server.serve(calls.append)
+    asking = asyncio.create_task(client.call_for_socket(server.unique_name, "/x", "t.X", "Open"))
+    while not calls:
+        await client.ask_bus("GetId", "", [])
+    server.reply(calls[0], "h", [a_pipe(b"x")])
+    server._finish(BusClosed("gone"))
+    server.reply(calls[0], "h", [a_pipe(b"x")])
+    await client.close()
+    with pytest.raises(BusClosed):
+        await asking
+    assert open_descriptors() == before

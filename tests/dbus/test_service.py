@@ -472,3 +472,24 @@ async def test_a_path_that_is_no_device_removes_none(hub: Hub, bus: BusConnectio
         await manage(bus, "RemoveDevice", "o", "/org/wifimgrd1/" + path.replace("+", "_"))
     assert caught.value.name == "org.wifimgrd1.Error.DeviceNotFound"
     assert 1 in hub.client.devices
+
+
+async def test_a_connection_to_a_camera_is_refused_as_the_api_says(hub: Hub) -> None:
+    bus = await BusConnection.open(hub.address, sockets=True)
+
+    async def opened(options: dict[str, Variant]) -> None:
+        where = (names.BUS_NAME, names.device_path(device), names.DEVICE)
+        await bus.call_for_socket(*where, "OpenConnection", "qa{sv}", [80, options])
+
+    device = await hub.create(1)
+    await hub.until(device, "connected")
+    for options, error in (
+        ({}, "DeviceNotReachable"),  # simulated cameras answer to nobody
+        ({"kind": Variant("s", "udp")}, "DeviceNotReachable"),
+        ({"kind": Variant("s", "raw")}, "InvalidArguments"),
+        ({"kind": Variant("au", [1])}, "InvalidArguments"),
+    ):
+        with pytest.raises(BusError) as caught:
+            await opened(options)
+        assert caught.value.name == names.ERROR_PREFIX + error
+    await bus.close()

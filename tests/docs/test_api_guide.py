@@ -20,9 +20,10 @@ def examples(language: str) -> list[str]:
 
 
 async def test_the_examples_do_what_the_guide_says(tmp_path: Path) -> None:
-    shell, [python] = examples("sh"), examples("python")
+    shell, [python], [console] = examples("sh"), examples("python"), examples("console")
     assert len(shell) >= 6
     (tmp_path / "follow.py").write_text(python, encoding="utf-8")
+    (tmp_path / ".venv").symlink_to(sys.prefix)  # as in the checkout
     prefix = "/plugin-views/platform_plugin_device_manager/devices"
     async with running_hub(tmp_path) as hub:
         url = hub.url.rstrip("/")
@@ -30,7 +31,7 @@ async def test_the_examples_do_what_the_guide_says(tmp_path: Path) -> None:
         said = await ran("bash", "-c", "\n".join(lines), folder=tmp_path)
         assert "SIM-CAM-4 wpa3 70 %" in said
         assert "Front is connected through wlan0" in said
-        said = await ran("env", f"URL={url}", sys.executable, "follow.py", folder=tmp_path)
+        said = await ran("env", f"URL={url}", "bash", "-c", console, folder=tmp_path)
         assert said == "1 devices\n"
 
 

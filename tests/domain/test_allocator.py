@@ -66,7 +66,7 @@ def test_a_refusal_says_why_for_each_interface() -> None:
     allocator = allocator.adopt(TWO, "wlan1")
     allocator = allocator.learn("wlan3", BackendFacts("carrying a connection that is not ours"))
     allocator = allocator.learn("wlan4", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
-    error = refusal(allocator, Claim(ONE, band=Band.GHZ_5))
+    error = refusal(allocator, Claim(ONE, bands=frozenset({Band.GHZ_5})))
     assert error.reasons == {
         "wlan0": 'excluded by the configuration ("wlan0")',
         "wlan1": "in use by device 2",
@@ -76,6 +76,14 @@ def test_a_refusal_says_why_for_each_interface() -> None:
         "wlan5": "blocked by rfkill (hard-blocked)",
     }
     assert "wlan4 (cannot use the 5GHz band)" in error.message
+
+
+def test_one_band_in_common_is_enough() -> None:
+    allocator = hub(adapter(0)).learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+    _, name = allocator.assign(Claim(ONE, bands=frozenset({Band.GHZ_2_4, Band.GHZ_5})))
+    assert name == "wlan0"
+    error = refusal(allocator, Claim(ONE, bands=frozenset({Band.GHZ_5, Band.GHZ_6})))
+    assert error.reasons == {"wlan0": "cannot use the 5GHz or 6GHz band"}
 
 
 def test_a_band_is_served_by_an_interface_that_has_it_or_does_not_say() -> None:

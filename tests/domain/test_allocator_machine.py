@@ -68,7 +68,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             if name not in self.assigned.values()
             and not self.blocked(name)
             and (not self.pins_on(name) or self.reserved_for(claim, name))
-            and (claim.band is None or not facts.bands or claim.band in facts.bands)
+            and (not claim.bands or not facts.bands or claim.bands & facts.bands)
         ]
 
     # What can happen
@@ -147,7 +147,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             pinned = any(self.reserved_for(claim, other) for other in self.fit(claim))
             if identity.mac and twins == [name] and not pinned:
                 known_as = AdapterIdentity(identity.mac, "9-9", "other")
-                _, got = self.allocator.assign(Claim(claim.device, claim.name, known_as, claim.band))
+                _, got = self.allocator.assign(Claim(claim.device, claim.name, known_as, claim.bands))
                 assert got == name
 
     @rule(device=worlds.device_ids)
@@ -221,4 +221,4 @@ class AllocatorMachine(RuleBasedStateMachine):
 
 
 TestAllocator = AllocatorMachine.TestCase
-TestAllocator.settings = settings(deadline=None, max_examples=200, stateful_step_count=40)
+TestAllocator.settings = settings(max_examples=200, stateful_step_count=40)

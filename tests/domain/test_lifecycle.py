@@ -176,4 +176,4 @@ class HubOnPaper(RuleBasedStateMachine):
 
 
 TestHubOnPaper = HubOnPaper.TestCase
-TestHubOnPaper.settings = settings(deadline=None, max_examples=100, stateful_step_count=40)
+TestHubOnPaper.settings = settings(max_examples=100, stateful_step_count=40)

@@ -173,7 +173,10 @@ payloads = st.dictionaries(
 )
 
 
-FIELDS = {"codename", "connection_type", "ssid", "password", "name", "idempotency_key"}
+FIELDS = {
+    *("codename", "connection_type", "ssid", "password", "name", "idempotency_key"),
+    *("auto_reconnect", "priority"),
+}
 
 
 def refused_fields(

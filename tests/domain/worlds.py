@@ -18,7 +18,7 @@ DEVICE_NAMES = {DeviceId(1): "one", DeviceId(2): "two", DeviceId(3): "three"}
 
 names = st.sampled_from(NAMES)
 device_ids = st.sampled_from(DEVICES)
-bands = st.sampled_from(Band)
+band_sets = st.frozensets(st.sampled_from(Band), max_size=2)
 
 identities = st.builds(
     AdapterIdentity,
@@ -36,7 +36,7 @@ adapters = st.builds(
 facts = st.builds(
     BackendFacts,
     obstacle=st.sampled_from([*[""] * 4, "carrying a connection that is not ours"]),
-    bands=st.frozensets(bands, max_size=2),
+    bands=band_sets,
 )
 reservations = st.builds(
     Reservation,
@@ -56,4 +56,4 @@ rules = st.builds(
 def claims(draw: st.DrawFn) -> Claim:
     """A device that asks, as it may be remembered."""
     device = draw(device_ids)
-    return Claim(device, DEVICE_NAMES[device], draw(st.none() | identities), draw(st.none() | bands))
+    return Claim(device, DEVICE_NAMES[device], draw(st.none() | identities), draw(band_sets))

@@ -3,7 +3,9 @@ or wrong, changes in any order, thousands of them. Everything else is tested on 
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
+from ipaddress import IPv4Address
 from typing import Any
 
 from wifimgrd.dbus.client.changes import (
@@ -21,6 +23,8 @@ from wifimgrd.dbus.client.changes import (
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.mirror import Mirror
 from wifimgrd.dbus.client.records import DeviceRecord, ServiceRecord
+from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.net.sockets import open_socket
 
 
 class FakeHub(HubClient):
@@ -83,6 +87,12 @@ class FakeHub(HubClient):
 
     async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
         await self._do("disconnect", device_id)
+
+    async def open_connection(self, device_id: int, port: int) -> socket.socket:
+        camera = self._mirror.devices[device_id]
+        assert camera.interface
+        assert camera.camera_address
+        return await open_socket(camera.interface, IPv4Address(camera.camera_address), port, SocketKind.TCP)
 
     async def _do(self, *asked: Any) -> None:
         self.asked.append(asked)

@@ -88,6 +88,20 @@ async def test_each_field_at_fault_is_told_in_sentences(strict: Served) -> None:
             assert all(isinstance(sentence, str) and sentence for sentence in sentences)
 
 
+@pytest.mark.parametrize("said", [[], None, "x", 1])
+async def test_settings_that_are_no_object_are_said_to_be_none(strict: Served, said: Any) -> None:
+    answer = await strict.post(P, json=GOOD | {"connection_settings": said})
+    sentence = "connection_settings must be an object with ssid and password."
+    assert answer.problem["detail"] == sentence
+    assert answer.json["connection_settings"] == {"ssid": [sentence], "password": [sentence]}
+
+
+async def test_a_body_that_is_no_object_is_said_to_be_none(strict: Served) -> None:
+    for body in ("[]", '"text"', "null", "5"):
+        answer = await strict.post(P, data=body)
+        assert answer.problem["detail"] == "The body must be a JSON object."
+
+
 _STANDARD = {"type", "title", "status", "detail", "code", "error"}
 
 
@@ -252,9 +266,7 @@ bodies = json_values | st.fixed_dictionaries(
         | json_values,
     },
 )
-SLOWLY = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SLOWLY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @SLOWLY

@@ -13,6 +13,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from tests.processes import Hub
+from wifimgrd.dbus.bus import Variant
 from wifimgrd.dbus.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.records import DeviceRecord
@@ -308,3 +309,21 @@ class TestStuckClient:
             except ConnectionResetError:
                 break
         writer.close()
+
+
+async def test_a_camera_that_does_not_answer_is_told_as_connected_and_not_reachable(
+    shim: Served, hub: HubClient
+) -> None:
+    silent = {"ssid": Variant("ay", b"SIM-CAM-1")}
+    await hub.simulate("SetFault", "sa{sv}", "silent", silent)
+    channel = await shim.channel()
+    await receive(channel)
+    await register(shim, 1)
+    await until(channel, "device.updated", connection_status="connected", reachable=True)
+    [*_, told_so] = await until(channel, "device.updated", reachable=False)
+    assert told_so["data"] == (await shim.get(f"{P}/1")).json
+    assert told_so["data"]["connection_status"] == "connected"
+    await hub.simulate("SetFault", "sa{sv}", "silent", silent | {"off": Variant("b", True)})
+    await until(channel, "device.updated", connection_status="connected", reachable=True)
+    await shim.get(f"{P}/wifi/disconnect?device_id=1")
+    assert (await shim.get(f"{P}/1")).json["reachable"] is None

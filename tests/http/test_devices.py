@@ -9,6 +9,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.domain.camera_model import CameraModel, FormField, Wizard
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.http.settings import Settings
 
@@ -200,6 +201,45 @@ async def test_models_are_offered_as_the_frontend_reads_them(served: Served) -> 
             "password": "password",
         }
         assert all(field["required"] is True and field["name"] for field in fields.values())
+
+
+class TestOwnModel:
+    """Where the host has a model of its own."""
+
+    @pytest.fixture
+    def settings(self) -> Settings:
+        wizard = Wizard(FormField("Network"), FormField("Key", required=False))
+        icon = "https://cameras.example/own.svg"
+        return Settings(models={"own": CameraModel("own", "Our own", icon, wizard=wizard)})
+
+    async def test_it_is_offered_with_its_own_form(self, served: Served) -> None:
+        assert (await served.get(P + "/supported-devices/")).json == {
+            "supported_devices": [
+                {
+                    "codename": "own",
+                    "device_name": "Our own",
+                    "device_image_url": "https://cameras.example/own.svg",
+                    "connection_types": {
+                        "wifi": {
+                            "name": "Wi-Fi",
+                            "fields": {
+                                "ssid": {"name": "Network", "type": "text", "required": True},
+                                "password": {"name": "Key", "type": "password", "required": False},
+                            },
+                        }
+                    },
+                    "wizard_steps": [],
+                }
+            ]
+        }
+
+
+async def test_each_picture_of_a_shipped_model_is_there(served: Served) -> None:
+    models = (await served.get(P + "/supported-devices/")).json["supported_devices"]
+    for icon in {one["device_image_url"] for one in models}:
+        answer = await served.get(icon)
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "image/svg+xml")
+    assert (await served.get("/icons/none.svg")).status == 404
 
 
 class TestOtherPlatform:

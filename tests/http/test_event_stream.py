@@ -88,6 +88,15 @@ async def test_another_site_is_refused(served: Served) -> None:
     assert (answer.status, answer.problem["code"]) == (403, "not-authorized")
 
 
+async def test_a_client_that_goes_is_counted_no_more(served: Served) -> None:
+    async with stream(served) as content:
+        await next_event(content)
+        assert b"\nwifimgrd_websocket_clients 1.0\n" in (await served.get("/metrics")).octets
+    async with asyncio.timeout(PATIENCE_S):  # less than a heartbeat, by which it would be noticed at last
+        while b"\nwifimgrd_websocket_clients 0.0\n" not in (await served.get("/metrics")).octets:
+            pass
+
+
 async def test_a_client_that_does_not_read_is_given_up(served: Served, fake_hub: FakeHub) -> None:
     async with served.session.get(served.url + "/events") as answer:
         await next_event(answer.content)

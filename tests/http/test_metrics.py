@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from wifimgrd.dbus.bus import Variant
 from wifimgrd.dbus.client.changes import AttemptFailed, DeviceAdded, DeviceChanged
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.records import DeviceRecord
+from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http.settings import Settings
 
 STATE = frozenset({"State"})
@@ -66,6 +68,7 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
         "wifimgrd_devices[connecting]": 0,
         "wifimgrd_devices[connected]": 1,
         "wifimgrd_devices[disconnecting]": 0,
+        "wifimgrd_devices_reachable": 1,
         "wifimgrd_interfaces[available]": 1,
         "wifimgrd_interfaces[in-use]": 1,
         "wifimgrd_interfaces[unavailable]": 1,
@@ -73,6 +76,18 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
     assert (now["wifimgrd_daemon_up"], now["wifimgrd_backend_ready"]) == (1, 1)
     assert any(key.startswith("wifimgrd_build_info[simulated][") for key in now)
     assert now["process_resident_memory_bytes"] > 0
+
+
+async def test_what_was_tried_with_an_adapter_is_counted_by_step(shim: Served, hub: HubClient) -> None:
+    before = await values(shim)
+    assert [before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RecoveryStep] == [0, 0, 0, 0]
+    stuck = {"interface": Variant("s", "wlan0"), "heals": Variant("s", "rescan")}
+    await hub.simulate("SetFault", "sa{sv}", "adapter-stuck", stuck)
+    made = await connect(shim, camera(1))
+    while hub.devices[made].state != "connected":  # by another adapter, once it has found the camera
+        await shim.get(f"{P}/wifi/connect?device_id={made}&wait=10")
+    await hub.wait_until(lambda client: client.service.recoveries["rescan"] == 1, 5)
+    assert (await values(shim))["wifimgrd_adapter_recoveries_total[rescan]"] == 1
 
 
 async def test_a_camera_that_blinks_is_an_interruption_and_a_reconnect(shim: Served, hub: HubClient) -> None:
@@ -84,6 +99,33 @@ async def test_a_camera_that_blinks_is_an_interruption_and_a_reconnect(shim: Ser
     now = await values(shim)
     assert now["wifimgrd_link_interruptions_total"] == now["wifimgrd_reconnects_total"] == 1
     assert now["wifimgrd_connection_attempts_total[success]"] == now["wifimgrd_connect_seconds_count"] == 1
+
+
+async def test_a_lost_camera_that_is_brought_back_is_a_reconnect(shim: Served, hub: HubClient) -> None:
+    made = await connect(shim, camera(1))
+    interface = hub.devices[made].interface
+    await hub.simulate("UnplugAdapter", "s", interface)
+    await hub.wait_until(lambda client: client.devices[made].state == "disconnected", 5)
+    assert (await values(shim))["wifimgrd_reconnects_total"] == 0
+    await hub.wait_until(lambda client: client.devices[made].state == "connected", 15)
+    now = await values(shim)
+    assert now["wifimgrd_reconnects_total"] == now["wifimgrd_outage_seconds_count"] == 1
+    assert 1 <= now["wifimgrd_outage_seconds_sum"] < 15
+    assert now["wifimgrd_loss_told_seconds_count"] == 1
+    assert now["wifimgrd_loss_told_seconds_sum"] < 2
+
+
+async def test_how_long_it_took_to_tell_of_a_loss_is_counted_once(fake_hub: FakeHub, served: Served) -> None:
+    now_us = time.time_ns() // 1000
+    up = DeviceRecord(1, state="connected")
+    away = replace(up, state="connecting", error_code="connection-lost", lost_at_us=now_us - 500_000)
+    fake_hub.happen(DeviceAdded(up))
+    fake_hub.happen(DeviceChanged(away, STATE))
+    fake_hub.happen(AttemptFailed(1, "connection-lost", "gone"))
+    fake_hub.happen(DeviceChanged(replace(away, state="disconnected"), STATE))
+    now = await values(served)
+    assert now["wifimgrd_loss_told_seconds_count"] == 1
+    assert 0.5 <= now["wifimgrd_loss_told_seconds_sum"] < 10
 
 
 async def test_a_pulled_adapter_is_a_lost_link_and_no_failed_attempt(shim: Served, hub: HubClient) -> None:
@@ -153,14 +195,14 @@ class TestTiles:
         tile.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
         return Settings(tile_sources=(TileSource("map", "folder", tile.parents[2]),))
 
-    async def test_requests_for_tiles_by_outcome(self, served: Served) -> None:
+    async def test_requests_for_tiles_by_source_and_outcome(self, served: Served) -> None:
         for path in ("0/0/0.png", "0/0/0.png", "1/0/0.png"):
             await served.get(f"/tiles/map/{path}")
         await served.get("/tiles/map/0/0/0.png", headers={"If-None-Match": '"none"'})
         now = await values(served)
-        assert now["wifimgrd_tile_requests_total[found][map]"] == 3
-        assert now["wifimgrd_tile_requests_total[missing][map]"] == 1
-        assert now["wifimgrd_tile_requests_total[failed][map]"] == 0
+        assert now["wifimgrd_tile_requests_total[found][folder][map]"] == 3
+        assert now["wifimgrd_tile_requests_total[missing][][map]"] == 1
+        assert now["wifimgrd_tile_requests_total[failed][folder][map]"] == 0
 
 
 async def test_no_password_is_in_them(shim: Served) -> None:

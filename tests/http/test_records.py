@@ -48,7 +48,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "camera_address": "192.168.42.1",
         "signal_strength": 70,
         "address": "10.77.0.3",
-        "reachable": None,
+        "reachable": False,
         "last_connection_attempt": "2023-11-14T22:13:20.000001Z",
         "last_successful_connection": "2023-11-14T22:13:21.000000Z",
         "connection_error_code": None,
@@ -56,6 +56,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "device_type_icon_url": None,
         "auto_reconnect": True,
         "priority": 0,
+        "lost_at": None,
     }
 
 

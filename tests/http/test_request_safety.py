@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.dbus.client.records import DeviceRecord
-from wifimgrd.http.request_safety import host_name, is_fetched_ahead, is_foreign, origin_of
+from wifimgrd.http.request_safety import host_name, is_fetched_ahead, is_foreign
 from wifimgrd.http.settings import Settings
 
 OK = frozenset({"https://ok.example"})
@@ -51,23 +51,6 @@ def device(served: Served, fake_hub: FakeHub) -> None:
 )
 def test_a_host_is_known_by_its_name_alone(host: str, name: str) -> None:
     assert host_name(host) == name
-
-
-@pytest.mark.parametrize(
-    ("address", "origin"),
-    [
-        ("http://Hub.example:80/page?x", "http://hub.example"),
-        ("https://hub.example:8443", "https://hub.example:8443"),
-        ("http://[::1]:8080", "http://[::1]:8080"),
-        ("null", None),
-        ("", None),
-        ("http://", None),
-        ("http://hub:port", None),
-        ("//hub", None),
-    ],
-)
-def test_an_origin_is_scheme_host_and_port(address: str, origin: str | None) -> None:
-    assert origin_of(address) == origin
 
 
 HOST = {"Host": "hub.local:8080"}

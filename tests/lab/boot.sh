@@ -6,15 +6,16 @@
 #   -s FOLDER   what the guest sees as /host, read-only (default: the checkout); -w: writable
 #   -b SECONDS  for the boot (default 60, tcg 180); -t SECONDS for the command after it (default 600)
 #   -o FOLDER   gets log, console, journal, status, booted (the guest's uptime, s, before the command)
+#   -l FD       the guest's /dev/ttyS0 is this open file (uml)
 #   -a          also analysis (systemd-analyze)
 # LAB_MEM: the guest's memory in MB (1536). LAB_IFNAMES=0: the kernel's interface names whatever udev says.
 set -u
 LAB=$(cd "$(dirname "$0")" && pwd)
-ENGINE=${LAB_ENGINE:-uml} share=$(realpath "$LAB/../..") mode=ro boot_s='' command_s=600 out='' analysis='' shell=''
-while getopts e:is:wb:t:o:a option; do
+ENGINE=${LAB_ENGINE:-uml} share=$(realpath "$LAB/../..") mode=ro boot_s='' command_s=600 out='' analysis='' shell='' serial=null
+while getopts e:is:wb:t:o:l:a option; do
   case $option in
     e) ENGINE=$OPTARG ;; i) shell=1 ;; s) share=$(realpath "$OPTARG") ;; w) mode=rw ;; b) boot_s=$OPTARG ;;
-    t) command_s=$OPTARG ;; o) out=$OPTARG ;; a) analysis=1 ;; *) exit 2 ;;
+    t) command_s=$OPTARG ;; o) out=$OPTARG ;; l) serial=fd:$OPTARG ;; a) analysis=1 ;; *) exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
@@ -58,7 +59,7 @@ case $ENGINE in
     if [ -n "$shell" ]; then exec 3<&0 4>&1; terminal=fd:0; settings=$(stty -g)
     else exec 3</dev/null 4>"$out/console"; fi
     TMPDIR=$memory_folder setsid taskset -c "$cpu" "$UML/linux-uml" mem="${memory}M" rootfstype=hostfs \
-      rootflags="$ROOTFS" ro init=/lab-init con=null con0=$terminal,fd:1 con1=null ssl=null loglevel=5 $arguments \
+      rootflags="$ROOTFS" ro init=/lab-init con=null con0=$terminal,fd:1 con1=null ssl=null ssl0=$serial loglevel=5 $arguments \
       umid=lab uml_dir="$scratch/" lab.host="$share" lab.out="$out" lab.modules="$UML/lib/modules" lab.mode=$mode \
       <&3 >&4 2>&1 & ;;
   nspawn)  # the host's kernel

@@ -12,9 +12,10 @@ from .guest.access_point import Camera
 from .guest.adapters import Adapter, plug_in
 from .guest.deadline import poll_until
 from .guest.namespace import NAMESPACES, CommandError, run
-from .guest.network_manager import NetworkManager
+from .guest.network_manager import DeviceState, NetworkManager
 from .guest.supplicant import Supplicant
 from .guest.system_bus import SystemBus
+from .guest.whole_hub import WholeHub, whole_hub
 
 IN_GUEST = Path("/run/wifimgrd-lab").exists()
 collect_ignore_glob = [] if IN_GUEST else ["*"]  # the host's plain `pytest tests` passes by
@@ -109,3 +110,16 @@ def adapters(empty_air: None) -> Iterator[Callable[..., Adapter]]:
     for radio in hwsim.radios():
         if not radio.startswith("cam"):
             hwsim.remove_radio(radio)
+
+
+@pytest.fixture
+async def hub(
+    nm: NetworkManager, adapters: Callable[..., Adapter], cameras: Callable[..., Camera]
+) -> AsyncIterator[WholeHub]:
+    """The running product with two adapters, plugged in before it starts."""
+    for adapter in (adapters(), adapters()):
+        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    async with whole_hub() as hub:
+        for name in ("wlan0", "wlan1"):
+            await hub.interface_state(name, "available")
+        yield hub

@@ -28,9 +28,10 @@ UNKNOWN_DURATION_S = 30.0
 
 # A boot takes 2 s (tcg: 15 s); a guest that takes this long is given up, and booted once more.
 BOOT_S = {"uml": 60, "tcg": 240}
-SUITE_S = int(os.environ.get("LAB_TIMEOUT", "900"))
+SUITE_S = int(os.environ.get("LAB_TIMEOUT", "1800"))
 OUT_OF_TIME, GUEST_DIED = 124, 125  # boot.sh
 NO_TESTS_COLLECTED = 5  # pytest
+FOR_THE_GUEST = ("WIFIMGRD_SOAK", "WIFIMGRD_SEED")  # variables that its tests look at
 OUTCOMES = ("failed", "passed", "skipped", "error")  # in the order of pytest's closing line
 
 
@@ -48,7 +49,9 @@ class Guest:
     def run(self, options: list[str]) -> None:
         """Boot, and run the suite; boot again where the guest was lost before pytest began."""
         command = [str(LAB / "boot.sh"), "-e", ENGINE, "-o", str(self.out), "-s", str(CHECKOUT)]
-        command += ["-b", str(BOOT_S[ENGINE]), "-t", str(SUITE_S), "--", "tests/lab/guest/run_suite.sh"]
+        command += ["-b", str(BOOT_S[ENGINE]), "-t", str(SUITE_S), "--"]
+        command += [f"{name}={_quoted(os.environ[name])}" for name in FOR_THE_GUEST if name in os.environ]
+        command += ["tests/lab/guest/run_suite.sh"]
         command += [_quoted(argument) for argument in (*self.paths, *options)]
         for self.boots in (1, 2):
             self.out.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -25,11 +26,18 @@ from wifimgrd.domain.network import Security
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
+from .guest.deadline import async_poll_until, poll_until
 from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import fetch
 from .networkmanager_listener import Listener, Memory, killed, profiles, request_for, started
 
+AIR = {
+    b"CAM_A": Security.WPA2,
+    b"CAM_B": Security.WPA3,
+    b"CAM_C": Security.OPEN,
+    b"\xff caf\xc3\xa9": Security.WPA2_WPA3,
+}
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
 
@@ -62,11 +70,12 @@ async def test_joins_and_leaves(
     assert 0 < link.signal_percent <= 100
     assert fetch(adapter.interface) == "A"
     (held,) = await backend.links()
-    assert (held.device, held.interface, held.ssid.octets, held.link) == (1, "wlan0", camera.ssid, link)
+    assert (held.device, held.interface, held.ssid.octets) == (1, "wlan0", camera.ssid)
+    assert replace(held.link, signal_percent=0) == replace(link, signal_percent=0)
     await backend.leave(adapter.interface)
     assert await backend.links() == []
     assert profiles() == []
-    assert camera.stations() == []
+    poll_until(lambda: camera.stations() == [], "the camera alone")
     await backend.leave(adapter.interface)
 
 
@@ -198,7 +207,7 @@ async def test_a_cancelled_attempt_leaves_nothing(
             await backend.leave(adapter.interface)
         assert await backend.links() == []
         assert profiles() == []
-        assert camera.stations() == []
+        poll_until(lambda: camera.stations() == [], "the camera alone")
         await backend.join(again)
 
 
@@ -257,8 +266,11 @@ async def test_obstacles_are_named(
     await obstacle("not managed")
     run("nmcli", "device", "set", name, "managed", "yes")
     await none()
+    # With a default route comes a new host name, for which NetworkManager 1.42 asks for another lease; where
+    # that is before it has taken over the first one, it stays in IP_CONFIG.
     run("nmcli", "connection", "add", "type", "wifi", "con-name", "Home", "ifname", name, "ssid", "CAM_A",
-        "autoconnect", "no", "wifi-sec.key-mgmt", "wpa-psk", "wifi-sec.psk", camera.password)  # fmt: skip
+        "autoconnect", "no", "wifi-sec.key-mgmt", "wpa-psk", "wifi-sec.psk", camera.password,
+        "ipv4.never-default", "yes")  # fmt: skip
     run("nmcli", "--wait", "30", "connection", "up", "Home")
     await obstacle('carries the connection "Home"')
     with pytest.raises(InterfaceLost, match="Home"):
@@ -379,16 +391,19 @@ async def test_a_scan_hears_every_kind_of_network_and_disturbs_no_link(
     with pytest.raises(Busy):
         await backend.scan(joined.interface)
     await asyncio.gather(*(backend.scan(idle.interface) for _ in range(3)))
-    heard = {
-        point.ssid.octets: point.security
-        for point in await backend.heard()
-        if point.interface == idle.interface
-    }
-    assert heard == {
-        b"CAM_A": Security.WPA2,
-        b"CAM_B": Security.WPA3,
-        b"CAM_C": Security.OPEN,
-        b"\xff caf\xc3\xa9": Security.WPA2_WPA3,
-    }
+
+    async def heard() -> dict[bytes, Security]:
+        points = [point for point in await backend.heard() if point.interface == idle.interface]
+        return {point.ssid.octets: point.security for point in points}
+
+    async def heard_all() -> bool:
+        """A scan is on each channel for a moment only, and may miss who answers late."""
+        if len(await heard()) == len(AIR):
+            return True
+        await backend.scan(idle.interface)
+        return False
+
+    await async_poll_until(heard_all, "every network", 30)
+    assert await heard() == AIR
     assert fetch(joined.interface) == "A"
     assert [held.interface for held in await backend.links()] == [joined.interface]

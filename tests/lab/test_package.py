@@ -1,6 +1,7 @@
 """The Debian package on real 802.11: what is installed connects, and an upgrade drops nothing."""
 
 import asyncio
+import re
 from collections.abc import Callable
 
 from .guest.access_point import Camera
@@ -9,7 +10,27 @@ from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.packaged import packaged, upgrade
 from .guest.traffic import Download
-from .guest.whole_hub import whole_hub
+from .guest.whole_hub import URL, whole_hub
+
+
+def ours_left() -> str:
+    """What is left in the kernel's tables, in NetworkManager and on disk."""
+    told = "".join(
+        run(*command.split())
+        for command in (
+            "nft list ruleset",
+            "ip -br link show",
+            "ip rule show",
+            "ip route show table all",
+            "nmcli --terse connection show",
+            "find /etc /lib /usr /var/lib /run/NetworkManager -xdev -iname *wifimgr*",
+        )
+    )
+    return "\n".join(
+        line
+        for line in told.splitlines()
+        if re.search("wifimgr|7749", line) and not line.startswith("/var/lib/systemd/deb-systemd-helper")
+    )
 
 
 async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
@@ -23,6 +44,7 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
             for name in ("wlan0", "wlan1"):
                 await hub.interface_state(name, "available")
             devices = [await hub.add(one), await hub.add(other)]
+            names = dict(zip(devices, "AB", strict=True))
             for device in devices:
                 await hub.until(device, "connected")
             before = dict(hub.dbus.devices)
@@ -39,7 +61,12 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
                 assert record.state == "connected"
                 assert record.interface == before[device].interface
                 assert record.local_address == before[device].local_address
+                async with hub.http.get(f"{URL}/cameras/{device}/") as answer:
+                    assert (await answer.text()).strip() == names[device]
             assert [one.joins(), other.joins()] == joins, "a second connection was started"
+            run("systemctl", "stop", "wifimgrd.service", "wifimgrd-http.service")  # both cameras connected
+        run("dpkg", "--purge", "wifimgrd-http", "wifimgrd")
+        assert ours_left() == ""
 
 
 def test_autopkgtest_passes(empty_air: None) -> None:

@@ -23,12 +23,19 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: asyncio.Queue[Described | str] = asyncio.Queue()
+        self.recounts = 0
 
     def adapter_present(self, adapter: Described) -> None:
         self.told.put_nowait(adapter)
 
     def adapter_gone(self, name: str) -> None:
         self.told.put_nowait(name)
+
+    def adapter_firmware_failed(self, name: str) -> None:
+        raise AssertionError("a simulated radio has no firmware")
+
+    def adapters_recounted(self) -> None:
+        self.recounts += 1
 
     async def present(self) -> Described:
         told = await asyncio.wait_for(self.told.get(), 10)
@@ -187,6 +194,7 @@ async def test_a_real_overflow_is_made_up_for(
     assert await listener.gone() == gone.interface
     assert (await listener.present()).identity.mac == new.permanent_address
     assert source._monitor is not monitor, "the kernel did not run out of buffer"
+    assert listener.recounts > 0
     new.unplug()
     assert await listener.gone() == new.interface
     await source.stop()

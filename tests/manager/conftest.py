@@ -14,8 +14,10 @@ from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, load_scenario
 from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub
-from wifimgrd.manager.state import HubSettings
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.ports import CameraSockets
 
 
 @dataclass
@@ -44,6 +46,10 @@ class Bench:
         self.story.forget()
         return device
 
+    def learn(self, interface: str, facts: BackendFacts) -> None:
+        """The backend knows something new of an interface."""
+        self.hub._reconciling.interface_facts(interface, facts)
+
     def state(self, device: DeviceId) -> DeviceState:
         return self.story.devices[device].state
 
@@ -52,11 +58,24 @@ class Bench:
         return None if failure is None else failure.code.value
 
 
-def make_bench(settings: HubSettings | None = None, store: StoreInMemory | None = None) -> Bench:
+def make_bench(
+    settings: HubSettings | None = None,
+    store: StoreInMemory | None = None,
+    sockets: CameraSockets | None = None,
+) -> Bench:
     """A hub that is not started yet."""
     world, story, store = SimulatedWorld(load_scenario()), Story(), store or StoreInMemory()
     ticks = iter(range(1, 10**9))
-    hub = Hub(settings or HubSettings(), world.backend, world.adapters, store, story, lambda: next(ticks))
+    hub = Hub(
+        settings or HubSettings(),
+        world.backend,
+        world.adapters,
+        store,
+        story,
+        lambda: next(ticks),
+        sockets or world.sockets,
+        world.contact,
+    )
     return Bench(hub, world, store, story)
 
 

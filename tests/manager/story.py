@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.events import (
+    AdapterRecovery,
     BackendChanged,
     ConnectionFailed,
     DeviceCreated,
@@ -76,6 +77,9 @@ class Story:
             case InterfaceRemoved(name):
                 del self.interfaces[name]
                 self.told.append(f"{name} removed")
+            case AdapterRecovery(name, step):
+                assert self.interfaces[name].device is None, "an adapter in use is never touched"
+                self.told.append(f"{name} recovery {step}")
             case BackendChanged(backend):
                 self.told.append(f"backend {backend.state}")
 

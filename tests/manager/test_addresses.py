@@ -10,7 +10,7 @@ from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.manager.state import HubSettings
+from wifimgrd.manager.settings import HubSettings
 
 
 async def started(network: str, store: StoreInMemory | None = None) -> Bench:

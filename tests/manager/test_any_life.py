@@ -15,6 +15,7 @@ from tests.manager.conftest import Bench, make_bench
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.recovery import RecoveryStep
 
 ADAPTERS = st.sampled_from(["wlan0", "wlan1", "wlan2"])
 CAMERAS = st.sampled_from([b"SIM-CAM-1", b"SIM-CAM-2", b"SIM-CAM-3", b"SIM-CAM-OFF"])
@@ -139,6 +140,11 @@ class AnyLife(RuleBasedStateMachine):
     def block(self, adapter: str, off: bool) -> None:
         self.act(self.bench.world.set_fault, "rfkill", {"interface": adapter, "off": off})
 
+    @rule(adapter=ADAPTERS, heals=st.sampled_from(RecoveryStep), crashed=st.booleans())
+    def stick(self, adapter: str, heals: RecoveryStep, crashed: bool) -> None:
+        how = {"interface": adapter, "heals": heals.value, "crashed": crashed}
+        self.act(self.bench.world.set_fault, "adapter-stuck", how)
+
     @rule(seconds=MOMENTS)
     def wait(self, seconds: float) -> None:
         self.runner.run(asyncio.sleep(seconds))
@@ -164,4 +170,4 @@ class AnyLife(RuleBasedStateMachine):
 
 
 TestAnyLife = AnyLife.TestCase
-TestAnyLife.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
+TestAnyLife.settings = settings(max_examples=300, stateful_step_count=50)

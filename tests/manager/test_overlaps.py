@@ -277,14 +277,14 @@ def test_a_camera_waits_for_an_adapter_of_its_band_where_there_is_one(on_bench: 
         await bench.hub.disconnect(device)
         only_2_4 = BackendFacts(bands=frozenset({Band.GHZ_2_4}))
         for name in ("wlan0", "wlan1"):
-            bench.hub.interface_facts(name, only_2_4)
+            bench.learn(name, only_2_4)
         await bench.connected(1)
         await bench.connected(2)
         await bench.hub.connect(device, wait=True)
         assert bench.story.devices[device].interface == "wlan2"
         await bench.hub.disconnect(device)
         await bench.hub.disconnect(DeviceId(2))
-        bench.hub.interface_facts("wlan2", only_2_4)
+        bench.learn("wlan2", only_2_4)
         await bench.hub.connect(device, wait=True)
         assert bench.state(device) is DeviceState.CONNECTED
 

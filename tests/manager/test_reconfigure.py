@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.allocator import AllocationRules
 from wifimgrd.domain.interface import InterfaceState
-from wifimgrd.manager.state import HubSettings
+from wifimgrd.manager.settings import HubSettings
 
 
 def test_an_excluded_interface_is_told_of_and_a_link_on_it_stays(on_bench: RunOnBench) -> None:

@@ -12,7 +12,7 @@ from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import DeviceNotReachable
 from wifimgrd.domain.pursuit import HOLD_S, LONGEST_WAIT_S
-from wifimgrd.manager.state import HubSettings
+from wifimgrd.manager.settings import HubSettings
 
 LOST_FOR_GOOD_S = 12.0
 """The grace time is over."""
@@ -31,6 +31,17 @@ async def lost(bench: Bench, number: int = 1) -> DeviceId:
 async def switched_on(bench: Bench, number: int = 1) -> None:
     bench.world.power_on_camera(b"SIM-CAM-%d" % number)
     await asyncio.sleep(2 * LONGEST_WAIT_S)
+
+
+async def being_brought_back_on_the_only_adapter(bench: Bench, device: DeviceId) -> None:
+    """All adapters go, one comes back, and an attempt that nobody asked for runs on it."""
+    for adapter in ("wlan0", "wlan1", "wlan2"):
+        bench.world.unplug_adapter(adapter)
+    await asyncio.sleep(5)
+    bench.world.set_fault("slow-join", {"seconds": 5})
+    bench.world.plug_adapter("wlan0")
+    await asyncio.sleep(1)
+    assert bench.state(device) is DeviceState.CONNECTING
 
 
 def test_a_camera_that_comes_back_is_connected(on_bench: RunOnBench) -> None:
@@ -173,15 +184,24 @@ def test_a_person_takes_the_adapter_of_an_attempt_that_nobody_asked_for(on_bench
         device = await bench.connected(1)
         asked = await bench.create(2)
         await bench.hub.disconnect(asked)
-        for adapter in ("wlan0", "wlan1", "wlan2"):
-            bench.world.unplug_adapter(adapter)
-        await asyncio.sleep(5)
-        bench.world.set_fault("slow-join", {"seconds": 5})
-        bench.world.plug_adapter("wlan0")
-        await asyncio.sleep(1)
-        assert bench.state(device) is DeviceState.CONNECTING
+        await being_brought_back_on_the_only_adapter(bench, device)
         await bench.hub.connect(asked, wait=True)
         assert (bench.state(device), bench.state(asked)) == (
+            DeviceState.DISCONNECTED,
+            DeviceState.CONNECTED,
+        )
+
+    on_bench(test)
+
+
+def test_a_person_who_registers_a_camera_goes_before_such_an_attempt_too(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        await being_brought_back_on_the_only_adapter(bench, device)
+        registered = await bench.create(2)
+        assert bench.state(registered) is DeviceState.CONNECTING
+        await asyncio.sleep(10)
+        assert (bench.state(device), bench.state(registered)) == (
             DeviceState.DISCONNECTED,
             DeviceState.CONNECTED,
         )
@@ -201,6 +221,51 @@ def test_a_device_can_be_left_out_of_it(on_bench: RunOnBench) -> None:
         await bench.hub.update(device, {"auto_reconnect": True})
         await asyncio.sleep(5)
         assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_what_is_brought_back_says_since_when_it_is_away(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected()
+        assert bench.story.devices[device].lost_us == 0
+        bench.world.power_off_camera(CAMERA, orderly=True)
+        await asyncio.sleep(0.1)
+        since = bench.story.devices[device].lost_us
+        assert since > 0
+        await asyncio.sleep(LOST_FOR_GOOD_S)
+        assert bench.story.devices[device].lost_us == since
+        await switched_on(bench)
+        assert bench.story.devices[device].lost_us == 0
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("command", ["disconnect", "connect", "leave out"])
+def test_a_command_ends_the_word_that_it_is_brought_back(on_bench: RunOnBench, command: str) -> None:
+    async def test(bench: Bench) -> None:
+        device = await lost(bench)
+        assert bench.story.devices[device].lost_us
+        match command:
+            case "disconnect":
+                await bench.hub.disconnect(device)
+            case "connect":
+                with pytest.raises(DeviceNotReachable):
+                    await bench.hub.connect(device, wait=True)
+            case "leave out":
+                await bench.hub.update(device, {"auto_reconnect": False})
+        assert bench.story.devices[device].lost_us == 0
+
+    on_bench(test)
+
+
+def test_a_failed_first_attempt_is_not_brought_back(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        bench.world.power_off_camera(CAMERA, orderly=True)
+        device = await bench.create()
+        await asyncio.sleep(30)
+        assert bench.code(device) == "device-not-reachable"
+        assert bench.story.devices[device].lost_us == 0
 
     on_bench(test)
 

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -50,6 +51,14 @@ class SmallWorld:
     def on_host(self, *command: str) -> str:
         return run("ip", "netns", "exec", self.host, *command)
 
+    @staticmethod
+    def camera(number: int) -> str:
+        """A camera's namespace."""
+        return f"wc{os.getpid()}n{number}"
+
+    def in_camera(self, number: int, *command: str) -> None:
+        run("ip", "netns", "exec", self.camera(number), *command)
+
     def listed(self, *command: str) -> Any:
         return json.loads(self.on_host("ip", "-4", "-j", *command) or "[]")
 
@@ -58,7 +67,7 @@ class SmallWorld:
 
     def add_camera(self, number: int) -> tuple[str, str, str]:
         """Connect a camera through `wN`; returns what the helper is to be told of it."""
-        camera, interface = f"wc{os.getpid()}n{number}", f"w{number}"
+        camera, interface = self.camera(number), f"w{number}"
         self._add_namespace(camera)
         self.on_host("ip", "link", "add", interface, "type", "veth", "peer", "name", "ap0", "netns", camera)
         for line in (f"address add {CAMERA_ADDRESS}/24 dev ap0", "link set ap0 up"):
@@ -69,15 +78,35 @@ class SmallWorld:
             f"route add 192.168.42.0/24 dev {interface} src {LEASE} metric {600 + number}",
         ):
             self.on_host("ip", *line.split())
+        self.serve(camera, number)
+        return (f"10.77.0.{number}", interface, CAMERA_ADDRESS)
+
+    def serve(self, namespace: str, number: int = 0) -> None:
+        """Have a camera's programs run somewhere."""
         program = subprocess.Popen(
-            ["ip", "netns", "exec", camera, sys.executable, str(_CAMERA), str(number)],
+            ["ip", "netns", "exec", namespace, sys.executable, str(_CAMERA), str(number)],
             stdout=subprocess.PIPE,
         )
         self.programs.append(program)
         assert program.stdout is not None
         assert program.stdout.readline() == b"ready\n"
         program.stdout.close()
-        return (f"10.77.0.{number}", interface, CAMERA_ADDRESS)
+
+    def add_lan(self, number: int) -> str:
+        """A network of the host's, 192.168.N.0/24 behind `lanN`, with one machine that knows the way to the
+        cameras' network; returns the machine's namespace."""
+        machine, interface = f"wl{os.getpid()}n{number}", f"lan{number}"
+        self._add_namespace(machine)
+        self.on_host("ip", "link", "add", interface, "type", "veth", "peer", "name", "eth0", "netns", machine)
+        self.on_host("ip", "address", "add", f"192.168.{number}.1/24", "dev", interface)
+        self.on_host("ip", "link", "set", interface, "up")
+        for line in (
+            f"address add 192.168.{number}.2/24 dev eth0",
+            "link set eth0 up",
+            f"route add default via 192.168.{number}.1",
+        ):
+            run("ip", "-n", machine, *line.split())
+        return machine
 
     def _add_namespace(self, name: str) -> None:
         run("ip", "netns", "add", name)
@@ -115,30 +144,56 @@ class SmallWorld:
         async with asyncio.timeout(PATIENCE_S):
             while owned is not wanted:
                 owned = await changes.get()
-        await watch.close()
+        watch.drop()
 
     async def ask(self, member: str, signature: str = "", *body: Any) -> list[Any]:
         return await self.connection.call(
             names.NET_BUS_NAME, names.NET_PATH, names.NET, member, signature, body
         )
 
-    async def lead_to(self, *cameras: Sequence[str], network: str = NETWORK) -> str:
+    async def open(self, interface: str, address: str, port: int, kind: str) -> socket.socket:
+        return await self.connection.call_for_socket(
+            names.NET_BUS_NAME,
+            names.NET_PATH,
+            names.NET,
+            "Open",
+            "ssqs",
+            [interface, address, port, kind],
+        )
+
+    async def lead_to(
+        self, *cameras: Sequence[str], network: str = NETWORK, share: Sequence[str] = ()
+    ) -> str:
         """What `Apply` answers."""
-        [conflict] = await self.ask("Apply", "sa(sss)", network, [list(one) for one in cameras])
+        [conflict] = await self.ask(
+            "Apply", "sa(sss)as", network, [list(one) for one in cameras], list(share)
+        )
         return str(conflict)
 
-    async def fetch(self, address: str, *options: str) -> str:
-        """What an ordinary program on the host gets from an address: the answer, or how curl failed."""
+    async def fetch(self, address: str, *options: str, inside: str = "") -> str:
+        """What an ordinary program on the host, or `inside` another namespace, gets from an address: the
+        answer, or how curl failed."""
         process = await asyncio.create_subprocess_exec(
-            *("ip", "netns", "exec", self.host, "curl", "-s", "-m", "5", *options, f"http://{address}/"),
+            *(
+                "ip",
+                "netns",
+                "exec",
+                inside or self.host,
+                "curl",
+                "-s",
+                "-m",
+                "5",
+                *options,
+                f"http://{address}/",
+            ),
             stdout=PIPE,
         )
         out, _ = await process.communicate()
         return out.decode() if process.returncode == 0 else f"curl: {process.returncode}"
 
-    async def until_reached(self, address: str, answer: str) -> None:
+    async def until_reached(self, address: str, answer: str, inside: str = "") -> None:
         async with asyncio.timeout(PATIENCE_S):
-            while await self.fetch(address) != answer:
+            while await self.fetch(address, inside=inside) != answer:
                 pass
 
     def left(self) -> str:
@@ -161,7 +216,7 @@ class SmallWorld:
 async def small_world() -> AsyncIterator[SmallWorld]:
     """A host without cameras or helper yet."""
     with MessageBusDaemon.start() as bus:
-        connection = await BusConnection.open(bus.address)
+        connection = await BusConnection.open(bus.address, sockets=True)
         world = SmallWorld(bus.address, connection)
         try:
             world.begin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
@@ -84,14 +85,27 @@ async def test_a_camera_that_leaves_does_not_touch_the_others(world: SmallWorld)
     await stream.end()
 
 
-async def test_the_way_is_ready_before_a_camera_is_connected(world: SmallWorld) -> None:
-    (address, interface, own), other = world.add_camera(1), world.add_camera(2)
+async def test_an_interface_that_has_just_gone_down_harms_no_other_camera(world: SmallWorld) -> None:
+    cameras = [world.add_camera(number) for number in (1, 2)]
     await world.start_helper()
-    await world.lead_to((address, interface, ""), other)
-    assert await world.fetch("10.77.0.1") == "curl: 7"
+    await world.lead_to()
+    world.on_host("ip", "link", "set", "w1", "down")
+    with pytest.raises(BusError, match="not up"):
+        await world.lead_to(*cameras)
     assert await world.fetch("10.77.0.2") == "camera 2"
-    await world.lead_to((address, interface, own), other)
-    assert await world.fetch("10.77.0.1") == "camera 1"
+    world.on_host("ip", "link", "set", "w1", "up")
+    await world.until_reached("10.77.0.1", "camera 1")
+
+
+async def test_what_has_gone_by_itself_is_taken_away_without_complaint(world: SmallWorld) -> None:
+    """NetworkManager takes the routes of a link that ends away at the same time."""
+    cameras = [world.add_camera(number) for number in (1, 2)]
+    await world.start_helper()
+    await world.lead_to(*cameras)
+    world.on_host("bash", "-c", "ip rule del preference 7749; ip rule del preference 7749")
+    assert await world.lead_to() == ""
+    routes = world.listed("route", "show", "table", "all")
+    assert not [route for route in routes if str(route.get("table", "")).startswith("20012728")]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +149,19 @@ async def test_what_another_program_breaks_is_put_right(world: SmallWorld, damag
     assert world.on_host("nft", "list", "ruleset") == before
     await stream.expect_more("2")
     await stream.end()
+
+
+async def test_rules_that_are_flushed_while_they_change_are_made_again(world: SmallWorld) -> None:
+    cameras = [world.add_camera(number) for number in (1, 2)]
+    await world.start_helper()
+    flushing = ("ip", "netns", "exec", world.host, "sh", "-c", "while :; do nft flush ruleset; done")
+    flusher = await asyncio.create_subprocess_exec(*flushing)
+    for number in range(40):
+        with contextlib.suppress(BusError):  # the daemon asks again
+            await world.lead_to(*cameras[number % 2 :])
+    flusher.kill()
+    await flusher.wait()
+    await world.until_reached("10.77.0.2", "camera 2")
 
 
 async def test_a_strict_reverse_path_filter_is_no_obstacle_and_comes_back(world: SmallWorld) -> None:
@@ -249,6 +276,20 @@ async def test_bad_requests_change_nothing(
     assert "wifimgrd" not in world.left()
 
 
+@pytest.mark.parametrize("member", ["RestartLink", "EndPowerSave"])
+@pytest.mark.parametrize("interface", ["", ".", "..", "w1", "lo", "w9", "w1/phy80211", "w1 down"])
+async def test_no_interface_but_a_wireless_one_is_touched(
+    world: SmallWorld, interface: str, member: str
+) -> None:
+    world.add_camera(1)
+    await world.start_helper()
+    before = world.left()
+    with pytest.raises(BusError) as caught:
+        await world.ask(member, "s", interface)
+    assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments"
+    assert world.left() == before
+
+
 async def test_it_ends_when_the_daemon_is_gone_for_good(world: SmallWorld) -> None:
     camera = world.add_camera(1)
     before = world.left()
@@ -260,3 +301,49 @@ async def test_it_ends_when_the_daemon_is_gone_for_good(world: SmallWorld) -> No
     async with asyncio.timeout(PATIENCE_S):
         assert await helper.wait() == 0
     assert world.left() == before
+
+
+async def test_sockets_to_cameras_with_one_address_reach_the_right_one(world: SmallWorld) -> None:
+    cameras = [world.add_camera(number) for number in (1, 2, 3)]
+    await world.start_helper()
+    loop = asyncio.get_running_loop()
+    for number, (_, interface, address) in enumerate(cameras, 1):
+        with await world.open(interface, address, 80, "tcp") as tcp:
+            await loop.sock_sendall(tcp, b"GET / HTTP/1.0\r\n\r\n")
+            assert (await loop.sock_recv(tcp, 1000)).endswith(f"camera {number}".encode())
+        with await world.open(interface, address, 82, "udp") as udp:
+            await loop.sock_sendall(udp, b"hello")
+            assert await loop.sock_recv(udp, 1000) == f"{number}:hello".encode()
+
+
+@pytest.mark.parametrize(
+    ("interface", "address", "port", "kind", "error"),
+    [
+        ("w1", "192.168.42.1", 9, "tcp", "Net.Error.Refused"),
+        ("w1", "192.168.43.1", 80, "tcp", "Error.DeviceNotReachable"),
+        ("w9", "192.168.42.1", 80, "tcp", "Error.InterfaceLost"),
+        ("w1", "camera", 80, "tcp", "Error.InvalidArguments"),
+        ("w1", "192.168.42.1", 80, "raw", "Error.InvalidArguments"),
+    ],
+)
+async def test_a_socket_that_cannot_be_opened_is_explained(
+    world: SmallWorld, interface: str, address: str, port: int, kind: str, error: str
+) -> None:
+    world.add_camera(1)
+    await world.start_helper()
+    with pytest.raises(BusError) as caught:
+        await world.open(interface, address, port, kind)
+    assert caught.value.name == "org.wifimgrd1." + error
+    assert caught.value.message
+
+
+async def test_a_socket_reaches_nobody_behind_a_router(world: SmallWorld) -> None:
+    camera = world.add_camera(1)
+    world.in_camera(1, "ip", "address", "add", "172.31.0.1/32", "dev", "lo")
+    world.in_camera(1, "sysctl", "-q", "-w", "net.ipv4.conf.all.arp_ignore=1")
+    world.on_host("ip", "route", "add", "172.31.0.0/24", "via", camera[2])
+    await world.start_helper()
+    assert await world.fetch("172.31.0.1") == "camera 1"
+    with pytest.raises(BusError) as caught:
+        await world.open(camera[1], "172.31.0.1", 80, "tcp")
+    assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"

@@ -12,8 +12,15 @@ import pytest
 from tests.store.samples import SECRET, draft
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError
-from wifimgrd.store.backup import BACKUP_NAME
-from wifimgrd.store.schema import FILE_NAME, MIGRATIONS, SCHEMA_VERSION, migrate, open_database, version_of
+from wifimgrd.store.schema import (
+    BACKUP_NAME,
+    FILE_NAME,
+    MIGRATIONS,
+    SCHEMA_VERSION,
+    migrate,
+    open_database,
+    version_of,
+)
 
 
 @pytest.fixture

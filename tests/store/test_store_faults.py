@@ -67,7 +67,9 @@ async def test_a_read_only_disk_still_reads(store: SqliteStore) -> None:
     await pragma(store, "query_only = OFF")
 
 
-async def test_what_could_not_be_recorded_goes_with_the_next_write(store: SqliteStore) -> None:
+async def test_what_could_not_be_recorded_is_told_once_and_goes_with_the_next_write(
+    store: SqliteStore,
+) -> None:
     device = await store.add(draft(), SECRET)
     other = await store.add(draft(), SECRET)
     await pragma(store, "query_only = ON")
@@ -77,9 +79,11 @@ async def test_what_could_not_be_recorded_goes_with_the_next_write(store: Sqlite
         await store.load()
         store.record(replace(device, name="2"))
         assert (await store.load())[device.id].name == device.name
-    assert [entry["log_level"] for entry in logs] == ["error", "error"]
-    await pragma(store, "query_only = OFF")
-    await store.remove(other.id)
+        with pytest.raises(StoreReadOnly):
+            await store.remove(other.id)
+        await pragma(store, "query_only = OFF")
+        await store.remove(other.id)
+    assert [(entry["log_level"], entry["event"]) for entry in logs] == [("error", "state_not_written")]
     assert (await store.load())[device.id].name == "2"
 
 

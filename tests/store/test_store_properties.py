@@ -22,7 +22,7 @@ from wifimgrd.store import SqliteStore
 T = TypeVar("T")
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(draft=samples.devices, passphrase=samples.passphrases, notes=st.dictionaries(st.text(), st.text()))
 def test_round_trip(tmp_path: Path, draft: Device, passphrase: Passphrase, notes: dict[str, str]) -> None:
     async def trip() -> None:
@@ -148,4 +148,4 @@ class StoreAsDictionary(RuleBasedStateMachine):
 
 
 TestStoreAsDictionary = StoreAsDictionary.TestCase
-TestStoreAsDictionary.settings = settings(deadline=None, max_examples=25, stateful_step_count=30)
+TestStoreAsDictionary.settings = settings(max_examples=25, stateful_step_count=30)

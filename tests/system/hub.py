@@ -47,6 +47,10 @@ class Hub:
         """A property of a unit."""
         return self.machine.run("systemctl", "show", "--value", f"--property={name}", unit).stdout.strip()
 
+    def tells(self, words: str) -> None:
+        """Wait for words in the unit's status, which follows what it tells of a moment later."""
+        self.machine.wait_until(lambda: words in self.show("StatusText"), f"the status has {words!r}")
+
     def add(self, number: int) -> int:
         """Register one of the simulated cameras; its first connection starts."""
         done = self.machine.run(

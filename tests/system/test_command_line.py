@@ -47,5 +47,5 @@ def test_the_manual_pages_are_there(machine: Machine) -> None:
     ).split()
     assert pages == [
         *("org.wifimgrd1.5.gz", "wifimgrctl.1.gz", "wifimgrd-http.8.gz", "wifimgrd-net.8.gz"),
-        *("wifimgrd.8.gz", "wifimgrd.toml.5.gz"),
+        *("wifimgrd.8.gz", "wifimgrd.catalog.5.gz", "wifimgrd.toml.5.gz"),
     ]

@@ -13,7 +13,9 @@ def identity(event: str, cause: str = "") -> str:
 
 def test_a_connection_is_found_by_its_fields(hub: Hub) -> None:
     device = hub.add(1)
-    [entry] = hub.entries(f"MESSAGE_ID={identity('connected')}", f"WIFIMGRD_DEVICE={device}")
+    told = (f"MESSAGE_ID={identity('connected')}", f"WIFIMGRD_DEVICE={device}")
+    hub.machine.wait_until(lambda: bool(hub.entries(*told)), "the connection is in the journal")
+    [entry] = hub.entries(*told)
     assert entry["WIFIMGRD_INTERFACE"] == "wlan0"
     assert entry["WIFIMGRD_OPERATION"] == "connect"
     assert entry["_SYSTEMD_INVOCATION_ID"] == hub.show("InvocationID")
@@ -56,7 +58,8 @@ def test_journalctl_explains_what_to_do(hub: Hub) -> None:
 
 def test_no_password_is_in_the_journal(hub: Hub) -> None:
     hub.add(1)
-    hub.machine.run("journalctl", "--sync")
+    told = f"MESSAGE_ID={identity('connected')}"
+    hub.machine.wait_until(lambda: bool(hub.entries(told)), "the connection is in the journal")
     assert "camera-pass" not in hub.machine.run("journalctl", "--output=export", "--no-pager").stdout
 
 

@@ -56,12 +56,12 @@ def test_each_restriction_holds_in_a_running_unit(machine: Machine, unit: str) -
 
 
 def test_the_status_says_how_things_stand(hub: Hub) -> None:
-    assert hub.show("StatusText") == "0 devices, 0 connected, 3 of 3 interfaces free"
+    hub.tells("0 devices, 0 connected, 3 of 3 interfaces free")
     hub.add(1)
     device = hub.add(2)
-    assert hub.show("StatusText") == "2 devices, 2 connected, 1 of 3 interfaces free"
+    hub.tells("2 devices, 2 connected, 1 of 3 interfaces free")
     hub.machine.run("wifimgrctl", "disconnect", str(device))
-    assert hub.show("StatusText") == "2 devices, 1 connected, 2 of 3 interfaces free"
+    hub.tells("2 devices, 1 connected, 2 of 3 interfaces free")
 
 
 def test_it_is_ready_where_networkmanager_is_not(hub: Hub) -> None:
@@ -70,7 +70,7 @@ def test_it_is_ready_where_networkmanager_is_not(hub: Hub) -> None:
     hub.configure("simulated", "")
     hub.start()
     assert hub.property("/org/wifimgrd1", "Manager", "BackendState") == "unavailable"
-    assert "networkmanager is unavailable" in hub.show("StatusText")
+    hub.tells("networkmanager is unavailable")
     machine.sh("systemctl unmask --runtime --quiet NetworkManager; systemctl start NetworkManager")
     machine.wait_until(
         lambda: hub.property("/org/wifimgrd1", "Manager", "BackendState") == "ready",
@@ -114,7 +114,7 @@ def test_a_reload_takes_a_good_file_and_keeps_the_links(hub: Hub) -> None:
     hub.machine.run("systemctl", "reload", UNIT)
     assert hub.property("/org/wifimgrd1/interfaces/wlan2", "Interface", "State") == "unavailable"
     assert hub.show("MainPID") == pid
-    assert hub.show("StatusText") == "1 device, 1 connected, 1 of 3 interfaces free"
+    hub.tells("1 device, 1 connected, 1 of 3 interfaces free")
     assert hub.property(f"/org/wifimgrd1/devices/{device}", "Device", "State") == "connected"
 
 
@@ -148,7 +148,7 @@ def test_the_helper_comes_when_asked_and_has_one_capability(hub: Hub) -> None:
     )
     apply = (
         "busctl --system call org.wifimgrd1.Net /org/wifimgrd1/net org.wifimgrd1.Net Apply "
-        "'sa(sss)' 10.77.0.0/24 1 10.77.0.1 cable0 192.168.42.1"
+        "'sa(sss)as' 10.77.0.0/24 1 10.77.0.1 cable0 192.168.42.1 0"
     )
     assert "Access denied" in machine.run("sh", "-c", apply, check=False).stderr
     assert hub.show("ActiveState", NET) == "inactive"
@@ -156,6 +156,9 @@ def test_the_helper_comes_when_asked_and_has_one_capability(hub: Hub) -> None:
     process = status(machine, hub.show("MainPID", NET))
     assert process["Uid"].split()[1] == machine.run("id", "-u", "wifimgrd-net").stdout.strip()
     assert {process[key] for key in ("CapEff", "CapBnd")} == {f"{1 << 12:016x}"}  # CAP_NET_ADMIN
+    machine.run("ip", "address", "add", "192.168.42.2/24", "dev", "cable0")
+    opened = "busctl --system call org.wifimgrd1.Net /org/wifimgrd1/net org.wifimgrd1.Net Open ssqs"
+    machine.sh(f"runuser -u wifimgrd -- {opened} cable0 192.168.42.1 9 udp")
     assert "10.77.0.1 : 192.168.42.1" in machine.sh("nft list table ip wifimgrd")
     assert machine.sh("cat /proc/sys/net/ipv4/conf/cable0/rp_filter").strip() == "2"
     machine.run("systemctl", "stop", NET)

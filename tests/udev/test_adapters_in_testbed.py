@@ -417,6 +417,78 @@ async def test_events_that_were_lost_are_made_up_for(
     assert told["mock7"].identity.mac == new.attributes["address"]
     assert "lost" in logs[0]["event"]
     assert listener.nothing_told()
+    assert listener.recounts == 1
 
     new.pull()  # and the new monitor hears
     assert await listener.gone() == "mock7"
+
+
+# Firmware that crashes
+
+
+@pytest.mark.parametrize("part", ["interface", "radio", "function", "usb device"])
+async def test_a_dump_of_firmware_is_told_of_the_adapter_of_which_the_driver_names_a_part(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener, part: str
+) -> None:
+    radio, _ = host.adapter("mock0"), host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04")
+    await source.start(listener)
+    assert radio.parent is not None
+    failing = {
+        "interface": radio.path,
+        "radio": radio.phy,
+        "function": radio.parent,
+        "usb device": str(Path(radio.parent).parent),
+    }
+    dump = radio.dump(failing[part])
+    host.call("uevent", dump, "remove")
+    await turn()
+    assert listener.failed == ["mock0"], "once, and of no other"
+
+
+async def test_a_dump_of_a_built_in_adapter_is_told(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    card = host.add("pci", "0000:02:00.0", None, {}, {})
+    radio = host.radio("mock0", card)
+    await source.start(listener)
+    radio.dump(card)
+    await turn()
+    assert listener.failed == ["mock0"]
+
+
+async def test_a_dump_of_the_bluetooth_of_an_adapter_is_not_its_own(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    assert radio.parent is not None
+    other = host.add("usb", "1-1.4:1.1", str(Path(radio.parent).parent), {}, {"DEVTYPE": "usb_interface"})
+    bluetooth = host.add("bluetooth", "hci9", other, {}, {})
+    await source.start(listener)
+    for failing in (other, bluetooth):
+        radio.dump(failing)
+    await turn()
+    assert listener.failed == []
+
+
+async def test_a_dump_that_is_gone_or_old_or_of_an_adapter_that_is_gone_is_no_matter(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio, other = host.adapter("mock0"), host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04")
+    await source.start(listener)
+    assert radio.parent is not None
+    host.call("remove_device", radio.dump(radio.parent))
+    radio.dump(radio.parent, SYNTH_UUID="0")  # as `udevadm trigger` makes them, of one that was told
+    other.dump(other.path)
+    other.vanish()
+    await turn()
+    assert listener.failed == []
+
+
+async def test_a_dump_is_told_of_an_adapter_that_came_with_it(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    await source.start(listener)
+    radio = host.adapter("mock0")
+    radio.dump(radio.phy)
+    await turn()
+    assert listener.failed == ["mock0"]

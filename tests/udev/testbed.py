@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import itertools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,6 +179,12 @@ class Radio:
         if announce:
             self.host.call("uevent", self.path, "move")
 
+    def dump(self, failing: str, **properties: str) -> str:
+        """The driver tells that firmware crashed, and names the device; returns the dump's path."""
+        path = self.host.add("devcoredump", f"devcd{next(_ifindexes)}", None, {}, properties)
+        self.host.call("set_attribute_link", path, "failing_device", os.path.relpath(failing, path))
+        return path
+
     def block(self, soft: bool = False, hard: bool = False) -> None:
         """The rfkill switch is moved; udev tells of the switch, not of the interface."""
         self.host.call("set_attribute", self.switch, "soft", str(int(soft)))
@@ -190,6 +197,8 @@ class Listener:
 
     def __init__(self) -> None:
         self.told: asyncio.Queue[Adapter | str] = asyncio.Queue()
+        self.recounts = 0
+        self.failed: list[str] = []
 
     def adapter_present(self, adapter: Adapter) -> None:
         """An adapter appeared, or is described anew."""
@@ -198,6 +207,15 @@ class Listener:
     def adapter_gone(self, name: str) -> None:
         """An adapter was pulled out."""
         self.told.put_nowait(name)
+
+    def adapter_firmware_failed(self, name: str) -> None:
+        """The firmware of an adapter crashed."""
+        self.failed.append(name)
+
+    def adapters_recounted(self) -> None:
+        """Events were lost, and made up for."""
+        assert not self.told.empty(), "the changes are told first"
+        self.recounts += 1
 
     async def next(self) -> Adapter | str:
         """What is told next."""

@@ -1,5 +1,5 @@
 """Camera models as data."""
 
-from wifimgrd.catalog.loader import CatalogError, Model, codenames, load, models
+from wifimgrd.catalog.loader import FOLDER, CatalogError, Models, load, read
 
-__all__ = ["CatalogError", "Model", "codenames", "load", "models"]
+__all__ = ["FOLDER", "CatalogError", "Models", "load", "read"]

@@ -1,78 +1,87 @@
-"""Reads the camera models, and refuses a file that is not exactly as it should be."""
+"""Reads the camera models, and refuses a file that is not exactly as it should be.
+
+Each file holds `[[model]]` tables, and may hold `[defaults]` for all of its models. Those of a
+folder of the host's own come after the shipped ones: a new codename is a new model; of one that is
+known, the keys that are said win and the others stay.
+"""
 
 from __future__ import annotations
 
-import re
-import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-SHIPPED: Final = Path(__file__).with_name("models.toml")
-_CODENAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_KEYS: Final = ("codename", "device_name")
+from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.toml_tables import build, parse
+
+SHIPPED: Final = Path(__file__).parent
+FOLDER: Final = "catalog.d"
+"""Of the host's own models, beside the configuration file."""
+_DEFAULTS: Final = frozenset(one.name for one in fields(CameraModel)) - {"codename", "device_name"}
+
+Models = Mapping[str, CameraModel]
+"""By codename, in the order in which they are offered."""
 
 
 class CatalogError(ValueError):
-    """A model file that cannot be used: the file, the key and what was expected."""
-
-    def __init__(self, file: Path, key: str, expected: str) -> None:
-        super().__init__(f"{file}: {key}: {expected}")
+    """A model file that cannot be used; the text names the file, the key and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """A camera model that a client can offer."""
+class _Known:
+    """A model, and the keys that say so."""
 
-    codename: str
-    device_name: str
+    table: Mapping[str, Any]
+    model: CameraModel
+
+
+def load(folder: Path | None = None) -> Models:
+    """The shipped models, and those of `folder` where that is there; raises CatalogError."""
+    own = [] if folder is None else sorted(folder.glob("*.toml"))
+    return read([*sorted(SHIPPED.glob("*.toml")), *own]) if own else _shipped()
 
 
 @cache
-def models() -> tuple[Model, ...]:
-    """The models that are shipped, in the order of the file."""
-    return load(SHIPPED)
+def _shipped() -> Models:
+    return read(sorted(SHIPPED.glob("*.toml")))
 
 
-@cache
-def codenames() -> frozenset[str]:
-    """The codenames of the models that are shipped."""
-    return frozenset(model.codename for model in models())
+def read(files: Iterable[Path]) -> Models:
+    """The models of some files, later ones over earlier ones; raises CatalogError."""
+    known: dict[str, _Known] = {}
+    for file in files:
+        try:
+            known |= _read(parse(file), known)
+        except ValueError as error:
+            raise CatalogError(f"{file}: {error}") from None
+    return {codename: one.model for codename, one in known.items()}
 
 
-def load(file: Path) -> tuple[Model, ...]:
-    """Read a model file; raises CatalogError."""
-    try:
-        document = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CatalogError(file, "the file", f"cannot be read: {error}") from None
+def _read(document: Mapping[str, Any], before: Mapping[str, _Known]) -> dict[str, _Known]:
     for key in document:
-        if key != "model":
-            raise CatalogError(file, key, "unknown; expected [[model]] tables alone")
-    tables = document.get("model", [])
+        if key not in ("defaults", "model"):
+            raise ValueError(f"{key}: unknown key; expected [defaults] and [[model]]")
+    defaults, tables = document.get("defaults", {}), document.get("model", [])
+    if not isinstance(defaults, dict):
+        raise ValueError("defaults: expected a table")  # noqa: TRY004 - one kind for all that is wrong
+    for key in defaults:
+        if key not in _DEFAULTS:
+            expected = f"expected one of {', '.join(sorted(_DEFAULTS))}"
+            raise ValueError(f"defaults.{key}: unknown key; {expected}")
     if not isinstance(tables, list):
-        raise CatalogError(file, "model", "expected [[model]] tables")
-    seen: set[str] = set()
-    result = []
+        raise ValueError("model: expected [[model]] tables")  # noqa: TRY004 - one kind for all that is wrong
+    found: dict[str, _Known] = {}
     for number, table in enumerate(tables, start=1):
-        model = _model(file, f"model {number}", table)
-        if model.codename in seen:
-            raise CatalogError(file, f"model {number}.codename", f'"{model.codename}" stands there twice')
-        seen.add(model.codename)
-        result.append(model)
-    return tuple(result)
-
-
-def _model(file: Path, place: str, table: Any) -> Model:
-    if not isinstance(table, dict):
-        raise CatalogError(file, place, "expected a table")
-    for key in table:
-        if key not in _KEYS:
-            raise CatalogError(file, f"{place}.{key}", f"unknown; expected {' and '.join(_KEYS)}")
-    for key in _KEYS:
-        if not isinstance(table.get(key), str) or not table[key].strip():
-            raise CatalogError(file, f"{place}.{key}", "expected a text that is not empty")
-    if not _CODENAME.fullmatch(table["codename"]):
-        raise CatalogError(file, f"{place}.codename", "expected lower case words joined by dashes")
-    return Model(table["codename"], table["device_name"])
+        where = f"model {number}"
+        if not isinstance(table, dict):
+            raise ValueError(f"{where}: expected a table")  # noqa: TRY004 - as above
+        codename = table.get("codename")
+        earlier = before.get(codename) if isinstance(codename, str) else None
+        said = {**(earlier.table if earlier else {}), **defaults, **table}
+        model = build(CameraModel, said, where)
+        if model.codename in found:
+            raise ValueError(f'{where}.codename: "{model.codename}" stands there twice')
+        found[model.codename] = _Known(said, model)
+    return found

@@ -65,10 +65,8 @@ def parser() -> argparse.ArgumentParser:
     restore.add_argument("file", metavar="FILE", type=Path, help="what backup has written")
     restore.add_argument("--replace", action="store_true", help="forget the devices that are there")
     command("monitor", "print every change as it happens, until Ctrl-C")
-    # For the completion of shells; without a help text it is shown nowhere.
-    completions = commands.add_parser("completions", parents=[_everywhere()], allow_abbrev=False)
-    completions.set_defaults(command="completions")
-    completions.add_argument("what", choices=("devices", "interfaces"))
+    completions = command("completions", "print what can be typed next, for the completion of shells")
+    completions.add_argument("what", choices=("devices", "interfaces"), help="of which there may be many")
     return top
 
 

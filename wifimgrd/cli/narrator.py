@@ -78,6 +78,11 @@ class Narrator:
         camera = data["camera_address"]
         if camera is not None and camera != before.get("camera_address"):
             sentences.append(Sentence(subject, f"camera at {camera}, own address {data['local_address']}"))
+        if (was := before.get("reachable")) is not None and was is not (now := data["reachable"]):
+            if now is False:
+                sentences.append(Sentence(subject, "is associated, but does not answer", Style.BAD))
+            elif now:
+                sentences.append(Sentence(subject, "answers again", Style.GOOD))
         return sentences
 
     def _status(self, data: Data) -> list[Sentence]:

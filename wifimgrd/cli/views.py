@@ -111,12 +111,14 @@ def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None)
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
                 ("Address", device.address),
+                ("Reachable", _reachable_cell(device)),
                 ("Camera's address", device.camera_address),
                 ("Own address", device.local_address),
                 ("Signal", _percent(device.signal_strength)),
                 ("Last attempt", moment(device.last_connection_attempt_us, now_us)),
                 ("Last connected", moment(device.last_successful_connection_us, now_us)),
                 ("Last error", Cell(error, Style.BAD)),
+                ("Is brought back", _pursuit(device, now_us)),
             ],
             colour=screen.colour,
         ),
@@ -172,6 +174,21 @@ def _count(states: Iterable[str]) -> str:
     total = counted.total()
     parts = ", ".join(f"{number} {state}" for state, number in sorted(counted.items()))
     return f"{total}: {parts}" if total else "none"
+
+
+def _reachable_cell(device: DeviceRecord) -> Cell:
+    """Whether a connected camera answers; empty for one that is not connected."""
+    if device.state != "connected":
+        return Cell(None)
+    if device.reachable:
+        return Cell("yes", Style.GOOD)
+    return Cell("no: it is associated, but does not answer", Style.BAD)
+
+
+def _pursuit(device: DeviceRecord, now_us: int) -> str | None:
+    """Since when it is away that is connected again by itself; None where nothing is."""
+    lost = moment(device.lost_at_us, now_us)
+    return None if lost is None else f"when its network is seen and an adapter is free; lost {lost}"
 
 
 def _percent(number: int | None) -> str | None:

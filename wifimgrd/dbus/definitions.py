@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Final
 from xml.etree import ElementTree
 
-from wifimgrd.dbus.bus import introspection
+from wifimgrd.dbus.library import introspection
 
 _DOCTYPE: Final = (
     '<!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"\n'

@@ -52,3 +52,14 @@ class Signal:
     interface: str
     member: str
     body: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that arrived; variants in its body are unpacked."""
+
+    serial: int
+    """Of the call that it answers."""
+    error_name: str | None
+    """Where it is an error."""
+    body: list[Any]

@@ -18,13 +18,16 @@ class Bus(Protocol):
     async def ask_bus(self, member: str, signature: str, body: Sequence[Any]) -> list[Any]:
         """Call a method of the message bus itself."""
 
+    def tell_bus(self, member: str, signature: str, body: Sequence[Any]) -> None:
+        """The same without waiting for what comes of it."""
+
     async def name_owner(self, name: str) -> str | None:
         """The unique name of who owns `name`, or None where nobody does."""
 
 
 @dataclass(eq=False, slots=True)
 class Watch:
-    """A subscription to signals; `close` ends it."""
+    """A subscription to signals; `drop` ends it."""
 
     watches: Watches
     handler: Callable[[Signal], None]
@@ -51,9 +54,9 @@ class Watch:
                 return False
         return True
 
-    async def close(self) -> None:
-        """End the subscription; of a dead connection nothing is left to end."""
-        await self.watches.remove(self)
+    def drop(self) -> None:
+        """End the subscription; of a dead connection nothing is left to end. The bus is told, not asked."""
+        self.watches.drop(self)
 
 
 class Watches:
@@ -73,20 +76,23 @@ class Watches:
         self._watches.append(watch)
         try:
             await self._bus.ask_bus("AddMatch", "s", [watch.rule])
-        except BaseException:
+        except BaseException as error:
             self._watches.remove(watch)
+            if not isinstance(error, BusError | BusClosed):  # the wait was given up: the bus has the rule
+                self._bus.tell_bus("RemoveMatch", "s", [watch.rule])
             raise
         return watch
 
-    async def remove(self, watch: Watch) -> None:
-        """End a subscription; see Watch.close."""
-        if watch not in self._watches:
-            return
-        self._watches.remove(watch)
-        try:
-            await self._bus.ask_bus("RemoveMatch", "s", [watch.rule])
-        except (BusError, BusClosed, TimeoutError):
-            return
+    def drop(self, watch: Watch) -> None:
+        """End a subscription; see Watch.drop."""
+        if watch in self._watches:
+            self._watches.remove(watch)
+            self._bus.tell_bus("RemoveMatch", "s", [watch.rule])
+
+    def hear(self, sender: str) -> bool:
+        """Whether any subscription is to signals of this sender, or of everybody."""
+        senders = (watch.conditions.get("sender") for watch in self._watches)
+        return any(one is None or self._owners.get(one, one) == sender for one in senders)
 
     def dispatch(self, signal: Signal) -> None:
         """Pass a signal on to everybody who wants it; one that fails harms no other."""

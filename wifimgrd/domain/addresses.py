@@ -10,6 +10,8 @@ from wifimgrd.domain.device import DeviceId
 
 LARGEST_PREFIX = 30
 SMALLEST_PREFIX = 16
+LARGEST_SHARE = 8
+"""The shortest prefix of a network that shares the cameras: never everybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,16 @@ def parse_network(text: str) -> IPv4Network | None:
         or network.is_reserved
         or int(network.network_address) >> 24 == 0
     ):
+        raise ValueError("its addresses are no host's")
+    return network
+
+
+def parse_share(text: str) -> IPv4Network:
+    """A network whose hosts are to reach the cameras; raises ValueError."""
+    network = IPv4Network(text)
+    if network.prefixlen < LARGEST_SHARE:
+        raise ValueError(f"its prefix is not /{LARGEST_SHARE} to /32")
+    if network.is_loopback or network.is_multicast or int(network.network_address) >> 24 == 0:
         raise ValueError("its addresses are no host's")
     return network
 

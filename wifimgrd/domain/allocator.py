@@ -76,8 +76,9 @@ class Claim:
     name: str = ""
     """The device's name, by which a reservation may know it."""
     last_adapter: AdapterIdentity | None = None
-    band: Band | None = None
-    """The band that its access point is known to use; None where it is not known."""
+    bands: frozenset[Band] = frozenset()
+    """Those that its access point is known to use; an interface must be able to use one of them. Empty
+    where they are not known."""
 
     def holds(self, reservation: Reservation) -> bool:
         """Whether `reservation` was made for this device."""
@@ -110,7 +111,12 @@ class Allocator:
         known = self.interfaces.get(adapter.name)
         if facts is None:
             facts = known.facts if known else BackendFacts()
-        interface = Interface(adapter, self.rules.exclusion(adapter.name), facts)
+        exclusion = self.rules.exclusion(adapter.name)
+        interface = (
+            Interface(adapter, exclusion, facts)
+            if known is None
+            else replace(known, adapter=adapter, exclusion=exclusion, facts=facts)
+        )
         return replace(self, interfaces=_with(self.interfaces, adapter.name, interface))
 
     def learn(self, name: str, facts: BackendFacts) -> Allocator:
@@ -120,6 +126,14 @@ class Allocator:
             return self
         return replace(self, interfaces=_with(self.interfaces, name, replace(known, facts=facts)))
 
+    def mark(self, name: str, trouble: str, *, suspect: bool) -> Allocator:
+        """An interface does not work (`trouble`), may not, or does; of an unlisted one it is dropped."""
+        known = self.interfaces.get(name)
+        if known is None or (known.trouble, known.suspect) == (trouble, suspect):
+            return self
+        marked = replace(known, trouble=trouble, suspect=suspect)
+        return replace(self, interfaces=_with(self.interfaces, name, marked))
+
     def unplug(self, name: str) -> Allocator:
         """An adapter went away; whoever had it has nothing now."""
         holder = self.holders.get(name)
@@ -128,7 +142,7 @@ class Allocator:
 
     def assign(self, claim: Claim) -> tuple[Allocator, str]:
         """Give the claimant the fittest interface: reserved, else its last, else any, in natural
-        order of names.
+        order of names; a suspect one where there is no other.
 
         A device that has an interface keeps it. Raises NoInterfaceAvailable, with the reason
         for each interface.
@@ -189,8 +203,8 @@ class Allocator:
         if pins and not any(claim.holds(pin) for pin in pins):
             return f"reserved for device {pins[0].device}"
         bands = interface.facts.bands
-        if claim.band is not None and bands and claim.band not in bands:
-            return f"cannot use the {claim.band} band"
+        if claim.bands and bands and not claim.bands & bands:
+            return f"cannot use the {' or '.join(sorted(claim.bands))} band"
         return ""
 
     def serves(self, band: Band) -> bool:
@@ -220,7 +234,7 @@ class Allocator:
         if pins and any(claim.holds(pin) and pin.pins(identity) for pin in pins):
             return (0, 0)
         strength = identity.match_strength(claim.last_adapter) if claim.last_adapter else 0
-        return (1, -strength)
+        return (1 + interface.suspect, -strength)
 
 
 def _sentence(refusals: Mapping[str, str]) -> str:

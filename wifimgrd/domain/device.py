@@ -140,6 +140,18 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldLink:
+    """A link that the backend holds for a device, e.g. from before a restart of the daemon."""
+
+    device: DeviceId
+    interface: str
+    ssid: Ssid
+    link: Link
+    up: bool = True
+    """False while it is interrupted and the backend tries to restore it."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceStatus:
     """A device as clients see it at one instant."""
 
@@ -150,3 +162,9 @@ class DeviceStatus:
     """Set exactly while the state is CONNECTED."""
     address: str = ""
     """The device's own, where the hub hands out addresses; the same in every state."""
+    lost_us: int = 0
+    """When its link was lost, microseconds since the epoch, while it is being brought back; else 0."""
+    reachable: bool = False
+    """It is connected and answers."""
+    icon: str = ""
+    """The address of a picture of its model; empty where there is none."""

@@ -92,6 +92,10 @@ class DeviceNotReachable(WifimgrdError):
     code = ErrorCode.DEVICE_NOT_REACHABLE
 
 
+class ServiceRefused(DeviceNotReachable):
+    """The camera is there, and takes no connection at a port."""
+
+
 class AuthenticationFailed(WifimgrdError):
     """The network refused the passphrase."""
 

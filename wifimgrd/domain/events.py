@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.interface import InterfaceStatus
+from wifimgrd.domain.recovery import RecoveryStep
 
 
 class BackendState(StrEnum):
@@ -37,7 +38,7 @@ class DeviceCreated:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUpdated:
-    """A device's name, SSID or passphrase was changed by a client."""
+    """What clients see of a device changed, and its connection took no step."""
 
     status: DeviceStatus
 
@@ -93,6 +94,14 @@ class InterfaceRemoved:
 
 
 @dataclass(frozen=True, slots=True)
+class AdapterRecovery:
+    """Something is tried with an adapter that does not work."""
+
+    interface: str
+    step: RecoveryStep
+
+
+@dataclass(frozen=True, slots=True)
 class BackendChanged:
     """The backend came, went or is on its way."""
 
@@ -109,5 +118,6 @@ Event = (
     | InterfaceAdded
     | InterfaceChanged
     | InterfaceRemoved
+    | AdapterRecovery
     | BackendChanged
 )

@@ -38,6 +38,10 @@ class Interface:
     exclusion: str = ""
     """Why the configuration excludes it; empty where it does not."""
     facts: BackendFacts = BackendFacts()
+    trouble: str = ""
+    """Why it is not to be used although it is there: it does not work (wifimgrd.domain.recovery)."""
+    suspect: bool = False
+    """Another one is to be preferred."""
 
     @property
     def name(self) -> str:
@@ -51,7 +55,7 @@ class Interface:
             return self.exclusion
         if self.adapter.rfkill:
             return f"blocked by rfkill ({self.adapter.rfkill})"
-        return self.facts.obstacle
+        return self.trouble or self.facts.obstacle
 
 
 @dataclass(frozen=True, slots=True)

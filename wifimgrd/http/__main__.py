@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import resource
 import signal
 import socket
 import sys
@@ -20,6 +21,7 @@ from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
 from wifimgrd.secrecy import forbid_core_dumps
 from wifimgrd.service_manager import notify
+from wifimgrd.stocktaking import tell_on_signal
 
 # sysexits(3)
 EX_OSERR: Final = 71
@@ -33,8 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     log.configure()
     forbid_core_dumps()
+    _allow_many_clients()
     try:
-        settings = Settings.of(config.load(options.config), options.listen)
+        models = config.load_models(options.config)
+        settings = Settings.of(config.load(options.config), options.listen, models)
     except config.ConfigError as error:
         return _refuse(EX_CONFIG, str(error))
     try:
@@ -46,11 +50,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _allow_many_clients() -> None:
+    """Each takes a file descriptor, and a service begins with 1,024 of them for the sake of select(2),
+    which nothing here uses: https://0pointer.net/blog/file-descriptor-limits.html."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 async def _serve(settings: Settings, bus: str, sockets: Sequence[socket.socket]) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
+    tell_on_signal()
     server = Server(build_app(HubClient(bus), settings))
     try:
         await server.start(sockets)

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from wifimgrd import catalog
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.access_token import AccessToken
 from wifimgrd.http.cameras import Cameras
@@ -50,7 +49,7 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
     prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
     Description(routes, with_token=token is not None).add_to(routes)
     Page(prefix).add_to(routes)
-    Models(client, prefix, catalog.models()).add_to(routes)
+    Models(client, prefix, settings.models).add_to(routes)
     Interfaces(client, prefix).add_to(routes)
     Connection(client, prefix).add_to(routes)
     Devices(client, prefix).add_to(routes)

@@ -101,7 +101,7 @@ class ModelJson(TypedDict):
 
     codename: str
     device_name: str
-    device_image_url: str | None
+    device_image_url: Annotated[str, "The address of a picture of it."] | None
     connection_types: dict[str, ConnectionTypeJson]
     wizard_steps: list[object]
 

@@ -13,9 +13,9 @@ from aiohttp import web
 from yarl import URL
 
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
 from wifimgrd.http.camera_headers import from_camera, to_camera
-from wifimgrd.http.camera_link import CONNECT_S, CameraConnector
+from wifimgrd.http.camera_link import CameraConnector
 from wifimgrd.http.description.operations import Parameter, operation
 from wifimgrd.http.live import device_of
 from wifimgrd.http.problems import Problem
@@ -74,11 +74,13 @@ class Cameras:
             raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, f"device {number} is {device.state}", status=409)
         address = device.camera_address
         target = URL(f"http://{address}{request.raw_path.removeprefix(prefix)}", encoded=True)
-        async with self._place(number), _session(device.interface, address) as session:
+        async with self._place(number), _session(self._client, number) as session:
             try:
                 if request.headers.get("Upgrade", "").lower() == "websocket":
                     return await self._relay_socket(request, session, target, address)
                 return await self._relay_answer(request, session, target, address, prefix)
+            except (DeviceNotReachable, InterfaceLost) as error:
+                raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, error.message) from None
             except (aiohttp.ClientConnectorError, TimeoutError) as error:
                 raise Problem(
                     ErrorCode.DEVICE_NOT_REACHABLE, f"the camera does not answer: {_reason(error)}"
@@ -162,14 +164,14 @@ async def _pump(source: Socket, sink: Socket) -> None:
             await sink.send_bytes(message.data)
 
 
-def _session(interface: str, address: str) -> aiohttp.ClientSession:
+def _session(client: HubClient, device_id: int) -> aiohttp.ClientSession:
     """For one request: nothing is kept of it, neither connection nor cookie."""
     return aiohttp.ClientSession(
-        connector=CameraConnector(interface, address),
+        connector=CameraConnector(client, device_id),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-        timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_S, sock_read=SILENCE_S),
+        timeout=aiohttp.ClientTimeout(total=None, sock_read=SILENCE_S),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
@@ -28,7 +29,7 @@ class Connection(web.RequestHandler):
     """One connection. aiohttp's versions differ in which silence they bear, and none of them knows of
     the short way to tiles, so that time is kept here for all."""
 
-    __slots__ = ("_ended", "_heard", "_incomplete_since", "_timer", "_unsent")
+    __slots__ = ("_ended", "_heard", "_incomplete_since", "_on_gone", "_timer", "_unsent")
 
     def __init__(self, server: web.Server, **options: Any) -> None:
         super().__init__(server, keepalive_timeout=_NEVER_S, **options)
@@ -40,6 +41,11 @@ class Connection(web.RequestHandler):
         self._ended = False
         """The client has said all, and may still listen."""
         self._timer: asyncio.TimerHandle | None = None
+        self._on_gone: Callable[[], None] | None = None
+
+    def tell_when_gone(self, tell: Callable[[], None]) -> None:
+        """For an answer without an end: it ends where the client has said all, and `tell` is called."""
+        self._on_gone = tell
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to keep time."""
@@ -52,6 +58,8 @@ class Connection(web.RequestHandler):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._on_gone is not None:
+            self._on_gone()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -72,8 +80,8 @@ class Connection(web.RequestHandler):
         asked = [message for message, _ in self._messages]
         if self._current_request is not None:
             asked.append(self._current_request._message)
-        upgraded = any(getattr(message, "upgrade", False) for message in asked)
-        if self._is_idle or upgraded or self._incomplete_since is not None or self._timer is None:
+        endless = self._on_gone is not None or any(getattr(message, "upgrade", False) for message in asked)
+        if self._is_idle or endless or self._incomplete_since is not None or self._timer is None:
             return None
         self._ended = True
         self._timer.cancel()

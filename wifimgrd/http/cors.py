@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.http.problems import Handler
-from wifimgrd.http.request_safety import origin_of
+from wifimgrd.web_address import origin_of
 
 _METHODS: Final = "GET, HEAD, POST, PATCH, DELETE"
 _HEADERS: Final = "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Modified-Since, Range"

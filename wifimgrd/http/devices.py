@@ -10,7 +10,7 @@ from aiohttp import web
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json
 from wifimgrd.dbus.client.json_types import DeviceJson
-from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.http.body_types import ChangeInput, CreateInput
 from wifimgrd.http.description.operations import operation
 from wifimgrd.http.json_text import json_response
@@ -25,6 +25,8 @@ _OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 _OF_UPDATE: Final = ("name", "auto_reconnect", "priority")
 _OF_CREATE: Final = ("codename", "connection_type", *_OF_UPDATE)
 _OF_SETTINGS: Final = ("ssid", "password")
+_NO_OBJECT: Final = "The body must be a JSON object."
+_NO_SETTINGS: Final = "connection_settings must be an object with ssid and password."
 
 
 class Devices:
@@ -63,6 +65,7 @@ class Devices:
         status=201,
         answer=DeviceJson,
         headers={"Location": "The device's address."},
+        next=("get_device", "update_device", "connect", "connection_status", "disconnect", "remove_device"),
         errors=(ErrorCode.DEVICE_NOT_FOUND, PAYLOAD_TOO_LARGE, ErrorCode.BACKEND_UNAVAILABLE),
     )
     async def create(self, request: web.Request) -> web.Response:
@@ -72,10 +75,14 @@ class Devices:
         """
         client = live(self._client)
         key = idempotency_key(request)
-        properties = _properties(await json_body(request), _OF_CREATE)
+        body = await json_body(request)
+        properties = _properties(body, _OF_CREATE)
         if key is not None:
             properties["idempotency_key"] = key
-        device_id = await client.create_device(properties)
+        try:
+            device_id = await client.create_device(properties)
+        except InvalidRequest as error:
+            raise _about_its_shape(error, body) from None
         location = f"{self._prefix}/{device_id}/"
         return json_response(
             device_json(device_of(client, device_id)), status=201, headers={"Location": location}
@@ -96,10 +103,11 @@ class Devices:
         device_id = device_of(self._client, path_id(request)).id
         body = await json_body(request)
         if not isinstance(body, dict):
-            raise invalid("the body must be a JSON object")
+            raise invalid(_NO_OBJECT)
         if not isinstance(body.get("connection_settings", {}), dict):
-            sentence = "connection_settings must be an object"
-            raise invalid(sentence, {"connection_settings": {name: [sentence] for name in _OF_SETTINGS}})
+            raise invalid(
+                _NO_SETTINGS, {"connection_settings": {one: [_NO_SETTINGS] for one in _OF_SETTINGS}}
+            )
         properties = _properties(body, _OF_UPDATE)
         await live(self._client).update_device(device_id, properties)
         return json_response(device_json(device_of(self._client, device_id)))
@@ -125,6 +133,17 @@ def _properties(body: Any, names: tuple[str, ...]) -> dict[str, Any]:
     flat = {name: fields[name] for name in names if name in fields}
     flat |= {name: nested[name] for name in _OF_SETTINGS if name in nested}
     return {name: _shallow(value) for name, value in flat.items()}
+
+
+def _about_its_shape(error: InvalidRequest, body: Any) -> InvalidRequest:
+    """What the daemon says of fields that it was not given since they are not where they belong, in
+    words about that."""
+    if not isinstance(body, dict):
+        return InvalidRequest(_NO_OBJECT, dict.fromkeys(error.fields, (_NO_OBJECT,)))
+    if isinstance(body.get("connection_settings", {}), dict):
+        return error
+    fields = {name: (_NO_SETTINGS,) if name in _OF_SETTINGS else told for name, told in error.fields.items()}
+    return InvalidRequest(_NO_SETTINGS, fields)
 
 
 def _shallow(value: Any) -> Any:

@@ -17,6 +17,7 @@ from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.channel import HEARTBEAT_S, Channel, query_since
 from wifimgrd.http.channel_client import QUEUE_LIMIT, bound_send_buffer
+from wifimgrd.http.client_connection import Connection
 from wifimgrd.http.description.operations import Parameter, operation
 from wifimgrd.http.event_log import Telling
 from wifimgrd.http.live import live
@@ -37,10 +38,13 @@ class StreamClient:
     def __init__(self, response: web.StreamResponse, request: web.Request, limit: int) -> None:
         self._response = response
         self._transport = request.transport
-        self._queue: asyncio.Queue[Telling] = asyncio.Queue(limit)
+        self._queue: asyncio.Queue[Telling | None] = asyncio.Queue(limit)
+        """None = the client has gone."""
         self.given_up = False
         """It did not read."""
         bound_send_buffer(self._transport)
+        if isinstance(request.protocol, Connection):
+            request.protocol.tell_when_gone(self._gone)
 
     def offer(self, told: Telling) -> None:
         """Have a message sent; a client with too many before it is given up."""
@@ -62,15 +66,21 @@ class StreamClient:
             await self._response.write(f"retry: {_COMES_BACK_MS}\n\n".encode())
             for told in greeting:
                 await self._response.write(block(told))
-            while self._transport is not None and not self._transport.is_closing():
-                await self._response.write(await self._next())
+            while (octets := await self._next()) is not None:
+                await self._response.write(octets)
 
-    async def _next(self) -> bytes:
+    async def _next(self) -> bytes | None:
         try:
             async with asyncio.timeout(HEARTBEAT_S):
-                return block(await self._queue.get())
+                told = await self._queue.get()
         except TimeoutError:
             return b":\n\n"
+        return None if told is None else block(told)
+
+    def _gone(self) -> None:
+        while not self._queue.empty():
+            self._queue.get_nowait()
+        self._queue.put_nowait(None)
 
     def _abort(self) -> None:
         if self._transport is not None:

@@ -31,10 +31,14 @@ from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.http.channel import now_us
 from wifimgrd.http.description.operations import operation
 from wifimgrd.http.routes import Routes
 
 _ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
+_TELLING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
+_OUTAGE_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600)
 _SUCCESS: Final = "success"
 _ATTEMPT_CODES: Final = (
     ErrorCode.NO_INTERFACE_AVAILABLE,
@@ -48,8 +52,8 @@ _ATTEMPT_CODES: Final = (
     ErrorCode.INTERNAL,
 )
 
-TileCounts = Callable[[], Mapping[tuple[str, str], int]]
-"""Requests for tiles so far, by tileset and outcome."""
+TileCounts = Callable[[], Mapping[tuple[str, str, str], int]]
+"""Requests for tiles so far, by tileset, type of source and outcome."""
 
 
 class Audience(Protocol):
@@ -67,12 +71,14 @@ class Audience(Protocol):
 class Metrics:
     """The resource at `/metrics`, and the listener that counts."""
 
-    def __init__(self, client: HubClient, audience: Audience) -> None:
+    def __init__(self, client: HubClient, audience: Audience, clock: Callable[[], int] = now_us) -> None:
+        self._clock = clock
         self.tile_counts: TileCounts | None = None
         self._client = client
         self._attempting: set[int] = set()
         """Devices with an attempt of their own, which an interrupted link is not."""
-        self._states: dict[int, str] = {}
+        self._devices: dict[int, DeviceRecord] = {}
+        """As they were when their connections last took a step."""
         self._registry = CollectorRegistry()
         self._attempts = Counter(
             "wifimgrd_connection_attempts",
@@ -93,6 +99,18 @@ class Metrics:
         )
         self._reconnects = Counter(
             "wifimgrd_reconnects", "Dropped links that came back by themselves.", registry=self._registry
+        )
+        self._telling_time = Histogram(
+            "wifimgrd_loss_told_seconds",
+            "From the daemon's hearing that a link was lost to this service's telling its clients.",
+            buckets=_TELLING_BUCKETS,
+            registry=self._registry,
+        )
+        self._outage_time = Histogram(
+            "wifimgrd_outage_seconds",
+            "From the loss of a link to the connection that came back by itself.",
+            buckets=_OUTAGE_BUCKETS,
+            registry=self._registry,
         )
         self._lost = Counter(
             "wifimgrd_links_lost", "Links that ended for good, by the error's code.", ["code"],
@@ -131,8 +149,18 @@ class Metrics:
         if client.available:
             devices = Tally(device.state for device in client.devices.values())
             yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
+            reachable = sum(device.reachable for device in client.devices.values())
+            yield _gauge("wifimgrd_devices_reachable", "Connected cameras that answer.", reachable)
             interfaces = Tally(interface.state for interface in client.interfaces.values())
             yield _by_state("wifimgrd_interfaces", "Wi-Fi interfaces.", InterfaceState, interfaces)
+        recoveries = CounterMetricFamily(
+            "wifimgrd_adapter_recoveries",
+            "Steps taken with adapters that do not work, since the daemon's start.",
+            labels=["step"],
+        )
+        for step in RecoveryStep:
+            recoveries.add_metric([step.value], client.service.recoveries.get(step.value, 0))
+        yield recoveries
         yield _gauge("wifimgrd_websocket_clients", "Clients on the channel.", audience.listeners)
         dropped = CounterMetricFamily(
             "wifimgrd_websocket_drops", "Clients given up because they did not read."
@@ -140,7 +168,7 @@ class Metrics:
         dropped.add_metric([], audience.dropped)
         yield dropped
         tiles = CounterMetricFamily(
-            "wifimgrd_tile_requests", "Requests for tiles.", labels=["tileset", "outcome"]
+            "wifimgrd_tile_requests", "Requests for tiles.", labels=["tileset", "source", "outcome"]
         )
         for labels, count in (self.tile_counts() if self.tile_counts else {}).items():
             tiles.add_metric(labels, count)
@@ -149,47 +177,61 @@ class Metrics:
     def _count(self, change: Change) -> None:
         match change:
             case DaemonAppeared():
-                self._states = {device.id: device.state for device in self._client.devices.values()}
+                self._devices = dict(self._client.devices)
                 self._attempting = {
                     device.id for device in self._client.devices.values() if _is_attempt(device)
                 }
             case DaemonVanished():
-                self._states.clear()
+                self._devices.clear()
                 self._attempting.clear()
             case DeviceAdded(device):
-                self._states[device.id] = device.state
+                self._devices[device.id] = device
             case DeviceRemoved(device_id):
-                self._states.pop(device_id, None)
+                self._devices.pop(device_id, None)
                 self._attempting.discard(device_id)
             case AttemptFailed(device_id, code):
                 self._failed(device_id, code)
             case DeviceChanged(device, changed) if "State" in changed:
-                self._moved(device, self._states.get(device.id))
-                self._states[device.id] = device.state
+                before = self._devices.get(device.id)
+                if before is not None:
+                    self._moved(before, device)
+                self._devices[device.id] = device
 
     def _failed(self, device_id: int, code: str) -> None:
         """An attempt failed or was refused, or a link ended for good."""
-        if device_id in self._attempting or self._states.get(device_id) == DeviceState.DISCONNECTED:
+        before = self._devices.get(device_id)
+        at_rest = before is not None and before.state == DeviceState.DISCONNECTED
+        if device_id in self._attempting or at_rest:
             self._attempting.discard(device_id)
             self._attempts.labels(code).inc()
         else:
             self._lost.labels(code).inc()
 
-    def _moved(self, device: DeviceRecord, before: str | None) -> None:
-        match before, device.state:
+    def _moved(self, before: DeviceRecord, device: DeviceRecord) -> None:
+        if before.state == DeviceState.CONNECTED and device.lost_at_us is not None:
+            self._telling_time.observe(max(0, self._clock() - device.lost_at_us) / 1e6)
+        match before.state, device.state:
             case DeviceState.DISCONNECTED, DeviceState.CONNECTING:
                 self._attempting.add(device.id)
             case DeviceState.CONNECTED, DeviceState.CONNECTING:
                 self._interruptions.inc()
-            case DeviceState.CONNECTING, DeviceState.CONNECTED if device.id in self._attempting:
-                self._attempting.discard(device.id)
-                self._attempts.labels(_SUCCESS).inc()
-                self._connect_time.observe(_seconds_to_connect(device))
             case DeviceState.CONNECTING, DeviceState.CONNECTED:
-                self._reconnects.inc()
+                self._connected(before, device)
             case DeviceState.CONNECTING, DeviceState.DISCONNECTING if device.id in self._attempting:
                 self._attempting.discard(device.id)
                 self._attempts.labels(str(ErrorCode.CANCELLED)).inc()
+
+    def _connected(self, before: DeviceRecord, device: DeviceRecord) -> None:
+        is_attempt = device.id in self._attempting
+        if is_attempt:
+            self._attempting.discard(device.id)
+            self._attempts.labels(_SUCCESS).inc()
+            self._connect_time.observe(_seconds_to_connect(device))
+        if before.lost_at_us is not None or not is_attempt:
+            self._reconnects.inc()
+        if before.lost_at_us is not None:
+            back_us = device.last_successful_connection_us or before.lost_at_us
+            self._outage_time.observe(max(0, back_us - before.lost_at_us) / 1e6)
 
 
 class _Now(Collector):

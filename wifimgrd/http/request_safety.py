@@ -6,13 +6,13 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.problems import Handler, Problem
 from wifimgrd.http.requests import invalid
+from wifimgrd.web_address import origin_of
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 
@@ -22,7 +22,6 @@ _HOST: Final = re.compile(
 )
 _MARK: Final = "own_site_only"
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _OURS: Final = frozenset({"same-origin", "none"})
 _FETCHED_AHEAD: Final = {
     "Sec-Purpose": "prefetch",
@@ -50,20 +49,6 @@ def host_name(host: str) -> str:
     except ValueError:
         return name
     return str(getattr(address, "ipv4_mapped", None) or address)
-
-
-def origin_of(address: str) -> str | None:
-    """Scheme, host and port of an address, normalised; None where it has none (as `null` has)."""
-    try:
-        parts = urlsplit(address.strip())
-        port = parts.port
-    except ValueError:
-        return None
-    scheme, name = parts.scheme.lower(), parts.hostname
-    if not name or not scheme:
-        return None
-    name = f"[{name}]" if ":" in name else name
-    return f"{scheme}://{name}" + ("" if port in (None, _DEFAULT_PORTS.get(scheme)) else f":{port}")
 
 
 def is_foreign(headers: Mapping[str, str], origins: frozenset[str]) -> bool:

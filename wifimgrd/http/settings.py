@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from wifimgrd import catalog
 from wifimgrd.config import Config, ConfigError, TileSource
-from wifimgrd.http.request_safety import LOOPBACK_NAMES, host_name, origin_of
+from wifimgrd.http.request_safety import LOOPBACK_NAMES, host_name
+from wifimgrd.web_address import listen_address, plain_origin
 
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
@@ -26,39 +28,31 @@ class Settings:
     """Other sites that are admitted, as `origin_of` writes them."""
     token: str | None = field(default=None, repr=False)
     tile_sources: tuple[TileSource, ...] = ()
+    models: catalog.Models = field(default_factory=catalog.load)
+    """Of cameras, that a client can offer."""
 
     @classmethod
-    def of(cls, config: Config, listen: str | None = None) -> Settings:
-        """Read the configuration; `listen` takes the place of its own."""
-        host, port = listen_address(listen or config.http.listen)
-        origins = set()
-        for said in config.http.allowed_origins:
-            origin = origin_of(said)
-            if origin is None or said.rstrip("/").count("/") != 2:
-                raise ConfigError(f"[http] allowed_origins: {said!r} is not scheme://host[:port]")
-            origins.add(origin)
+    def of(cls, config: Config, listen: str | None = None, models: catalog.Models | None = None) -> Settings:
+        """Read the configuration; `listen`, of the command line, takes the place of its own, `models` that of
+        the shipped ones.
+
+        Raises ConfigError.
+        """
+        try:
+            host, port = listen_address(listen or config.http.listen)
+        except ValueError as error:
+            raise ConfigError(f"--listen: {error}") from None
         token_file = config.http.token_file
         return cls(
             platform=config.platform.name,
             listen_host=host,
             listen_port=port,
             hosts=allowed_hosts(socket.gethostname(), host, config.http.allowed_hosts),
-            origins=frozenset(origins),
+            origins=frozenset(plain_origin(said) for said in config.http.allowed_origins),
             token=None if token_file is None else read_token(token_file),
             tile_sources=config.tiles.source,
+            models=catalog.load() if models is None else models,
         )
-
-
-def listen_address(text: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`, an IPv6 address in brackets; raises ConfigError."""
-    host, colon, port = text.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    plain = host[1:-1] if bracketed else host
-    if not colon or not plain or (":" in plain and not bracketed):
-        raise ConfigError(f"[http] listen: {text!r} is not HOST:PORT, with an IPv6 address in brackets")
-    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 65536):
-        raise ConfigError(f"[http] listen: {port!r} is not a port from 0 to 65535")
-    return plain, int(port)
 
 
 def allowed_hosts(own_name: str, listen_host: str, more: tuple[str, ...]) -> frozenset[str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.allocator import Claim
-from wifimgrd.domain.device import DeviceId, Sighting
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, Sighting
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
@@ -24,7 +24,7 @@ from wifimgrd.domain.errors import (
     NoInterfaceAvailable,
     WifimgrdError,
 )
-from wifimgrd.domain.events import BackendState, DeviceStateChanged
+from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
 from wifimgrd.domain.lifecycle import (
     ConnectMeans,
     DisconnectMeans,
@@ -32,7 +32,8 @@ from wifimgrd.domain.lifecycle import (
     connect_means,
     disconnect_means,
 )
-from wifimgrd.manager.state import PULL_S, DeviceEntry, HubState
+from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.state import PULL_S, HubState, nobody_minds
 from wifimgrd.ports import Backend, JoinRequest
 
 _log = structlog.get_logger()
@@ -40,13 +41,16 @@ _log = structlog.get_logger()
 _GUARD_S: Final = 2.0
 """What a backend may overrun an attempt's time before it is cut off."""
 _LEAVE_TIMEOUT_S: Final = 10.0
-_SIGHTINGS_KEPT: Final = 4
-_SIGNAL_STEP: Final = 5
-"""Percent: a smaller change of signal is not worth telling."""
 
 
-def _nothing(_: object) -> None:
-    """Nobody minds."""
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """What came of an attempt that was not cancelled."""
+
+    device: Device
+    interface: str
+    error: WifimgrdError | None
+    """None of one that succeeded."""
 
 
 class Connections:
@@ -55,8 +59,9 @@ class Connections:
     def __init__(self, state: HubState, backend: Backend) -> None:
         self._state = state
         self._backend = backend
-        self.on_command: Callable[[DeviceEntry], None] = _nothing
+        self.on_command: Callable[[DeviceEntry], None] = nobody_minds
         """A client is about to have a device connected or disconnected."""
+        self.on_attempt_over: Callable[[AttemptEnd], None] = nobody_minds
 
     # -- commands
 
@@ -75,7 +80,7 @@ class Connections:
                 self.on_command(entry)
                 self.begin(entry)
             case ConnectMeans.JOIN if entry.automatic:
-                self.on_command(entry)
+                self._take_in_hand(entry)
                 entry.automatic = False
         if wait and entry.outcome is not None:
             await asyncio.shield(entry.outcome)
@@ -96,8 +101,18 @@ class Connections:
     async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
         entry = self._entry(device)
-        self.on_command(entry)
+        if entry.state is DeviceState.DISCONNECTED:
+            self._take_in_hand(entry)
+        else:
+            self.on_command(entry)
         await self.release(entry, wait=wait)
+
+    def _take_in_hand(self, entry: DeviceEntry) -> None:
+        """A command that makes the connection take no step, which would tell that nothing is brought back."""
+        before = self._state.status(entry)
+        self.on_command(entry)
+        if self._state.status(entry).lost_us != before.lost_us:
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     async def release(self, entry: DeviceEntry, *, wait: bool = True) -> None:
         """Bring a device to rest, whatever it is doing."""
@@ -109,7 +124,7 @@ class Connections:
     def claim(self, entry: DeviceEntry) -> Claim:
         """What a device asks of an interface."""
         device = entry.device
-        return Claim(device.id, device.name, device.last_adapter, self._band(device.sightings))
+        return Claim(device.id, device.name, device.last_adapter, self._bands(device))
 
     def begin(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
@@ -140,7 +155,17 @@ class Connections:
         error: WifimgrdError
         try:
             passphrase = await self._state.store.passphrase(device.id)
-            request = JoinRequest(device.id, interface, device.ssid, passphrase, timeout_s, device.sightings)
+            model = self._state.model(device)
+            request = JoinRequest(
+                device.id,
+                interface,
+                device.ssid,
+                passphrase,
+                timeout_s,
+                device.sightings,
+                hidden=model.hidden,
+                local_address=model.local_address,
+            )
             async with asyncio.timeout(timeout_s + _GUARD_S):
                 link = await self._backend.join(request)
         except InterfaceLost as failure:
@@ -161,6 +186,7 @@ class Connections:
             if entry.attempt is asyncio.current_task():
                 entry.attempt = None
                 self._state.establish(entry, link)
+                self.on_attempt_over(AttemptEnd(device, interface, None))
             return
         if entry.attempt is asyncio.current_task():
             entry.attempt = None
@@ -176,6 +202,7 @@ class Connections:
             )
             self._state.free(entry)
             self._state.fail(entry, error)
+            self.on_attempt_over(AttemptEnd(device, interface, error))
 
     # -- endings
 
@@ -253,13 +280,18 @@ class Connections:
         if status.state is not BackendState.READY:
             raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
 
-    def _band(self, sightings: tuple[Sighting, ...]) -> Band | None:
-        """The band that a device was last met on, to be waited for where an adapter can use it.
+    def _bands(self, device: Device) -> frozenset[Band]:
+        """The bands that a device's access point can be on: the one that it was last met on, to be waited
+        for where an adapter can use it, else those of its model.
 
-        Where none can it is no reason to refuse: the camera may have been switched to another.
+        Where no adapter can use the one that it was met on, that is no reason to refuse: the camera may
+        have been switched to another. What its model cannot use, it cannot be switched to.
         """
-        band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
-        return band if band is not None and self._state.allocator.serves(band) else None
+        known = frozenset(self._state.model(device).bands)
+        met = Band.of_frequency(device.sightings[0].frequency_mhz) if device.sightings else None
+        if met is not None and self._state.allocator.serves(met) and (not known or met in known):
+            return frozenset({met})
+        return known
 
     def _with_band_hint(
         self, error: DeviceNotReachable, sightings: tuple[Sighting, ...], interface: str

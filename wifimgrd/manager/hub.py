@@ -1,29 +1,24 @@
-"""The hub: every use case, and the listener of what the backend and the adapters tell."""
+"""The hub: every use case."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+import socket
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
 
 import structlog
 
-from wifimgrd.domain.adapter import Adapter
-from wifimgrd.domain.device import Device, DeviceId, DeviceStatus, Link
+from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
 from wifimgrd.domain.errors import Busy, WifimgrdError
 from wifimgrd.domain.events import (
-    BackendChanged,
-    BackendState,
     BackendStatus,
     DeviceCreated,
     DeviceRemoved,
     DeviceUpdated,
-    InterfaceAdded,
-    InterfaceRemoved,
 )
-from wifimgrd.domain.interface import BackendFacts, InterfaceStatus
+from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
     Amendment,
@@ -31,17 +26,20 @@ from wifimgrd.domain.registration import (
     parse_amendment,
     parse_registration,
 )
+from wifimgrd.domain.socket_kind import SocketKind
 from wifimgrd.manager.connections import Connections
-from wifimgrd.manager.links import Links
+from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.presence import Presence
+from wifimgrd.manager.reconciling import Reconciling
 from wifimgrd.manager.reconnecting import Reconnecting
+from wifimgrd.manager.recovering import Recovering
 from wifimgrd.manager.scans import ScanReport, Scans
-from wifimgrd.manager.state import Clock, DeviceEntry, HubSettings, HubState
-from wifimgrd.ports import AdapterSource, Backend, DeviceStore, EventSink
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.manager.sockets import Sockets
+from wifimgrd.manager.state import Clock, HubState
+from wifimgrd.ports import AdapterSource, Backend, CameraContact, CameraSockets, DeviceStore, EventSink
 
 _log = structlog.get_logger()
-
-_BACKEND_START_S: Final = 5.0
-"""How long a start waits for the backend, so that clients see adopted links from the first look."""
 
 
 class Hub:
@@ -55,6 +53,8 @@ class Hub:
         store: DeviceStore,
         sink: EventSink,
         clock: Clock,
+        sockets: CameraSockets,
+        contact: CameraContact,
     ) -> None:
         self._backend = backend
         self._adapters = adapters
@@ -62,12 +62,14 @@ class Hub:
         self._state = HubState(settings, store, sink, clock)
         self._connections = Connections(self._state, backend)
         self._reconnecting = Reconnecting(self._state, self._connections, backend)
-        self._links = Links(self._state, self._connections)
+        self._recovering = Recovering(self._state, self._connections, self._reconnecting, backend, adapters)
+        self._reconciling = Reconciling(
+            self._state, self._connections, self._reconnecting, self._recovering, backend
+        )
         self._scans = Scans(self._state, backend)
-        self._facts: dict[str, BackendFacts] = {}
+        self._sockets = Sockets(self._state, sockets)
+        self._presence = Presence(self._state, contact)
         self._creating = asyncio.Lock()
-        self._backend_decided = asyncio.Event()
-        self._work: set[asyncio.Task[None]] = set()
 
     # -- life
 
@@ -76,24 +78,23 @@ class Hub:
         for device in (await self._store.load()).values():
             self._state.entries[device.id] = DeviceEntry(device)
         self._state.address_devices()
-        await self._adapters.start(self)
-        await self._backend.start(self)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_BACKEND_START_S):
-                await self._backend_decided.wait()
-        await self._settle()
+        await self._adapters.start(self._reconciling)
+        await self._backend.start(self._reconciling)
+        await self._reconciling.settle_with_backend()
 
     async def rest(self) -> None:
         """End attempts and whoever waits for them; nothing new is to be asked for from here on."""
+        await self._recovering.stop()
         await self._reconnecting.stop()
         await self._connections.stop()
         await self._scans.stop()
+        await self._presence.stop()
 
     async def stop(self) -> None:
         """Stop in order; links that are up stay up, devices stay on disk."""
         await self.rest()
         await self._adapters.stop()
-        await self._settle()
+        await self._reconciling.settle()
         await self._backend.stop()
         await self._store.close()
 
@@ -102,8 +103,14 @@ class Hub:
         which adapters are listed at all stays as it was at the start."""
         state, before = self._state, self._state.allocator
         rules = replace(settings.rules, usb_only=before.rules.usb_only)
+        shown = list(state.device_statuses())
         state.settings = replace(settings, rules=rules, addresses=state.settings.addresses)
         state.allocator = before.follow(rules)
+        for status in shown:
+            now = state.status(state.entries[status.device.id])
+            if now != status:
+                state.publish(DeviceUpdated(now))
+        self._recovering.follow(settings.recovery)
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:
                 continue
@@ -116,20 +123,6 @@ class Hub:
     async def prove_progress(self) -> None:
         """Return once every part has taken a turn: the event loop, the disk's thread."""
         await self._store.find_key("")
-
-    async def _settle(self) -> None:
-        while self._work:
-            await asyncio.wait(self._work)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work_done)
-
-    def _work_done(self, task: asyncio.Task[None]) -> None:
-        self._work.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("background_work_failed", exc_info=error)
 
     # -- what clients read
 
@@ -181,7 +174,7 @@ class Hub:
         self._state.publish(DeviceCreated(self._state.status(entry)))
         if self._state.settings.connect_on_create:
             try:
-                self._connections.begin(entry)
+                await self._connections.connect(device.id, wait=False)
             except WifimgrdError:
                 return device.id  # registered all the same; the refusal was published
         return device.id
@@ -262,9 +255,14 @@ class Hub:
         """See Connections.disconnect."""
         await self._connections.disconnect(device, wait=wait)
 
+    async def open_socket(self, device: DeviceId, port: int, kind: SocketKind) -> socket.socket:
+        """See Sockets.open."""
+        return await self._sockets.open(device, port, kind)
+
     async def scan(self, interface: str | None = None) -> ScanReport:
         """See Scans.scan."""
         report = await self._scans.scan(interface)
+        await self._recovering.scanned(report)
         with suppress(WifimgrdError):
             self._reconnecting.heard({network.ssid for network in await self._scans.networks(interface)})
         return report
@@ -278,86 +276,3 @@ class Hub:
         if entry.removing:
             raise Busy("the device is being removed")
         return entry
-
-    # -- what the adapters tell (AdapterListener)
-
-    def adapter_present(self, adapter: Adapter) -> None:
-        """An adapter appeared, or is described anew under the same name."""
-        state, name = self._state, adapter.name
-        before = state.allocator
-        facts = self._facts.get(name) or BackendFacts(obstacle=f"not known to {self._backend.name} yet")
-        state.allocator = before.plug(adapter, facts)
-        interface = state.allocator.interfaces.get(name)
-        if interface is None:
-            return
-        if name not in before.interfaces:
-            _log.info(
-                "adapter_added", interface=name, mac=adapter.identity.mac, port=adapter.identity.usb_port
-            )
-            state.publish(InterfaceAdded(state.allocator.status(name)))
-            state.on_interface(name)
-            if not interface.exclusion:
-                self._spawn(self._backend.hold(name))
-        elif interface != before.interfaces[name]:
-            state.publish_interface(name)
-
-    def adapter_gone(self, name: str) -> None:
-        """An adapter was pulled out."""
-        state = self._state
-        self._facts.pop(name, None)
-        if name not in state.allocator.interfaces:
-            return
-        holder = state.holder(name)
-        state.allocator = state.allocator.unplug(name)
-        _log.info("adapter_removed", interface=name)
-        state.publish(InterfaceRemoved(name))
-        if holder is not None:
-            self._links.adapter_pulled(holder, name)
-
-    # -- what the backend tells (BackendListener)
-
-    def backend_changed(self, status: BackendStatus) -> None:
-        """The backend came, went or is on its way."""
-        _log.info("backend_changed", backend=self._backend.name, state=status.state, reason=status.reason)
-        self._state.publish(BackendChanged(status))
-        if status.state is not BackendState.STARTING:
-            self._backend_decided.set()
-        if status.state is BackendState.READY:
-            self._spawn(self._take_up())
-
-    async def _take_up(self) -> None:
-        """The backend is there, for the first time or again: agree with it."""
-        try:
-            held = list(await self._backend.links())
-        except WifimgrdError as error:
-            _log.warning("links_unknown", reason=error.message)
-            return
-        await self._links.reconcile(held)
-        for name, interface in list(self._state.allocator.interfaces.items()):
-            if not interface.exclusion:
-                await self._backend.hold(name)
-        self._reconnecting.backend_ready()
-
-    def interface_facts(self, name: str, facts: BackendFacts) -> None:
-        """What the backend knows of an interface changed, or is known now."""
-        self._facts[name] = facts
-        before = self._state.allocator
-        self._state.allocator = before.learn(name, facts)
-        if self._state.allocator is not before:
-            self._state.publish_interface(name)
-
-    def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
-        """A link that was up dropped and may come back."""
-        self._links.link_interrupted(interface, error)
-
-    def link_restored(self, interface: str, link: Link) -> None:
-        """A link that was interrupted is up again."""
-        self._links.link_restored(interface, link)
-
-    def link_ended(self, interface: str, error: WifimgrdError) -> None:
-        """A link is gone for good."""
-        self._links.link_ended(interface, error)
-
-    def link_changed(self, interface: str, link: Link) -> None:
-        """A link that is up has another signal, address or access point."""
-        self._links.link_changed(interface, link)

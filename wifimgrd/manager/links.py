@@ -1,20 +1,19 @@
-"""Links that drop, come back, end, or were there before us: what the backend tells by itself."""
+"""Links that drop, come back, end, or were there before us."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
 
-from wifimgrd.domain.device import DeviceState, Failure, Link
+from wifimgrd.domain.device import DeviceState, Failure, HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import DeviceStateChanged, DeviceUpdated, SignalChanged
 from wifimgrd.domain.lifecycle import Step, can_follow
 from wifimgrd.manager.connections import Connections
-from wifimgrd.manager.state import PULL_S, DeviceEntry, HubState, remembered, stepped
-from wifimgrd.ports import HeldLink
+from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.state import PULL_S, HubState, remembered
 
 _log = structlog.get_logger()
 
@@ -38,6 +37,7 @@ class Links:
             return
         loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
         self._state.step(entry, Step.INTERRUPT)
+        self._state.note_loss(entry)
         _log.warning("link_interrupted", device=entry.device.id, interface=interface, reason=error.message)
         self._state.amend(entry, replace(entry.device, failure=Failure(error.code, error.message)))
         entry.outcome = loop.create_future()
@@ -76,7 +76,7 @@ class Links:
         state, entry = self._state, self._state.holder(interface)
         if entry is None or entry.link is None:
             return
-        before, entry.link = entry.link, stepped(link)
+        before, entry.link = entry.link, state.completed(link, entry.device)
         seen = remembered(link.sighting, entry.device.sightings)
         state.amend(entry, replace(entry.device, sightings=seen))
         if replace(entry.link, signal_percent=0, sighting=None) != replace(
@@ -86,33 +86,22 @@ class Links:
         elif entry.link.signal_percent != before.signal_percent:
             state.publish(SignalChanged(state.status(entry)))
 
-    async def reconcile(self, held: Sequence[HeldLink]) -> None:
-        """Make memory agree with the links that the backend holds, dropping no good one."""
-        state = self._state
-        up = {link.device: link for link in held}
-        for entry in list(state.entries.values()):
-            link = up.pop(entry.device.id, None)
-            if link is None:
-                if entry.state is DeviceState.CONNECTED:
-                    self._state.lose(entry, ConnectionLost("the link was gone when the backend came back"))
-            elif entry.state is DeviceState.DISCONNECTED and not self._adopt(entry, link):
-                await self._connections.leave(link.interface)
-        for stray in up.values():
-            _log.warning("stray_link", device=stray.device, interface=stray.interface)
-            await self._connections.leave(stray.interface)
+    # -- what a look at everything has shown (wifimgrd.domain.reconciliation)
 
-    def _adopt(self, entry: DeviceEntry, held: HeldLink) -> bool:
-        state = self._state
-        if (
-            entry.removing
-            or held.interface not in state.allocator.interfaces
-            or held.interface in state.allocator.holders
-        ):
-            return False
-        state.allocator = state.allocator.adopt(entry.device.id, held.interface)
+    def adopt(self, held: HeldLink) -> None:
+        """A link of a device at rest was found, on an interface that nobody has."""
+        state, entry = self._state, self._state.entries[held.device]
+        state.allocator = state.allocator.adopt(held.device, held.interface)
         state.publish_interface(held.interface)
         state.establish(entry, held.link, Step.ADOPT)
-        return True
+
+    def found_interrupted(self, interface: str) -> None:
+        """A link that was taken to be up is not, and may come back."""
+        self.link_interrupted(interface, ConnectionLost("the link was interrupted meanwhile"))
+
+    def found_gone(self, entry: DeviceEntry) -> None:
+        """A link that was taken to be there is not."""
+        self._state.lose(entry, ConnectionLost("the link was gone when the backend was asked for it"))
 
     @staticmethod
     def _is_waiting(entry: DeviceEntry) -> bool:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import structlog
 
-from wifimgrd.domain.device import DeviceId, DeviceState, Ssid
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, Ssid
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
-from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.events import BackendState, DeviceUpdated
 from wifimgrd.domain.pursuit import Pursuits
 from wifimgrd.manager.connections import Connections
-from wifimgrd.manager.state import DeviceEntry, HubState
+from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.state import HubState, nobody_minds
 from wifimgrd.ports import Backend
 
 _log = structlog.get_logger()
@@ -42,10 +43,12 @@ class Reconnecting:
         self._chases: dict[DeviceId, asyncio.Task[None]] = {}
         self._looking: dict[str, DeviceId] = {}
         """On which interfaces a look runs; no assignment is made for that."""
+        self.on_unseen: Callable[[Device, str], None] = nobody_minds
+        """The network of a device was not found by an interface."""
         self._chance = random.Random()  # noqa: S311 - jitter
         state.on_lost = self.lost
-        state.on_established = lambda entry: self._end(entry.device.id)
-        state.on_interface = self._interface_changed
+        state.on_established.append(lambda entry: self._end(entry.device.id))
+        state.on_interface.append(self._interface_changed)
         connections.on_command = self.commanded
 
     # -- what happened
@@ -53,13 +56,16 @@ class Reconnecting:
     def lost(self, entry: DeviceEntry) -> None:
         """A device is disconnected that nobody wanted disconnected."""
         device = entry.device
-        if device.wanted and device.auto_reconnect and self._state.settings.auto_reconnect:
+        if self._state.is_brought_back(device):
+            if self._state.note_loss(entry):
+                self._state.publish(DeviceUpdated(self._state.status(entry)))
             self._pursuits = self._pursuits.lost(device.id, device.priority, self._now())
             self._go_on()
 
     def commanded(self, entry: DeviceEntry) -> None:
         """A client takes a device in hand: nothing happens to it by itself until it is connected."""
         self._end(entry.device.id)
+        entry.lost_us = 0
         self._state.amend(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
 
     def removed(self, device: DeviceId) -> None:
@@ -92,6 +98,10 @@ class Reconnecting:
             if self._state.entries[device].device.ssid in ssids:
                 self._pursuits = self._pursuits.sign(self._now(), device)
         self._go_on()
+
+    def looks_on(self, interface: str) -> bool:
+        """Whether a look runs on an interface."""
+        return interface in self._looking
 
     async def stop(self) -> None:
         """Look for nothing more."""
@@ -149,6 +159,8 @@ class Reconnecting:
         try:
             async with asyncio.timeout(_LOOK_S):
                 seen = await self._backend.look(interface, device.ssid, device.sightings)
+            if not seen:
+                self.on_unseen(device, interface)
         except (WifimgrdError, TimeoutError) as error:
             _log.info("look_failed", device=device.id, interface=interface, reason=str(error))
             seen = False

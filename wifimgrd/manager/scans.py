@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.domain.errors import BackendUnavailable, Busy, WifimgrdError
+from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import Network, networks
@@ -29,6 +29,8 @@ class ScanReport:
     scanned: Sequence[str]
     skipped: Mapping[str, str]
     """A reason for each, as a sentence's end ("wlan0 ...")."""
+    failed: Sequence[str] = ()
+    """Those of the skipped that tried and could not."""
 
 
 class Scans:
@@ -54,7 +56,7 @@ class Scans:
             for one in statuses
             if one.interface.name not in skipped
         }
-        scanned = []
+        scanned, failed = [], []
         for name, task in tasks.items():
             try:
                 await asyncio.shield(task)
@@ -64,9 +66,11 @@ class Scans:
                 skipped[name] = "its scan was ended"
             except WifimgrdError as error:
                 skipped[name] = error.message
+                if isinstance(error, BackendUnavailable):
+                    failed.append(name)
             else:
                 scanned.append(name)
-        return ScanReport(scanned, skipped)
+        return ScanReport(scanned, skipped, failed)
 
     async def networks(self, interface: str | None = None) -> list[Network]:
         """What was heard of late, without a scan; raises InterfaceNotFound, BackendUnavailable."""
@@ -103,13 +107,13 @@ class Scans:
             async with asyncio.timeout(SCAN_TIMEOUT_S):
                 await self._backend.scan(name)
         except TimeoutError:
-            raise Busy("its scan takes too long") from None
+            raise BackendUnavailable("its scan takes too long") from None
         except WifimgrdError as error:
             _log.info("scan_failed", interface=name, reason=error.message)
             raise
         except Exception:  # noqa: BLE001 - a backend's bug must not fail the other interfaces
             _log.exception("scan_crashed", interface=name)
-            raise Busy("its scan failed") from None
+            raise BackendUnavailable("its scan failed") from None
 
     def _require_backend(self) -> None:
         status = self._backend.status

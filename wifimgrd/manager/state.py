@@ -6,15 +6,14 @@ here, in the order that clients are promised: the interface first, then the devi
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from wifimgrd.domain.addresses import AddressPlan
-from wifimgrd.domain.allocator import AllocationRules, Allocator
+from wifimgrd.domain.allocator import Allocator
+from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
     Device,
     DeviceId,
@@ -33,6 +32,9 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
+from wifimgrd.domain.reachability import Reachability
+from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import DeviceStore, EventSink
 
 _log = structlog.get_logger()
@@ -48,58 +50,6 @@ Clock = Callable[[], int]
 """Microseconds since the epoch."""
 
 
-@dataclass(frozen=True, slots=True)
-class HubSettings:
-    """What the configuration decides about devices and links; times in seconds."""
-
-    rules: AllocationRules = field(default_factory=AllocationRules)
-    connect_on_create: bool = True
-    attempt_timeout_s: float = 20.0
-    auto_reconnect: bool = True
-    """Whether lost devices are brought back; each device can be left out of it."""
-    grace_s: float = 10.0
-    """How long an interrupted link may take to come back."""
-    addresses: AddressPlan = field(default_factory=AddressPlan)
-    """Where cameras are reached on this host; what is set at the start stays."""
-    codenames: frozenset[str] | None = None
-    """The camera models that may be registered; None allows any."""
-
-
-@dataclass(slots=True)
-class DeviceEntry:
-    """A device and what is going on with it."""
-
-    device: Device
-    state: DeviceState = DeviceState.DISCONNECTED
-    link: Link | None = None
-    outcome: asyncio.Future[None] | None = None
-    """How the attempt or interruption that runs will have ended; set while CONNECTING."""
-    attempt: asyncio.Task[None] | None = None
-    """The join that runs; None also while an interrupted link is waited for."""
-    automatic: bool = False
-    """The attempt was nobody's command: its failure is nobody's news."""
-    grace: asyncio.TimerHandle | None = None
-    teardown: asyncio.Task[None] | None = None
-    """The release that runs."""
-    removing: bool = False
-    editing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One change of what was registered at a time."""
-
-    def settle(self, error: WifimgrdError | None = None) -> None:
-        """Tell whoever waits for the outcome, and stop the clock of the grace time."""
-        if self.grace is not None:
-            self.grace.cancel()
-            self.grace = None
-        outcome, self.outcome = self.outcome, None
-        if outcome is None or outcome.done():
-            return
-        if error is None:
-            outcome.set_result(None)
-        else:
-            outcome.set_exception(error)
-            outcome.exception()  # nobody may be waiting, and that is no mistake
-
-
 class HubState:
     """Devices and interfaces of the hub, and the one way to tell of them."""
 
@@ -109,10 +59,11 @@ class HubState:
         self.clock = clock
         self.allocator = Allocator(settings.rules)
         self.entries: dict[DeviceId, DeviceEntry] = {}
-        self.on_lost: Callable[[DeviceEntry], None] = _nothing
+        self.on_lost: Callable[[DeviceEntry], None] = nobody_minds
         """A device that was connected is disconnected, and nobody asked for that."""
-        self.on_established: Callable[[DeviceEntry], None] = _nothing
-        self.on_interface: Callable[[str], None] = _nothing
+        self.on_established: list[Callable[[DeviceEntry], None]] = []
+        """A device is connected, and that has been told."""
+        self.on_interface: list[Callable[[str], None]] = []
         """An interface may be available now."""
         self._sink = sink
 
@@ -122,6 +73,11 @@ class HubState:
             return self.entries[device]
         except KeyError:
             raise DeviceNotFound(f"there is no device {device}") from None
+
+    def model(self, device: Device) -> CameraModel:
+        """What is known of cameras such as this one."""
+        models = self.settings.models
+        return models.get(device.codename) or models.get(GENERIC.codename, GENERIC)
 
     def holder(self, interface: str) -> DeviceEntry | None:
         """The entry of the device that has an interface, or None."""
@@ -142,7 +98,28 @@ class HubState:
         link = entry.link if entry.state is DeviceState.CONNECTED else None
         given = entry.device.address
         address = given if self.settings.addresses.holds(given) else ""
-        return DeviceStatus(entry.device, entry.state, self.interface_of(entry), link, address)
+        lost_us = entry.lost_us if self.is_brought_back(entry.device) else 0
+        return DeviceStatus(
+            entry.device,
+            entry.state,
+            self.interface_of(entry),
+            link,
+            address,
+            lost_us,
+            reachable=link is not None and entry.reachability.reachable,
+            icon=self.model(entry.device).icon,
+        )
+
+    def is_brought_back(self, device: Device) -> bool:
+        """Whether it is connected again by itself when its link is lost."""
+        return device.wanted and device.auto_reconnect and self.settings.auto_reconnect
+
+    def note_loss(self, entry: DeviceEntry) -> bool:
+        """Remember when the link was lost; says whether that is news."""
+        is_news = not entry.lost_us
+        if is_news:
+            entry.lost_us = self.clock()
+        return is_news
 
     def device_statuses(self) -> Iterator[DeviceStatus]:
         """Every device, in order of id."""
@@ -160,13 +137,22 @@ class HubState:
         """Tell that an interface changed, if it is still listed."""
         if name in self.allocator.interfaces:
             self.publish(InterfaceChanged(self.allocator.status(name)))
-            self.on_interface(name)
+            self.tell_of_interface(name)
+
+    def tell_of_interface(self, name: str) -> None:
+        """Tell the other parts that an interface may be available now."""
+        for tell in self.on_interface:
+            tell(name)
 
     def step(self, entry: DeviceEntry, step: Step) -> None:
         """Take a step of the life cycle; telling of it comes when all of the change is made."""
         entry.state = follow(entry.state, step)
         if entry.state is not DeviceState.CONNECTED:
             entry.link = None
+            entry.reachability = Reachability()
+            if entry.watch is not None:
+                entry.watch.cancel()
+                entry.watch = None
 
     def free(self, entry: DeviceEntry) -> None:
         """Take a device's interface away from it and tell of the interface."""
@@ -219,8 +205,11 @@ class HubState:
     def establish(self, entry: DeviceEntry, link: Link, step: Step = Step.SUCCEED) -> None:
         """A link is up: for the first time, again, or found up at start (Step.ADOPT)."""
         self.step(entry, step)
-        entry.link = stepped(link)
+        entry.lost_us = 0
         device = entry.device
+        entry.link = link = self.completed(link, device)
+        if self.model(device).addressing is Addressing.DHCP:
+            entry.reachability = Reachability.addressed()
         _log.info(
             "connected",
             device=device.id,
@@ -239,7 +228,15 @@ class HubState:
         entry.automatic = False
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle()
-        self.on_established(entry)
+        for told in self.on_established:
+            told(entry)
+
+    def completed(self, link: Link, device: Device) -> Link:
+        """A link with the signal in the steps in which it is told, and the camera's address from its
+        model where the link does not tell."""
+        signal_percent = _SIGNAL_STEP * round(link.signal_percent / _SIGNAL_STEP)
+        known = link.camera_address or self.model(device).camera_address
+        return replace(link, signal_percent=signal_percent, camera_address=known)
 
     def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
         """A link, or what was to become one, is gone for good: free the interface, or the one that
@@ -264,12 +261,13 @@ class HubState:
             code=error.code,
             reason=error.message,
         )
+        self.note_loss(entry)
         self.fail(entry, error)
         self.on_lost(entry)
 
 
-def _nothing(_: object) -> None:
-    """Nobody minds."""
+def nobody_minds(*_: object) -> None:
+    """What is called where nobody has asked to be told."""
 
 
 def remembered(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
@@ -277,8 +275,3 @@ def remembered(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sig
     if seen is None:
         return before
     return (seen, *(known for known in before if known != seen))[:_SIGHTINGS_KEPT]
-
-
-def stepped(link: Link) -> Link:
-    """Round the signal to the steps in which it is told."""
-    return replace(link, signal_percent=_SIGNAL_STEP * round(link.signal_percent / _SIGNAL_STEP))

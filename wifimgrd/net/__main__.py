@@ -17,13 +17,14 @@ import structlog
 
 from wifimgrd import __version__, log
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, NameTaken
-from wifimgrd.net.iproute import IpError
+from wifimgrd.net.commands import CommandError
 from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plumbing import Plumbing
 from wifimgrd.net.service import NetService
 from wifimgrd.net.watching import watch
 from wifimgrd.secrecy import forbid_core_dumps
 from wifimgrd.service_manager import notify
+from wifimgrd.stocktaking import tell_on_signal
 
 # sysexits(3)
 EX_UNAVAILABLE: Final = 69
@@ -66,7 +67,7 @@ def main() -> None:
         _refuse(EX_TEMPFAIL, error)
     except (BusClosed, BusError) as error:
         _refuse(EX_UNAVAILABLE, error)
-    except (OSError, IpError, NftablesError) as error:
+    except (OSError, CommandError, NftablesError) as error:
         _refuse(EX_OSERR, error)
 
 
@@ -75,8 +76,9 @@ async def _serve(bus: str, uid: int, linger_s: float) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
+    tell_on_signal()
     plumbing = Plumbing()
-    connection = await BusConnection.open(bus)
+    connection = await BusConnection.open(bus, sockets=True)
     service = NetService(connection, plumbing, uid, linger_s)
     watching = asyncio.create_task(watch(service.changed))
     waits = [

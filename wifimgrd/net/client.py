@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Network
 from typing import Final
 
@@ -20,10 +20,12 @@ _log = structlog.get_logger()
 _FIRST_RETRY_S: Final = 1.0
 _LAST_RETRY_S: Final = 60.0
 _ANSWER_S: Final = 20.0
+_LATER_S: Final = 0.002
+"""Whoever asked for the change hears of it first: the helper is busy for some milliseconds."""
 
 Statuses = Callable[[], Iterable[DeviceStatus]]
 Led = tuple[tuple[str, str, str], ...]
-"""Of each camera its address, its interface and its own address there, empty until it is connected."""
+"""Of each connected camera its address, its interface and its own address there."""
 
 
 class AddressTeller:
@@ -32,10 +34,18 @@ class AddressTeller:
     The helper gets the whole state, so that nothing is lost where it, or the daemon, begins anew.
     """
 
-    def __init__(self, sink: EventSink, connection: BusConnection, network: IPv4Network) -> None:
+    def __init__(
+        self,
+        sink: EventSink,
+        connection: BusConnection,
+        network: IPv4Network,
+        share: Sequence[str] = (),
+    ) -> None:
+        """`share` are the networks whose hosts reach the cameras, too."""
         self._sink = sink
         self._connection = connection
         self._network = str(network)
+        self._share = list(share)
         self._statuses: Statuses = tuple
         self._told: Led | None = None
         """What the helper has; None where that is not known."""
@@ -76,7 +86,7 @@ class AddressTeller:
         """Pass one event on."""
         self._sink.publish(event)
         if not isinstance(event, SignalChanged):
-            self._due.set()
+            asyncio.get_running_loop().call_later(_LATER_S, self._due.set)
 
     async def _tell(self) -> None:
         pause = _FIRST_RETRY_S
@@ -97,8 +107,8 @@ class AddressTeller:
                     names.NET_PATH,
                     names.NET,
                     "Apply",
-                    "s" + names.NET_CAMERAS,
-                    [self._network, [list(one) for one in led]],
+                    "s" + names.NET_CAMERAS + "as",
+                    [self._network, [list(one) for one in led], self._share],
                     timeout_s=_ANSWER_S,
                 )
             except BusClosed:
@@ -130,9 +140,9 @@ class AddressTeller:
 
 
 def led_to(statuses: Iterable[DeviceStatus]) -> Led:
-    """The cameras that can be led to, and those that are being joined."""
+    """The cameras that can be led to."""
     return tuple(
-        (status.address, status.interface, status.link.camera_address if status.link is not None else "")
+        (status.address, status.interface, status.link.camera_address)
         for status in statuses
-        if status.address and status.interface and status.state is not DeviceState.DISCONNECTING
+        if status.address and status.interface and status.link is not None and status.link.camera_address
     )

@@ -1,8 +1,4 @@
-"""`ip` of iproute2: listings as JSON, changes as one batch.
-
-Each call waits for its process, some milliseconds: the helper has nothing else to do meanwhile, and a
-process that asyncio starts takes three times as long.
-"""
+"""`ip` of iproute2: listings as JSON, changes as one batch."""
 
 from __future__ import annotations
 
@@ -11,41 +7,57 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any, Final
 
-_TIMEOUT_S: Final = 5.0
+from wifimgrd.net import commands
+from wifimgrd.net.commands import CommandError
 
-
-class IpError(Exception):
-    """A command that failed, with what it said."""
+_BATCH: Final = ("ip", "-4", "-force", "-batch", "-")
 
 
 def listed(*command: str) -> list[dict[str, Any]]:
-    """What `ip -4 -j COMMAND` lists; raises IpError."""
-    out = _run(["-4", "-j", *command], "")
+    """What `ip -4 -j COMMAND` lists; raises CommandError."""
+    out = commands.run("ip", "-4", "-j", *command)
     try:
         return list(json.loads(out or "[]"))
     except ValueError:
-        raise IpError(f"ip {' '.join(command)} printed no JSON") from None
+        raise CommandError(f"ip {' '.join(command)} printed no JSON") from None
 
 
 def batch(lines: Sequence[str]) -> None:
-    """Run commands in order, the rest also where one fails; raises IpError then."""
+    """Run commands in order, the rest also where one fails; raises CommandError then."""
     if lines:
-        _run(["-4", "-force", "-batch", "-"], "\n".join(lines) + "\n")
+        commands.run(*_BATCH, stdin=_script(lines))
 
 
-def _run(arguments: Sequence[str], stdin: str) -> str:
-    try:
-        done = subprocess.run(  # noqa: S603 - our own words; interfaces' names are the kernel's
-            ["ip", *arguments],  # noqa: S607 - the service manager sets PATH
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise IpError(f"ip {' '.join(arguments)}: {error}") from None
-    if done.returncode:
-        raise IpError(done.stderr.strip() or f"ip ended with {done.returncode}")
-    return done.stdout
+class ReadyBatch:
+    """Runs one batch after the other in processes that were started before: that takes most of the time.
+
+    Each process runs one batch alone, since `ip` remembers the numbers of interfaces while it runs.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: subprocess.Popen[str] | None = None
+
+    def get_ready(self) -> None:
+        """Have a process wait for the next batch; raises CommandError."""
+        if self._waiting is None or self._waiting.poll() is not None:
+            self.close()
+            self._waiting = commands.start(*_BATCH)
+
+    def run(self, lines: Sequence[str]) -> None:
+        """As `batch`."""
+        if lines:
+            self.get_ready()
+            process, self._waiting = self._waiting, None
+            assert process is not None  # noqa: S101 - for the type checker
+            commands.finish(process, _script(lines))
+
+    def close(self) -> None:
+        """End the process that waits."""
+        process, self._waiting = self._waiting, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def _script(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"

@@ -18,6 +18,8 @@ TABLE_NAME: Final = "wifimgrd"
 """The nftables table, family ip."""
 PREFERENCE: Final = 7749
 """Of our routing rules: behind the table `local`, before `main`."""
+OPENED: Final = "opened"
+"""The set of interfaces that forward for our sake alone."""
 _FILLED: Final = (("map", "interface_of"), ("map", "camera_of"), ("set", "ways"))
 _MARKS: Final = 0x77490000
 """An interface's mark, and the number of its routing table, is this and its index."""
@@ -37,8 +39,8 @@ class Camera:
     interface: str
     index: int
     """The kernel's number of the interface."""
-    camera_address: IPv4Address | None
-    """The camera's own address on its link; None while that is not up, and its way is made ready."""
+    camera_address: IPv4Address
+    """The camera's own address on its link."""
 
     def __post_init__(self) -> None:
         if not 0 < self.index <= LARGEST_INDEX:
@@ -56,21 +58,24 @@ class Plan:
 
     network: IPv4Network
     cameras: tuple[Camera, ...] = ()
+    shared: tuple[IPv4Network, ...] = ()
+    """Networks whose hosts reach the cameras, too."""
 
     @property
     def host(self) -> IPv4Address:
         """The host's own address in the network."""
         return self.network.broadcast_address - 1
 
-    def ruleset(self) -> str:
+    def ruleset(self, opened: Collection[int] = ()) -> str:
         """The nftables table, as a transaction that makes it so whatever was there.
 
         Refusing is for addresses without a camera: whoever calls one hears so at once. The guard is for the
-        moment in which somebody has broken the routing: better no answer than another camera's.
+        moment in which somebody has broken the routing: better no answer than another camera's. `opened` are
+        the indices of the interfaces that forward for our sake alone.
         """
-        marks = _elements((str(one.address), f"{one.mark:#x}") for one in self.connected)
-        ways = _elements((f"{one.index} . {one.mark:#x}", "") for one in self.connected)
-        targets = _elements((str(one.address), str(one.camera_address)) for one in self.connected)
+        marks = _elements((str(one.address), f"{one.mark:#x}") for one in self.cameras)
+        ways = _elements((f"{one.index} . {one.mark:#x}", "") for one in self.cameras)
+        targets = _elements((str(one.address), str(one.camera_address)) for one in self.cameras)
         return f"""
 table ip {TABLE_NAME} {{}}
 delete table ip {TABLE_NAME}
@@ -98,22 +103,47 @@ table ip {TABLE_NAME} {{
         type filter hook output priority 0; policy accept;
         oifname "{OWNER}" ip daddr {self.network} reject with icmp type host-unreachable
     }}
+{self._sharing(opened) if self.shared else ""}
 }}
 """
 
-    def elements(self) -> str:
+    def _sharing(self, opened: Collection[int]) -> str:
+        """What lets hosts of shared networks in, and no others: no camera that claims to be one."""
+        leads = _elements((str(one.index), "") for one in self.cameras)
+        forwarding = _elements((str(index), "") for index in sorted(opened))
+        shared = ", ".join(map(str, self.shared))
+        return f"""
+    set leads {{ type iface_index; {leads} }}
+    set {OPENED} {{ type iface_index; {forwarding} }}
+    chain admit {{
+        type filter hook prerouting priority -150; policy accept;
+        iif != @leads ip saddr {{ {shared} }} meta mark set ip daddr map @interface_of
+    }}
+    chain arrive {{
+        type nat hook prerouting priority -100; policy accept;
+        iif != @leads ip saddr {{ {shared} }} dnat to ip daddr map @camera_of
+    }}
+    chain pass {{
+        type filter hook forward priority 0; policy accept;
+        iif != @leads meta mark & {_MARKS_MASK:#x} == {_MARKS:#x} accept
+        iif @leads ct direction reply ct original ip daddr {self.network} accept
+        oifname "{OWNER}" reject with icmp type host-unreachable
+        iif @{OPENED} drop
+    }}
+"""
+
+    def elements(self, opened: Collection[int] = ()) -> str:
         """The elements of the maps alone, as a transaction for a table that stands."""
         lines = [f"flush {kind} ip {TABLE_NAME} {name}" for kind, name in _FILLED]
-        for one in self.connected:
+        if self.shared:
+            lines += [f"flush set ip {TABLE_NAME} {name}" for name in ("leads", OPENED)]
+            lines += [f"add element ip {TABLE_NAME} leads {{ {one.index} }}" for one in self.cameras]
+            lines += [f"add element ip {TABLE_NAME} {OPENED} {{ {index} }}" for index in sorted(opened)]
+        for one in self.cameras:
             lines.append(f"add element ip {TABLE_NAME} interface_of {{ {one.address} : {one.mark:#x} }}")
             lines.append(f"add element ip {TABLE_NAME} camera_of {{ {one.address} : {one.camera_address} }}")
             lines.append(f"add element ip {TABLE_NAME} ways {{ {one.index} . {one.mark:#x} }}")
         return "\n".join(lines)
-
-    @property
-    def connected(self) -> list[Camera]:
-        """The cameras that can be reached."""
-        return [one for one in self.cameras if one.camera_address is not None]
 
     @property
     def marks(self) -> list[int]:
@@ -133,33 +163,40 @@ table ip {TABLE_NAME} {{
             if mark not in present
         ]
 
-    def ways(self, *, connected: bool) -> list[str]:
-        """Commands for `ip -batch` that make the ways of cameras, connected or not; a way can be made only
-        while its interface is up."""
+    def ways(self, but: Collection[Camera] = ()) -> list[str]:
+        """Commands for `ip -batch` that make the ways of cameras, save some; each needs its interface up."""
         return [
             f"route replace default dev {one.interface} scope link table {one.mark}"
             for one in self.cameras
-            if connected is (one.camera_address is not None)
+            if one not in but
         ]
+
+    def concerned_by(self, line: str) -> bool:
+        """Whether a line of `ip monitor` or `nft monitor` may tell of something that the plan needs, or of a
+        network that overlaps it. Where networks are shared, any route may lead to them.
+        """
+        if self.shared:
+            return True
+        words = {word.rstrip(":") for word in line.split()}
+        ours = {OWNER, TABLE_NAME, str(PREFERENCE)}
+        ours.update(*((one.interface, str(one.mark)) for one in self.cameras))
+        return not words.isdisjoint(ours) or any(_is_there(word, self.network) for word in words)
 
     def holds(self, rules: Iterable[Mapping[str, Any]], routes: Iterable[Mapping[str, Any]]) -> bool:
         """Whether rules and routes (as `ip -j` lists them) are what the plan wants."""
         there = {(str(route.get("table")), route.get("dev")) for route in routes}
-        wanted = {(str(one.mark), one.interface) for one in self.connected}
+        wanted = {(str(one.mark), one.interface) for one in self.cameras}
         owned = any(route.get("dst") == str(self.network) and route.get("dev") == OWNER for route in routes)
         return owned and wanted <= there and sorted(marks_of(rules)) == sorted(self.marks)
 
 
-def forget(marks: Iterable[int]) -> list[str]:
-    """The commands for `ip -batch` that take away the rules and routes of marks."""
+def forget(marks: Collection[int], rules: Collection[int] | None = None) -> list[str]:
+    """The commands for `ip -batch` that take away the rules and routes of marks, given those that have a
+    rule, where that is known to be some alone."""
+    found = marks if rules is None else rules
     return [
-        line
-        for mark in marks
-        for line in (
-            f"rule del fwmark {mark:#x} lookup {mark} preference {PREFERENCE}",
-            f"route flush table {mark}",
-        )
-    ]
+        f"rule del fwmark {mark:#x} lookup {mark} preference {PREFERENCE}" for mark in marks if mark in found
+    ] + [f"route flush table {mark}" for mark in marks]
 
 
 def marks_of(rules: Iterable[Mapping[str, Any]]) -> list[int]:
@@ -179,14 +216,19 @@ def conflict(network: IPv4Network, routes: Iterable[Mapping[str, Any]]) -> str:
         table = str(route.get("table", ""))
         if route.get("dev") == OWNER or (table.isdecimal() and _is_ours(int(table))):
             continue
-        try:
-            there = IPv4Network(route.get("dst", ""))
-        except ValueError:
-            continue  # the default route, or IPv6
-        if there.prefixlen > _DEFAULT_LIKE and there.overlaps(network):
+        if _is_there(there := route.get("dst", ""), network):
             where = f" through {route['dev']}" if route.get("dev") else ""
-            return f"{network} overlaps {there}, which this host reaches{where}"
+            return f"{network} overlaps {IPv4Network(there)}, which this host reaches{where}"
     return ""
+
+
+def _is_there(destination: str, network: IPv4Network) -> bool:
+    """Whether a route's destination is in a network, or around it, and does not stand for everywhere."""
+    try:
+        there = IPv4Network(destination)
+    except ValueError:
+        return False  # the default route, or IPv6, or no destination at all
+    return there.prefixlen > _DEFAULT_LIKE and there.overlaps(network)
 
 
 def _is_ours(mark: int) -> bool:

@@ -15,18 +15,26 @@ from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, MethodCall, Signal
 from wifimgrd.dbus.definitions import definition, describe_object
 from wifimgrd.dbus.errors import NAME_OF
-from wifimgrd.domain.addresses import AddressPlan, parse_network
-from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, WifimgrdError
-from wifimgrd.net.iproute import IpError
+from wifimgrd.domain.addresses import AddressPlan, parse_network, parse_share
+from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, ServiceRefused, WifimgrdError
+from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.net.commands import CommandError
 from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.plumbing import Conflict, Plumbing
+from wifimgrd.net.sockets import open_socket
+from wifimgrd.net.wireless import end_power_save, restart_link
 
 _log = structlog.get_logger()
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
-_SETTLE_S: Final = 0.1
-"""Changes by others come in bursts: one look after the first of them, after this time."""
+_SETTLE_S: Final = 0.8
+"""Changes by others come in bursts: one look after the first of them, after this time. A join is such
+a burst, and over by then."""
+_AGAIN_S: Final = 0.2
+"""Then it is looked again: NetworkManager ends a link some time before the daemon says so."""
+_LATER_S: Final = 0.05
+"""After an answer, whoever waited for it comes first."""
 
 
 class NetService:
@@ -41,6 +49,10 @@ class NetService:
         self._definition = definition(names.NET)
         self._wanted: Plan | None = None
         self._conflict = ""
+        self._suspected = ""
+        """What the last look found not as it was made."""
+        self._trusted = ""
+        """The daemon's name on the bus, as the last call came from it; no other connection ever gets it."""
         self._work: set[asyncio.Task[None]] = set()
         self._look: asyncio.TimerHandle | None = None
         self._farewell: asyncio.TimerHandle | None = None
@@ -59,9 +71,11 @@ class NetService:
         if await self._connection.name_owner(names.BUS_NAME) is None:
             self._say_farewell()
 
-    def changed(self) -> None:
-        """Somebody changed the kernel's tables."""
-        if self._look is None and self._wanted is not None:
+    def changed(self, line: str) -> None:
+        """Somebody changed the kernel's tables, as a line of `watch` tells."""
+        if self._look is not None or self._wanted is None:
+            return
+        if not line or self._wanted.concerned_by(line):
             self._look = asyncio.get_running_loop().call_later(_SETTLE_S, self._look_now)
 
     def _look_now(self) -> None:
@@ -72,11 +86,17 @@ class NetService:
         try:
             if self._conflict:
                 self._plumbing.apply(wanted)
-            elif self._plumbing.check():
-                _log.warning("tables_restored", network=str(wanted.network))
+            elif (changed := self._plumbing.changed()) != self._suspected:
+                self._suspected = changed
+                if changed:
+                    self._look = asyncio.get_running_loop().call_later(_AGAIN_S, self._look_now)
+            elif changed:
+                self._suspected = ""
+                self._plumbing.restore()
+                _log.warning("tables_restored", network=str(wanted.network), changed=changed)
         except Conflict as conflict:
             self._tell_conflict(str(conflict))
-        except (IpError, NftablesError) as error:
+        except (CommandError, NftablesError) as error:
             _log.error("tables_unknown", reason=str(error))
             self._look = asyncio.get_running_loop().call_later(1.0, self._look_now)
         else:
@@ -96,7 +116,7 @@ class NetService:
             self._connection.reply_error(call, NAME_OF[error.code], error.message)
         except BusError as error:
             self._connection.reply_error(call, error.name, error.message)
-        except (IpError, NftablesError) as error:
+        except (CommandError, NftablesError) as error:
             _log.error("tables_unchanged", reason=str(error))
             self._connection.reply_error(call, NAME_OF[InternalError.code], str(error))
         except Exception:  # noqa: BLE001 - a bug is logged, not told
@@ -104,6 +124,7 @@ class NetService:
             self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
         else:
             self._connection.reply(call, *answer)
+            asyncio.get_running_loop().call_later(_LATER_S, self._plumbing.get_ready)
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[Any]]:
         match call.path, call.interface, call.member, call.signature:
@@ -118,15 +139,23 @@ class NetService:
             raise BusError(_ERROR + "UnknownMethod", f"there is no {call.member} at {call.path}")
         if call.signature != question.question:
             raise InvalidRequest(f"{call.member} takes {question.question!r}")
-        if call.member == "Apply":
-            return "s", (self._apply(*call.body),)
+        match call.member:
+            case "Apply":
+                return "s", (self._apply(*call.body),)
+            case "Open":
+                return "h", (await _open(*call.body),)
+            case "RestartLink":
+                restart_link(call.body[0])
+                return "", ()
+            case "EndPowerSave":
+                return "b", (_end_power_save(call.body[0]),)
         self._wanted = None
         self._plumbing.clear()
         self._tell_conflict("")
         return "", ()
 
-    def _apply(self, network: str, cameras: Sequence[Sequence[str]]) -> str:
-        wanted = _plan(network, cameras)
+    def _apply(self, network: str, cameras: Sequence[Sequence[str]], share: Sequence[str]) -> str:
+        wanted = _plan(network, cameras, share)
         self._wanted = wanted
         try:
             self._plumbing.apply(wanted)
@@ -137,6 +166,8 @@ class NetService:
         return self._conflict
 
     async def _require_daemon(self, call: MethodCall) -> None:
+        if call.sender == self._trusted:
+            return
         try:
             [uid] = await self._connection.ask_bus("GetConnectionUnixUser", "s", [call.sender])
         except (BusError, BusClosed, TimeoutError):
@@ -144,6 +175,7 @@ class NetService:
         if uid != self._uid:
             _log.warning("not_authorized", action=names.NET, member=call.member, uid=uid)
             raise NotAuthorized("this is for wifimgrd alone")
+        self._trusted = call.sender
 
     # -- the daemon
 
@@ -172,19 +204,41 @@ class NetService:
                 timer.cancel()
         if self._work:
             await asyncio.wait(self._work, timeout=5)
-        with suppress(IpError, NftablesError):
+        with suppress(CommandError, NftablesError):
             self._plumbing.clear()
 
 
-def _plan(network: str, cameras: Sequence[Sequence[str]]) -> Plan:
+async def _open(interface: str, address: str, port: int, kind: str) -> socket.socket:
+    """What was asked for; raises InvalidRequest, and as open_socket does."""
+    try:
+        return await open_socket(interface, IPv4Address(address), port, SocketKind(kind))
+    except ServiceRefused as refused:
+        raise BusError(names.NET_REFUSED, refused.message) from None
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from None
+
+
+def _end_power_save(interface: str) -> bool:
+    """What was asked for; raises InvalidRequest."""
+    try:
+        return end_power_save(interface)
+    except CommandError as error:  # no fault of anybody's, and so not logged
+        raise BusError(NAME_OF[InternalError.code], str(error)) from None
+
+
+def _plan(network: str, cameras: Sequence[Sequence[str]], share: Sequence[str]) -> Plan:
     """What was asked for; raises InvalidRequest. A camera whose interface is gone by now is left out."""
     try:
         parsed = parse_network(network)
-        addresses = [(IPv4Address(address), IPv4Address(own) if own else None) for address, _, own in cameras]
+        shared = tuple(map(parse_share, share))
+        addresses = [(IPv4Address(address), IPv4Address(own)) for address, _, own in cameras]
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
     if parsed is None:
         raise InvalidRequest("a network is needed")
+    for one in shared:
+        if one.overlaps(parsed):
+            raise InvalidRequest(f"{one} overlaps the cameras' own network")
     fit = AddressPlan(parsed)
     for address, _ in addresses:
         if not fit.holds(str(address)):
@@ -197,4 +251,4 @@ def _plan(network: str, cameras: Sequence[Sequence[str]]) -> Plan:
         with suppress(OSError):
             index = socket.if_nametoindex(interface)
             planned.append(Camera(address, interface, index, own_address))
-    return Plan(parsed, tuple(planned))
+    return Plan(parsed, tuple(planned), shared)

@@ -16,9 +16,8 @@ from typing import Final
 
 from wifimgrd.store import rows
 from wifimgrd.store.errors import StoreDamaged
-from wifimgrd.store.schema import FILE_NAME, check_integrity, sync_directory, version_of
+from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME, check_integrity, sync_directory, version_of
 
-BACKUP_NAME: Final = FILE_NAME + ".backup"
 _IDS_SKIPPED: Final = 1000
 """More devices than this cannot have been created, unknown to the backup, since it was made."""
 

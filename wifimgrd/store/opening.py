@@ -10,7 +10,7 @@ import structlog
 
 from wifimgrd.store import backup, rows
 from wifimgrd.store.errors import StoreDamaged, told_plainly
-from wifimgrd.store.schema import FILE_NAME, open_database
+from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME, open_database
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ def _open_and_recall(directory: Path) -> tuple[sqlite3.Connection, dict[str, str
     """Open the file and read it to the last row; raises StoreError."""
     with told_plainly():
         path = directory / FILE_NAME
-        if (directory / backup.BACKUP_NAME).exists() and not (path.exists() and path.stat().st_size):
+        if (directory / BACKUP_NAME).exists() and not (path.exists() and path.stat().st_size):
             raise StoreDamaged("the state file is empty or gone, and its backup is there")
         connection = open_database(directory)
         try:

@@ -11,6 +11,10 @@ from typing import Final
 from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError
 
 FILE_NAME: Final = "wifimgrd.db"
+BACKUP_NAME: Final = FILE_NAME + ".backup"
+"""A second copy, for the day on which the first cannot be read; see wifimgrd.store.backup."""
+COMPANIONS: Final = (FILE_NAME + "-wal", FILE_NAME + "-shm", BACKUP_NAME)
+"""What belongs to the file and lies beside it: its log, and the copy."""
 
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
@@ -156,8 +160,8 @@ def _prepare(directory: Path) -> Path:
     except FileExistsError:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise StoreDamaged("the state file is no regular file") from None
-    for suffix in ("", "-wal", "-shm", ".backup"):
-        file = directory / (FILE_NAME + suffix)
+    for name in (FILE_NAME, *COMPANIONS):
+        file = directory / name
         if file.exists():
             _close_to_others(file, 0o600)
     return path

@@ -19,6 +19,8 @@ from wifimgrd.store import backup, rows
 from wifimgrd.store.batch import Batch
 from wifimgrd.store.errors import StoreError, told_plainly
 from wifimgrd.store.opening import open_or_restore
+from wifimgrd.store.schema import BACKUP_NAME
+from wifimgrd.store.writing import Writer
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -60,8 +62,10 @@ class SqliteStore:
         """Runs while there is something in what was gathered."""
         self._copying: asyncio.TimerHandle | None = None
         """Runs while the backup is behind what clients were told."""
-        self._unwritten = Batch()
-        """The worker's own: what could not be written, and goes with the next transaction."""
+        self._secrets: dict[DeviceId, Passphrase] = {}
+        """What was read before, so that a join waits for no disk; changed by the worker alone."""
+        self._writer = Writer(connection)
+        """The worker's own."""
 
     @classmethod
     async def open(cls, directory: Path) -> SqliteStore:
@@ -79,7 +83,7 @@ class SqliteStore:
             worker.shutdown(wait=False)
             raise
         store = cls(directory, connection, worker, memory)
-        if not (directory / backup.BACKUP_NAME).exists():
+        if not (directory / BACKUP_NAME).exists():
             store._copy_soon()
         return store
 
@@ -122,6 +126,8 @@ class SqliteStore:
     async def passphrase(self, device: DeviceId) -> Passphrase:
         """A device's secret; raises DeviceNotFound."""
         _check(device)
+        if (known := self._secrets.get(device)) is not None:
+            return known
 
         def work(connection: sqlite3.Connection) -> Passphrase:
             found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device,))
@@ -129,6 +135,7 @@ class SqliteStore:
             secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
             if not secrets:
                 raise _unknown(device)
+            self._secrets[device] = secrets[0]
             return secrets[0]
 
         return await self._read(work, settled=False)
@@ -138,6 +145,7 @@ class SqliteStore:
         _check(device.id)
 
         def work(connection: sqlite3.Connection) -> None:
+            self._secrets.pop(device.id, None)
             if not connection.execute(rows.UPDATE_DEVICE, (*rows.row_of(device), device.id)).rowcount:
                 raise _unknown(device.id)
             if passphrase is not None:
@@ -167,6 +175,7 @@ class SqliteStore:
         _check(device)
 
         def work(connection: sqlite3.Connection) -> None:
+            self._secrets.pop(device, None)
             if not connection.execute("DELETE FROM device WHERE id = ?", (device,)).rowcount:
                 raise _unknown(device)
 
@@ -215,7 +224,7 @@ class SqliteStore:
         return await self._submit(job, settled=settled)
 
     async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        result = await self._submit(partial(self._transact, work), settled=True)
+        result = await self._submit(partial(self._writer.transact, work), settled=True)
         self._copy_soon()
         return result
 
@@ -237,7 +246,7 @@ class SqliteStore:
             self._gathering = None
         if self._gathered:
             batch, self._gathered = self._gathered, Batch()
-            self._worker.submit(self._write_batch, batch)
+            self._worker.submit(self._writer.write, batch)
 
     def _copy_soon(self) -> None:
         if self._copying is None and not self._closed:
@@ -253,29 +262,6 @@ class SqliteStore:
             self._worker.submit(self._checkpoint)
 
     # What follows runs on the worker's thread.
-
-    def _transact(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        connection = self._connection
-        with told_plainly():
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._unwritten.write(connection)
-                result = work(connection)
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-        self._unwritten = Batch()
-        return result
-
-    def _write_batch(self, batch: Batch) -> None:
-        try:
-            self._transact(batch.write)
-        except StoreError as error:
-            self._unwritten = self._unwritten.followed_by(batch)
-            _log.error("state not written, kept for the next write", reason=error.message)
-        except Exception:  # noqa: BLE001 - nobody awaits this: a bug is told here or nowhere
-            _log.exception("state not written")
 
     def _checkpoint(self) -> None:
         try:
@@ -295,8 +281,7 @@ class SqliteStore:
 
     def _finish(self, *, copy: bool) -> None:
         try:
-            if self._unwritten:
-                self._transact(lambda _: None)
+            self._writer.finish()
             if copy:
                 self._keep_backup()
         finally:

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.store.errors import StoreDamaged, StoreError, told_plainly
-from wifimgrd.store.schema import FILE_NAME, migrate
+from wifimgrd.store.schema import COMPANIONS, FILE_NAME, migrate, sync_directory
 
 _TABLES: Final = frozenset({"device", "secret", "idempotency_key", "memory"})
-_OF_THE_OLD: Final = ("-wal", "-shm", ".backup")
-"""What belongs to the state that goes: its log, and its copy for the day on which it cannot be read."""
 
 
 class StoreInUse(StoreError):
@@ -107,11 +105,7 @@ def _put_in_place(octets: bytes, path: Path) -> None:
         file.write(octets)
         file.flush()
         os.fsync(file.fileno())
-    for suffix in _OF_THE_OLD:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for name in COMPANIONS:  # of the state that goes
+        path.with_name(name).unlink(missing_ok=True)
     fresh.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_directory(path.parent)

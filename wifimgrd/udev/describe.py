@@ -39,6 +39,7 @@ class UdevDevice(Protocol):
     attributes: Any
     device_type: str | None
     is_initialized: bool
+    parent: UdevDevice | None
     properties: Any
     subsystem: str | None
     sys_name: str

@@ -18,7 +18,9 @@ import structlog
 
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.ports import AdapterListener
+from wifimgrd.udev import firmware
 from wifimgrd.udev.describe import UdevDevice, describe, ifindex, is_station
+from wifimgrd.udev.usb import UsbDevices
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -50,6 +52,7 @@ class UdevAdapterSource:
     def __init__(self, udevd: Path = _UDEVD) -> None:
         """`udevd` is a file that is there while udevd runs."""
         self._udevd = udevd
+        self._usb = UsbDevices()
         self._listener: AdapterListener | None = None
         self._context: Any = None
         self._monitor: Any = None
@@ -62,6 +65,10 @@ class UdevAdapterSource:
         """Subscribe, then tell of every adapter that is there; never raises for a missing udev."""
         self._listener = listener
         self._subscribe()
+
+    async def replug(self, name: str) -> None:
+        """Take an adapter off the USB bus and give it back; raises OSError."""
+        await asyncio.to_thread(self._usb.replug, name)
 
     async def stop(self) -> None:
         """Stop watching; nothing is told from then on."""
@@ -109,6 +116,7 @@ class UdevAdapterSource:
         monitor = pyudev.Monitor.from_netlink(self._context, "udev")
         monitor.filter_by("net", "wlan")
         monitor.filter_by("rfkill")
+        monitor.filter_by(firmware.SUBSYSTEM)
         _enlarge_buffer(monitor.fileno())
         monitor.start()
         return monitor
@@ -121,20 +129,30 @@ class UdevAdapterSource:
     def _read(self) -> None:
         """Take what udev has to say; one readiness may stand for many events."""
         touched: dict[str, int | None] = {}
+        failing: list[str] = []
         try:
             for _ in range(_EVENTS_AT_ONCE):
                 if (device := self._monitor.poll(0)) is None:
                     break
-                self._take(device, touched)
+                self._take(device, touched, failing)
         except OSError as error:
             # ENOBUFS: events were lost. Whatever else it is, a new monitor is the answer too.
             _log.warning("events of udev were lost, looking at everything", reason=str(error))
             self._subscribe_again()
-            return
-        self._look_at(touched)
+            if self._listener is not None:
+                self._listener.adapters_recounted()
+        else:
+            self._look_at(touched)
+        for path in failing:
+            self._tell_failing(path)
 
-    def _take(self, device: UdevDevice, touched: dict[str, int | None]) -> None:
-        """Note where one event says to look: name -> the ifindex that was removed there, or None."""
+    def _take(self, device: UdevDevice, touched: dict[str, int | None], failing: list[str]) -> None:
+        """Note where one event says to look: name -> the ifindex that was removed there, or None; and which
+        device failed."""
+        if device.subsystem == firmware.SUBSYSTEM:
+            if (path := firmware.failing_device(device)) is not None:
+                failing.append(path)
+            return
         if device.subsystem == "rfkill":
             for name in self._known:
                 touched.setdefault(name, None)
@@ -182,6 +200,18 @@ class UdevAdapterSource:
         except (OSError, ValueError) as error:
             _log.warning("an interface cannot be described", interface=name, reason=str(error))
             return None
+
+    def _tell_failing(self, path: str) -> None:
+        """Tell of the adapter whose firmware crashed, where it is one, by each of its interfaces."""
+        import pyudev  # noqa: PLC0415
+
+        for name in list(self._known):
+            try:
+                interface = pyudev.Devices.from_name(self._context, "net", name)
+            except pyudev.DeviceNotFoundError:  # its `remove` is under way
+                continue
+            if self._listener is not None and firmware.is_part_of(path, interface):
+                self._listener.adapter_firmware_failed(name)
 
     def _tell(self, found: Mapping[str, _Present | None]) -> None:
         """Tell what is not as it was: first all that is gone, then all that is there."""

@@ -1,7 +1,7 @@
 // Small pieces that several views share.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { printable } from "../sentences";
 
 /** A name from outside: never markup, never able to turn the text around it. */
@@ -30,6 +30,38 @@ export function Signal({ percent }: { percent: number }) {
       {percent} %
     </span>
   );
+}
+
+/** A button that puts a text on the clipboard, and says that it did. */
+export function Copy({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = setTimeout(() => setCopied(false), 2_000);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  return (
+    <button type="button" class="quiet small" onClick={() => void toClipboard(text).then(setCopied)}>
+      <span aria-live="polite">{isCopied ? "Copied" : "Copy"}</span>
+      <span class="visually-hidden"> {text}</span>
+    </button>
+  );
+}
+
+/** Whether it worked. Over plain HTTP from elsewhere, browsers know only the old way. */
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const isCopied = document.execCommand("copy");
+    field.remove();
+    return isCopied;
+  }
 }
 
 interface DialogProps {

@@ -14,7 +14,7 @@ def device(state: int = 30, *, mode: int = 2, carried: Carried | None = None, **
 
 
 def carried(name: str = "Home", *, default: bool = False, settings: dict[str, Any] | None = None) -> Carried:
-    return Carried("/active", "/profile", name, "uuid", 2, default, settings)
+    return Carried("/active", "/profile", name, "uuid", default, settings)
 
 
 @pytest.mark.parametrize(

@@ -1,109 +1,45 @@
-from typing import Any, cast
+"""What is told of an adapter that NetworkManager treats otherwise than the hub wants."""
+
+from __future__ import annotations
 
 import pytest
+import structlog
 
+from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.holding import Holder
-from wifimgrd.backends.networkmanager.regulatory import regulatory_domain
-from wifimgrd.dbus.bus import BusConnection, BusError, unpack
+from wifimgrd.backends.simulated.world import BriefMemory
 
-MAC = "02:00:5e:00:01:01"
-
-
-class Memory(dict[str, str]):
-    def recall(self, key: str) -> str | None:
-        return self.get(key)
-
-    def note(self, key: str, value: str | None) -> None:
-        if value is None:
-            self.pop(key, None)
-        else:
-            self[key] = value
+OWN, RANDOM = "00:E0:4C:01:02:03", "5A:11:22:33:44:55"
 
 
-class Bus:
-    """Stands in for a BusConnection; keeps what was set."""
-
-    def __init__(self, *, refuses: bool = False) -> None:
-        self.set: list[bool] = []
-        self.refuses = refuses
-
-    async def call(self, *arguments: Any, **_: Any) -> list[Any]:
-        if self.refuses:
-            raise BusError("org.freedesktop.DBus.Error.AccessDenied", "no")
-        self.set.append(unpack(arguments[5][2]))
-        return []
+def drifts(device: NmDevice, *, held: bool = True, looks: int = 1) -> int:
+    """How often a drift is told."""
+    holder = Holder(BriefMemory())
+    if held:
+        holder.take(device.name)
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(looks):
+            holder.look_for_drift(device)
+    return len([log for log in logs if log["event"] == "adapter_drifted"])
 
 
-def bus(*, refuses: bool = False) -> tuple[Bus, BusConnection]:
-    made = Bus(refuses=refuses)
-    return made, cast(BusConnection, made)
+def device(address: str, state: DeviceState = DeviceState.DISCONNECTED) -> NmDevice:
+    return NmDevice(
+        "/1", {"Interface": "wlan0", "State": state}, {"HwAddress": address, "PermHwAddress": OWN}
+    )
 
 
-def device(autoconnect: bool = True, mac: str = MAC) -> NmDevice:
-    properties = {"Interface": "wlan0", "State": 30, "Autoconnect": autoconnect}
-    return NmDevice("/device", properties, {"PermHwAddress": mac.upper()})
+def test_a_random_address_of_an_idle_adapter_is_told_once() -> None:
+    assert drifts(device(RANDOM), looks=3) == 1
 
 
-async def test_held_once_and_given_back_once() -> None:
-    (said, connection), memory, wlan0 = bus(), Memory(), device()
-    holder = Holder(memory)
-    await holder.apply(connection, wlan0)
-    assert said.set == []
-    holder.take("wlan0")
-    await holder.apply(connection, wlan0)
-    await holder.apply(connection, wlan0)
-    assert said.set == [False]
-    assert list(memory) == [f"networkmanager.autoconnect.{MAC}"]
-    holder.drop("wlan0")
-    await holder.give_back(connection, wlan0)
-    await holder.give_back(connection, wlan0)
-    assert said.set == [False, True]
-    assert memory == {}
+@pytest.mark.parametrize(
+    "told", [device(OWN), device(OWN.lower()), device(""), device(RANDOM, DeviceState.PREPARE)]
+)
+def test_its_own_address_and_one_that_is_being_changed_are_no_news(told: NmDevice) -> None:
+    assert drifts(told) == 0
 
 
-async def test_what_was_off_before_stays_off() -> None:
-    (said, connection), memory = bus(), Memory()
-    holder = Holder(memory)
-    holder.take("wlan0")
-    await holder.apply(connection, device(autoconnect=False))
-    await holder.give_back(connection, device(autoconnect=False))
-    assert (said.set, memory) == ([], {})
-
-
-async def test_a_crash_between_is_made_good_by_the_next_life() -> None:
-    memory = Memory()
-    first = Holder(memory)
-    first.take("wlan0")
-    await first.apply(bus()[1], device())
-    said, connection = bus()
-    second = Holder(memory)
-    second.take("wlan0")
-    await second.apply(connection, device(autoconnect=False))
-    await second.give_back(connection, device(autoconnect=False))
-    assert said.set == [True]
-
-
-async def test_networkmanager_that_turns_it_on_again_is_told_again() -> None:
-    (said, connection), memory, wlan0 = bus(), Memory(), device()
-    holder = Holder(memory)
-    holder.take("wlan0")
-    await holder.apply(connection, wlan0)
-    wlan0.properties["Autoconnect"] = True
-    await holder.apply(connection, wlan0)
-    assert said.set == [False, False]
-
-
-@pytest.mark.parametrize(("refuses", "mac"), [(True, MAC), (False, "")])
-async def test_nothing_is_raised_where_it_cannot_be_done(refuses: bool, mac: str) -> None:
-    said, connection = bus(refuses=refuses)
-    holder = Holder(Memory())
-    holder.take("wlan0")
-    await holder.apply(connection, device(mac=mac))
-    await holder.give_back(connection, device(mac=mac))
-    assert said.set == []
-
-
-def test_the_kernel_says_its_domain_or_has_none() -> None:
-    domain = regulatory_domain()
-    assert domain is None or len(domain) == 2
+def test_an_adapter_that_is_not_held_may_have_any_address() -> None:
+    assert drifts(device(RANDOM), held=False) == 0

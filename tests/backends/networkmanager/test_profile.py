@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.backends.networkmanager.air import KeyManagement
 from wifimgrd.backends.networkmanager.profile import link_of, marked_device, settings_for, ssid_of
-from wifimgrd.dbus.bus import unpack
+from wifimgrd.dbus.library import unpack
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.ports import JoinRequest
 
@@ -36,7 +38,7 @@ def test_a_profile() -> None:
             "route-metric": 30_003,
             "ignore-auto-dns": True,
             "may-fail": False,
-            "dhcp-timeout": 17,
+            "dhcp-timeout": 18,
         },
         "ipv6": {"method": "disabled"},
         "user": {"data": {"org.wifimgrd.device": "3"}},
@@ -47,6 +49,22 @@ def test_an_open_network_has_no_security_setting() -> None:
     settings = settings_for(request(password=""), KeyManagement.NONE, "some-uuid", 0.1)
     assert "802-11-wireless-security" not in settings
     assert unpack(settings)["ipv4"]["dhcp-timeout"] == 1
+
+
+def test_a_camera_that_hands_out_no_addresses() -> None:
+    asked = replace(request(), local_address="192.168.1.30/24")
+    assert unpack(settings_for(asked, KeyManagement.PSK, "some-uuid", 17.4))["ipv4"] == {
+        "method": "manual",
+        "address-data": [{"address": "192.168.1.30", "prefix": 24}],
+        "never-default": True,
+        "route-metric": 30_003,
+        "may-fail": False,
+    }
+
+
+def test_a_camera_that_does_not_tell_its_name() -> None:
+    settings = settings_for(replace(request(), hidden=True), KeyManagement.PSK, "some-uuid", 17.4)
+    assert unpack(settings)["802-11-wireless"]["hidden"] is True
 
 
 @given(st.binary(min_size=1, max_size=32), st.integers(1, 2**63 - 1))
@@ -89,3 +107,8 @@ def test_a_link_with_its_access_point() -> None:
 def test_the_lease_has_the_address_before_the_interface_shows_it() -> None:
     lease = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
     assert link_of({}, lease, None, 0) == Link("192.168.42.36", "192.168.42.1")
+
+
+def test_a_lease_that_has_run_out_is_no_address() -> None:
+    lease = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
+    assert link_of({"AddressData": []}, lease, None, 0) is None

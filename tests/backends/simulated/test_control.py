@@ -27,7 +27,7 @@ KINDS = (
 @pytest.mark.parametrize(
     ("kind", "options", "sentence"),
     [
-        ("flood", {}, "there is no fault 'flood'; there are: backend-gone, dhcp-dead"),
+        ("flood", {}, "there is no fault 'flood'; there are: adapter-stuck, backend-gone"),
         ("dhcp-dead", {"sid": "x"}, "option sid: is unknown; known here: off, ssid"),
         ("dhcp-dead", {"ssid": "x"}, "there is no camera x"),
         ("dhcp-dead", {"ssid": 3}, "expected an SSID of 1 to 32 bytes, not 3"),

@@ -208,7 +208,7 @@ def test_any_octets_are_unpacked_or_refused(name: str, octets: bytes) -> None:
         decompress(octets, name, 1 << 16)
 
 
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damage_to_an_archive_does_harm(
     data: st.DataObject, tmp_path: Path, places: Mapping[str, Path]

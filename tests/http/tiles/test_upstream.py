@@ -20,7 +20,7 @@ from wifimgrd.http.tiles.tile import NotReadyError, Tile, UnavailableError
 from wifimgrd.http.tiles.upstream import UpstreamSlot
 from wifimgrd.http.tiles.upstream_cache import Kept, UpstreamCache
 
-TIMEOUT_S = 0.3
+PATIENCE_S, HASTE_S = 30.0, 0.3
 
 
 class Clock:
@@ -45,7 +45,15 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def slot(upstream: ScriptedUpstream, clock: Clock) -> AsyncIterator[UpstreamSlot]:
-    slot = UpstreamSlot("t", upstream.url, timeout_s=TIMEOUT_S, cache_limit=100_000, clock=clock)
+    slot = UpstreamSlot("t", upstream.url, timeout_s=PATIENCE_S, cache_limit=100_000, clock=clock)
+    yield slot
+    await slot.stop()
+
+
+@pytest.fixture
+async def hasty_slot(upstream: ScriptedUpstream, clock: Clock) -> AsyncIterator[UpstreamSlot]:
+    """One for a server that does not answer."""
+    slot = UpstreamSlot("t", upstream.url, timeout_s=HASTE_S, cache_limit=100_000, clock=clock)
     yield slot
     await slot.stop()
 
@@ -181,20 +189,22 @@ async def test_a_server_that_is_down_is_told_at_once(slot: UpstreamSlot, upstrea
     assert not caught.value.late
 
 
-async def test_a_server_that_does_not_answer_is_late(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
+async def test_a_server_that_does_not_answer_is_late(
+    hasty_slot: UpstreamSlot, upstream: ScriptedUpstream
+) -> None:
     upstream.going_on.clear()
     with pytest.raises(UnavailableError) as caught:
-        await octets(slot)
+        await octets(hasty_slot)
     assert caught.value.late
 
 
 async def test_a_server_that_does_not_answer_is_left_alone_for_a_while(
-    slot: UpstreamSlot, upstream: ScriptedUpstream
+    hasty_slot: UpstreamSlot, upstream: ScriptedUpstream
 ) -> None:
     upstream.going_on.clear()
     for row in range(20):
         with pytest.raises(UnavailableError):
-            await octets(slot, 5, 1, row)
+            await octets(hasty_slot, 5, 1, row)
     assert len(upstream.asked) == 1
 
 
@@ -259,7 +269,7 @@ async def test_a_packing_that_is_not_known_is_an_error(
 def test_the_cache_never_holds_more_than_it_may(puts: list[tuple[int, int]]) -> None:
     cache = UpstreamCache(3000)
     for row, size in puts:
-        cache.put((9, 0, row), Kept(Tile(bytes(size), "image/png", "", "t"), 0))
+        cache.put((9, 0, row), Kept(Tile(bytes(size), "image/png", "", "t", "upstream"), 0))
         kept = [one for at in range(10) if (one := cache.get((9, 0, at))) is not None]
         assert cache.cost == sum(one.cost for one in kept) <= 3000
         assert len(kept) == len(cache)

@@ -41,6 +41,7 @@ class Camera:
         refusal: Refusal | None = None,
         subnet: str = "192.168.42",
         leases: tuple[int, int] = (10, 99),
+        lease_s: int | None = None,
     ) -> None:
         self.name = name
         self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
@@ -50,6 +51,7 @@ class Camera:
         self.subnet = subnet
         self.address = f"{subnet}.1"
         self.leases = leases  # first and last host number that the DHCP server hands out
+        self.lease_s = lease_s  # None: an hour
         self.bssid = "02:ca:" + zlib.crc32(name.encode()).to_bytes(4).hex(":")
         self._phy = f"cam{name}"
         self._folder = Path(_RUN, name)
@@ -72,7 +74,7 @@ class Camera:
         self.on()
         self.dhcp_on()
         self._namespace.start(
-            "busybox", "httpd", "-f", "-p", f"{self.address}:80", "-h", str(self._folder / "www")
+            "busybox", "httpd", "-f", "-vv", "-p", f"{self.address}:80", "-h", str(self._folder / "www")
         )
 
     def on(self) -> None:
@@ -99,6 +101,12 @@ class Camera:
         """Switch its radio off; for a camera that has crashed."""
         self._namespace.run("ip", "link", "set", _INTERFACE, "down")
 
+    def change_bssid(self, bssid: str) -> None:
+        """Be on the air under another address from the next time it is switched on."""
+        self.bssid = bssid
+        self.fall_silent()
+        self._namespace.run("ip", "link", "set", _INTERFACE, "address", bssid)
+
     def down(self) -> None:
         """Take the camera out of the world; start() brings it back."""
         if self._namespace.exists:
@@ -109,21 +117,52 @@ class Camera:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def dhcp_off(self) -> None:
-        """Let its DHCP server die: stations join, and get no address."""
+        """Let its DHCP server die: stations join, and get no address; leases are not renewed."""
         self._namespace.end("dnsmasq")
+        self._namespace.end("udhcpd")
 
     def dhcp_on(self) -> None:
         """Start its DHCP server."""
         first, last = (f"{self.subnet}.{host}" for host in self.leases)
+        if self.lease_s is not None:
+            self._lend_for_seconds(first, last, self.lease_s)
+            return
         self._namespace.start(
             "dnsmasq", "-k", "-p0", "-C/dev/null", f"--interface={_INTERFACE}", "--bind-interfaces",
             "--dhcp-authoritative", "--no-ping", f"--dhcp-range={first},{last},1h", "--log-dhcp",
             f"--dhcp-leasefile={self._folder}/leases", "--user=root",
         )  # fmt: skip
 
-    def echo(self) -> None:
-        """Answer on UDP port 7 with its name and what it was sent."""
-        self._namespace.start("python3", str(Path(__file__).with_name("echo.py")), self.name)
+    def renewals(self) -> int:
+        """How often its DHCP server lent or renewed an address, since it was started; with `lease_s` only."""
+        return self.log("udhcpd").count("sending ACK")
+
+    def _lend_for_seconds(self, first: str, last: str, seconds: int) -> None:
+        """By a server that can: dnsmasq lends for two minutes or more."""
+        leases = self._folder / "udhcpd.leases"
+        leases.touch()
+        configuration = self._folder / "udhcpd.conf"
+        configuration.write_text(
+            f"start {first}\nend {last}\ninterface {_INTERFACE}\nlease_file {leases}\n"
+            f"pidfile {self._folder}/udhcpd.pid\nmin_lease 1\n"
+            f"option lease {seconds}\noption subnet 255.255.255.0\noption router {self.address}\n"
+        )
+        self._namespace.start("busybox", "udhcpd", "-f", str(configuration), known_as="udhcpd")
+
+    def mute(self) -> None:
+        """Drop what its web server is sent, and the beginnings of connections to it; all else goes on."""
+        chain = "add chain ip mute heard { type filter hook input priority 0; }"
+        for command in ("add table ip mute", chain, "add rule ip mute heard tcp dport 80 drop"):
+            self._namespace.run("nft", command)
+
+    def unmute(self) -> None:
+        """End that."""
+        self._namespace.run("nft", "delete table ip mute")
+
+    def serve_crowd(self, crowd: int) -> None:
+        """Answer HTTP on port 8080 with its name, once so many wait for it; and echo on UDP port 7."""
+        program = Path(__file__).with_name("camera_program.py")
+        self._namespace.start("python3", str(program), self.name, str(crowd))
 
     def refuse(self, refusal: Refusal = "full") -> None:
         """Turn away every station that comes from now on; those that have joined stay."""
@@ -137,8 +176,13 @@ class Camera:
         self.refusal = None
 
     def stations(self) -> list[str]:
-        """Give the permanent addresses of the stations that are joined now."""
-        return self._hostapd_cli("list_sta").split()
+        """Give the permanent addresses of the stations that are joined now.
+
+        One that gave up after it was authenticated takes no place and is not among them; hostapd lists it
+        until it cleans up.
+        """
+        listed = self._hostapd_cli("list_sta").split()
+        return [station for station in listed if "[ASSOC]" in self._hostapd_cli("sta", station)]
 
     def joins(self) -> list[str]:
         """Give the address of each station that joined since it was switched on, once per join, in order."""

@@ -17,6 +17,8 @@ install -m644 dbus-policy/*.conf /etc/dbus-1/system.d/
 install -m644 dbus-policy/*.service /usr/share/dbus-1/system-services/
 install -m644 dbus-policy/*.policy /usr/share/polkit-1/actions/
 install -m644 dbus-policy/*.rules /usr/share/polkit-1/rules.d/
+# It looks at a file of rules as soon as that is there, and not again once it may be read.
+systemctl try-restart polkit.service
 systemctl daemon-reload
 udevadm control --reload
 busctl call --quiet org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig

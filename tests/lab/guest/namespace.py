@@ -48,10 +48,11 @@ class Namespace:
         """Run a command inside to its end and return what it printed."""
         return run("ip", "netns", "exec", self.name, *command)
 
-    def start(self, *command: str) -> None:
-        """Start a program inside, known from now on by its first word; its log begins anew."""
-        with self.log_of(command[0]).open("wb") as log:
-            self._programs[command[0]] = subprocess.Popen(
+    def start(self, *command: str, known_as: str = "") -> None:
+        """Start a program inside, known from now on by its first word or another; its log begins anew."""
+        program = known_as or command[0]
+        with self.log_of(program).open("wb") as log:
+            self._programs[program] = subprocess.Popen(
                 ("ip", "netns", "exec", self.name, *command),  # "ip" becomes the command: same process
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -3,6 +3,7 @@
 https://networkmanager.dev/docs/api/1.42/spec.html
 """
 
+import contextlib
 import enum
 import time
 import uuid
@@ -20,6 +21,9 @@ _NAME = "org.freedesktop.NetworkManager"
 _ROOT = "/org/freedesktop/NetworkManager"
 _SETTINGS = f"{_NAME}.Settings"
 _DEVICE = f"{_NAME}.Device"
+_WIRELESS = f"{_DEVICE}.Wireless"
+_ACCESS_POINT = f"{_NAME}.AccessPoint"
+_PROPERTIES = "org.freedesktop.DBus.Properties"
 
 
 class DeviceState(enum.IntEnum):
@@ -60,6 +64,7 @@ class NetworkManager:
     async def watch(self) -> None:
         """Keep `transitions` from now on."""
         await self._bus.listen(_NAME, _DEVICE, "StateChanged", self._on_state_changed)
+        await self._bus.listen(_NAME, _PROPERTIES, "PropertiesChanged", lambda _: None)  # a scan has ended
 
     async def device(self, interface: str) -> str:
         """Give the object path of an interface's device."""
@@ -71,8 +76,7 @@ class NetworkManager:
 
     async def permanent_address(self, interface: str) -> str:
         """Read an adapter's permanent address (HwAddress is another one while NetworkManager scans)."""
-        wireless = f"{_DEVICE}.Wireless"
-        return str(await self._bus.read(_NAME, await self.device(interface), wireless, "PermHwAddress"))
+        return str(await self._bus.read(_NAME, await self.device(interface), _WIRELESS, "PermHwAddress"))
 
     async def state(self, interface: str) -> DeviceState:
         """Read a device's state; UNKNOWN where NetworkManager has no such device (yet)."""
@@ -82,7 +86,12 @@ class NetworkManager:
             return DeviceState.UNKNOWN
 
     async def join(self, interface: str, camera: Camera, password: str | None = None) -> str:
-        """Start to connect an adapter to a camera, and give the active connection's object path."""
+        """Start to connect an adapter to a camera, and give the active connection's object path.
+
+        NetworkManager 1.42 that meets the access point only by joining it takes that for roaming, asks for
+        another lease, and where it was about to take over the first one it never goes on.
+        """
+        await self.wait_for_access_point(interface, camera)
         return await self.join_on(await self.device(interface), interface, camera, password)
 
     async def join_on(self, device: str, interface: str, camera: Camera, password: str | None = None) -> str:
@@ -97,6 +106,10 @@ class NetworkManager:
     async def disconnect(self, interface: str) -> None:
         """End what the adapter does, and keep it from connecting by itself."""
         await self._call(await self.device(interface), _DEVICE, "Disconnect")
+
+    async def sleep(self, asleep: bool) -> None:
+        """Do what the host's suspend (True) and its end (False) make it do."""
+        await self._call(_ROOT, _NAME, "Sleep", "b", asleep)
 
     async def wait_for_state(
         self, interface: str, *wanted: DeviceState, seconds: float = 45.0
@@ -113,6 +126,23 @@ class NetworkManager:
         except DeadlineError as error:
             told = [(change.device[-2:], change.state.name, change.reason) for change in self.transitions]
             raise DeadlineError(f"{error}; told: {told}") from None
+
+    async def wait_for_access_point(self, interface: str, camera: Camera, seconds: float = 30.0) -> None:
+        """Have an adapter search until a camera's access point is known."""
+        device = await self.device(interface)
+
+        async def known() -> bool | None:
+            for path in await self._call(device, _WIRELESS, "GetAllAccessPoints"):
+                with contextlib.suppress(BusError):  # it is gone
+                    address = await self._bus.read(_NAME, path, _ACCESS_POINT, "HwAddress")
+                    if address.lower() == camera.bssid:
+                        return True
+            with contextlib.suppress(BusError):  # it is searching already
+                # Never for an SSID: NetworkManager 1.42 crashes where it is asked for one time and again.
+                await self._call(device, _WIRELESS, "RequestScan", "a{sv}", {})
+            return None
+
+        await self._bus.until(known, f"{camera.name} known to {interface}", seconds)
 
     async def profiles(self) -> list[str]:
         """Give the object paths of all connection profiles."""

@@ -33,8 +33,9 @@ class SystemBus:
 
     def __init__(self) -> None:
         self._bus = MessageBus(bus_type=BusType.SYSTEM)
-        self._heard = asyncio.Event()
-        self._listeners: list[Callable[[Message], None]] = [lambda _: self._heard.set()]
+        self._waiting: set[asyncio.Event] = set()
+        """One for each `until`, set when a signal came."""
+        self._listeners: list[Callable[[Message], None]] = []
 
     async def __aenter__(self) -> Self:
         await self._bus.connect()
@@ -73,21 +74,27 @@ class SystemBus:
             if (message.interface, message.member) == (interface, member):
                 heard(message)
 
-        self._listeners.insert(0, listener)
+        self._listeners.append(listener)
 
     async def until(self, condition: Callable[[], Awaitable[T | None]], what: str, seconds: float) -> T:
         """Await `condition` after each signal that was listened for, until it answers; return that."""
+        heard = asyncio.Event()
+        self._waiting.add(heard)
         try:
             async with asyncio.timeout(seconds):
                 while True:
-                    self._heard.clear()
+                    heard.clear()
                     if (answer := await condition()) is not None:
                         return answer
-                    await self._heard.wait()
+                    await heard.wait()
         except TimeoutError:
             raise DeadlineError(f"after {seconds:g} s still not so: {what}") from None
+        finally:
+            self._waiting.discard(heard)
 
     def _on_message(self, message: Message) -> None:
         if message.message_type is MessageType.SIGNAL:
             for listener in self._listeners:
                 listener(message)
+            for heard in self._waiting:
+                heard.set()

@@ -1,5 +1,6 @@
 """Traffic through one adapter to the camera behind it: curl, bound to the interface (SO_BINDTODEVICE)."""
 
+import contextlib
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,6 +18,18 @@ def fetch(interface: str, url: str = "http://192.168.42.1/", seconds: float = 5.
     if done.returncode != 0:
         raise ConnectionError(f"through {interface}: {done.stderr.strip()}")
     return done.stdout.strip()
+
+
+def until_fetched(interface: str, page: str) -> None:
+    """Wait until a page comes through a link that is back: NetworkManager asks for its lease again, and takes
+    the address away for that moment."""
+
+    def fetched() -> bool:
+        with contextlib.suppress(ConnectionError):
+            return fetch(interface, seconds=1) == page
+        return False
+
+    poll_until(fetched, f"{page} through {interface}")
 
 
 class Download:

@@ -4,7 +4,7 @@ and D-Bus at once."""
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from wifimgrd.dbus.client.changes import AttemptFailed, Change
 from wifimgrd.dbus.client.hub import HubClient
 
 from .access_point import Camera
+from .deadline import async_poll_until
 from .namespace import run
 
 URL = "http://127.0.0.1:8080"
@@ -23,6 +24,8 @@ DEVICES = "/plugin-views/platform_plugin_device_manager/devices"
 STATE = Path("/var/lib/wifimgrd")
 CONFIGURATION = Path("/etc/wifimgrd/wifimgrd.toml")
 CODENAME = "insta360-x3"
+BACK_S = 5.0
+"""After the backend is back, all that was connected is connected again."""
 
 Json = Any
 
@@ -88,10 +91,10 @@ class WholeHub:
         async with self.http.request(method, URL + DEVICES + path, **options) as answer:
             return answer.status, await answer.json(content_type=None)
 
-    async def add(self, camera: Camera, **changes: str) -> int:
+    async def add(self, camera: Camera, codename: str = CODENAME, **changes: str) -> int:
         """Register a camera over HTTP; its first attempt starts."""
         settings = {"ssid": camera.ssid.decode(), "password": camera.password} | changes
-        body = {"codename": CODENAME, "connection_type": "wifi", "connection_settings": settings}
+        body = {"codename": codename, "connection_type": "wifi", "connection_settings": settings}
         status, record = await self.ask("POST", "/", json=body)
         assert status == 201, record
         return int(record["id"])
@@ -132,6 +135,7 @@ class WholeHub:
 
     async def expect(self, device: int, state: str, code: str | None = None) -> None:
         """Expect a state, and an error code where one is given, of HTTP and D-Bus alike."""
+        await self.agree()
         status, record = await self.status(device), self.dbus.devices[device]
         assert status["connection_status"] == record.state == state
         assert status["connected"] == (state == "connected")
@@ -141,12 +145,24 @@ class WholeHub:
             assert status["connection_error_message"] == record.error_message
             assert record.error_message
         known = {one["name"]: one for one in (await self.interfaces())["interfaces"]}
-        assert {name: (one.state, one.device_id) for name, one in self.dbus.interfaces.items()} == {
-            name: (one["state"], one["device_id"]) for name, one in known.items()
-        }
         if record.interface is not None and record.interface in known:
             assert known[record.interface]["state"] == "in-use"
             assert known[record.interface]["device_id"] == device
+
+    async def agree(self) -> None:
+        """Wait until HTTP and D-Bus tell the same: each client of the bus hears of a change by itself."""
+        await async_poll_until(self._agree, "HTTP and D-Bus telling the same", 5)
+
+    async def _agree(self) -> bool:
+        interfaces = (await self.interfaces())["interfaces"]
+        status, devices = await self.ask("GET", "/")
+        return (
+            status == 200
+            and {one["name"]: (one["state"], one["device_id"], one["reason"]) for one in interfaces}
+            == {name: (one.state, one.device_id, one.reason) for name, one in self.dbus.interfaces.items()}
+            and {one["id"]: (one["connection_status"], one["interface"]) for one in devices}
+            == {number: (one.state, one.interface) for number, one in self.dbus.devices.items()}
+        )
 
     async def failed(self, device: int, code: str, seconds: float = 40) -> str:
         """Wait until a failure is told on the channel, then expect it everywhere; return its message."""
@@ -171,6 +187,19 @@ class WholeHub:
         await self.dbus.wait_until(
             lambda dbus: name in dbus.interfaces and dbus.interfaces[name].state == state, seconds
         )
+
+    async def all_in(self, state: str, devices: Iterable[int], seconds: float) -> None:
+        """Wait until devices are in a state, on D-Bus, which may not have told of a new one yet."""
+        wanted = set(devices)
+        await self.dbus.wait_until(
+            lambda dbus: wanted <= {number for number, one in dbus.devices.items() if one.state == state},
+            seconds,
+        )
+
+    async def all_back(self, devices: Iterable[int], seconds: float = BACK_S) -> None:
+        """Wait until the backend is there, and then until all devices are connected."""
+        await self.dbus.wait_until(lambda dbus: dbus.service.backend_state == "ready", 20)
+        await self.all_in("connected", devices, seconds)
 
     async def await_daemon(self, seconds: float = 20) -> None:
         """Wait until the daemon is back after a restart."""
@@ -201,6 +230,12 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
     finally:
         await dbus.stop()
         run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service", "wifimgrd-net.service")
+
+
+def journal_of_daemon(*options: str) -> str:
+    """What the daemon has written since it was started, a line each."""
+    life = run("systemctl", "show", "-P", "InvocationID", "wifimgrd.service").strip()
+    return run("journalctl", "-o", "cat", "--no-pager", f"_SYSTEMD_INVOCATION_ID={life}", *options)
 
 
 def _begin_anew(configuration: str) -> None:

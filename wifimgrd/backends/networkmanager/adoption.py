@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import structlog
 
 from wifimgrd.backends.networkmanager.activation import Activation, Joined, take_down
-from wifimgrd.backends.networkmanager.defs import ActiveState
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.keeper import Keeper
 from wifimgrd.backends.networkmanager.profile import marked_device, ssid_of
-from wifimgrd.backends.networkmanager.reading import read_link
+from wifimgrd.backends.networkmanager.reading import look_for_link
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusConnection, BusError
-from wifimgrd.ports import HeldLink
+from wifimgrd.domain.device import HeldLink
 
 _log = structlog.get_logger(__name__)
+
+_LOOKS: Final = 4
+"""For the address of a link that may have come up a moment ago."""
 
 
 async def adopt(connection: BusConnection, inventory: Inventory) -> list[Keeper]:
@@ -39,19 +43,24 @@ async def adopt(connection: BusConnection, inventory: Inventory) -> list[Keeper]
 
 async def _keeper_of(connection: BusConnection, device: NmDevice, carried: Carried) -> Keeper | None:
     """The keeper of a link that is up; None where there is none."""
-    if carried.state != ActiveState.ACTIVATED or carried.settings is None:
+    if not device.has_address or carried.settings is None:
         return None
     marked = marked_device(carried.settings)
-    reading = await read_link(connection, device)
+    reading = await look_for_link(connection, device, _LOOKS)
     if marked is None or reading is None:
         return None
     try:
         station = await Station.open(connection, device.name)
-        await station.listen()
     except BusError:
+        return None
+    try:
+        await station.listen()
+        state = await station.state()
+    except BusError:
+        station.close()
         return None
     activation = Activation(carried.uuid, carried.profile, carried.path)
     held = HeldLink(marked, device.name, ssid_of(carried.settings), reading.link)
     keeper = Keeper(connection, held, Joined(device, station, activation, reading))
-    keeper.note_state(await station.state())
+    keeper.note_state(state)
     return keeper

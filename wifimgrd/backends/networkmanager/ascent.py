@@ -36,13 +36,13 @@ class ScanEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAgain:
-    """A second look for the network is done."""
+class Looked:
+    """A scan, or a second look of ours, was looked through for the network."""
 
     heard: bool
 
 
-Event = StateChange | ScanEnd | LookedAgain | Mapping[str, Any]
+Event = StateChange | ScanEnd | Looked | Mapping[str, Any]
 
 
 class Ascent:
@@ -87,7 +87,16 @@ class Ascent:
             self._looker.cancel()
 
     def at_deadline(self) -> WifimgrdError:
-        """The best that can be said when the time is over."""
+        """The best that can be said when the time is over; a cause that is known by then goes first."""
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            try:
+                if isinstance(event, StateChange):
+                    self._judge(event)
+                elif isinstance(event, Mapping):
+                    self._on_supplicant(event)
+            except WifimgrdError as cause:
+                return cause
         return self._witness.at_deadline(self._device.state)
 
     async def reach_the_top(self) -> Reading:
@@ -98,27 +107,33 @@ class Ascent:
                 self._on_device(event)
             elif isinstance(event, Mapping):
                 self._on_supplicant(event)
-            elif isinstance(event, ScanEnd | LookedAgain):
-                await self._on_look(event)
+            elif isinstance(event, ScanEnd):
+                await self._on_scan_end(event)
+            elif isinstance(event, Looked):
+                self._on_look(event)
             else:
                 self._looker = asyncio.get_running_loop().create_task(self._look_again())
             if self._is_up and self._events.empty():
                 reading = await self._reader.reading()
-                if reading is None:
+                if reading is None and self._device.state == DeviceState.ACTIVATED:
                     raise diagnosis.no_address(self._ssid)
-                if self._is_up and self._events.empty():
+                if reading is not None and self._is_up and self._events.empty():
                     return reading
 
     @property
     def _is_up(self) -> bool:
-        return self._device.state == DeviceState.ACTIVATED and not diagnosis.is_down(self._witness.state)
+        return self._device.has_address and not diagnosis.is_down(self._witness.state)
 
     def _on_device(self, change: StateChange) -> None:
+        self._judge(change)
+        self._reader.reached(change.state)
+
+    def _judge(self, change: StateChange) -> None:
+        """Raise the cause, where a step is the end of the attempt."""
         if change.state == DeviceState.NEED_AUTH and change.reason == DeviceReason.SUPPLICANT_DISCONNECT:
             raise diagnosis.wrong_password(self._ssid)
         if change.state >= DeviceState.DEACTIVATING or is_free(change.state):
             raise diagnosis.attempt_failed(change.reason, self._ssid, self._device.name)
-        self._reader.reached(change.state)
 
     def _on_supplicant(self, changed: Mapping[str, Any]) -> None:
         if "State" in changed:
@@ -130,18 +145,20 @@ class Ascent:
             self._log.info("supplicant_verdict", state=self._witness.furthest, **codes)
             raise verdict
 
-    async def _on_look(self, event: ScanEnd | LookedAgain) -> None:
-        """A scan that did not show the network is the proof that it is not there."""
-        down = diagnosis.is_down(self._witness.state)
-        if isinstance(event, LookedAgain):
-            self._looker = None
-            heard = event.heard
-        elif event.complete and down and not self._looker:
+    async def _on_scan_end(self, scan: ScanEnd) -> None:
+        """See whether the network was heard in a scan that the supplicant made to join it."""
+        if scan.complete and diagnosis.is_down(self._witness.state) and not self._looker:
             heard = bool(await self._station.heard_in_scan(self._ssid))
             self._log.debug("supplicant_scanned", heard=heard)
-        else:
-            return
-        if down and not heard:
+            self.post(Looked(heard))
+
+    def _on_look(self, look: Looked) -> None:
+        """A look that did not show the network is the proof that it is not there.
+
+        Unless the supplicant has begun to join it meanwhile, of what it had heard before: that
+        stands in the queue before this.
+        """
+        if not look.heard and diagnosis.is_down(self._witness.state):
             raise diagnosis.not_seen(self._ssid)
 
     async def _next_event(self) -> Event | None:
@@ -161,7 +178,7 @@ class Ascent:
         and on all channels. It joins what a scan shows, so that this is its next try, too.
         """
         self._second_looks += 1
-        heard = True
+        heard = True  # until a look shows that it is not
         try:
             for channels in (tuple({point.frequency_mhz for point in self._points}), ()):
                 heard = bool(await self._station.look(self._ssid, channels))
@@ -170,4 +187,5 @@ class Ascent:
                     break
         except (ScanRefused, BusError, BusClosed, TimeoutError) as error:
             self._log.debug("not_looked_again", error=str(error))
-        self.post(LookedAgain(heard))
+        self._looker = None
+        self.post(Looked(heard))

@@ -153,12 +153,12 @@ class Attempt:
     async def _meet(self, device: NmDevice) -> tuple[Station, list[air.Bss]]:
         """The supplicant's side of the device, listened to, and what it has in its list already."""
         if device.station:
-            self._station = Station(self._connection, device.station)
+            self._station = Station(self._connection, device.station, device.names)
             try:
                 return self._station, await self._listed(self._station)
             except BusError:  # another one by now
-                await self._station.close()
-        self._station = station = await Station.open(self._connection, device.name)
+                self._station.close()
+        self._station = station = await Station.open(self._connection, device.name, device.names)
         device.station = station.path
         return station, await self._listed(station)
 
@@ -172,7 +172,12 @@ class Attempt:
         return cast("list[air.Bss]", listed)
 
     async def _find(self, device: NmDevice) -> tuple[Station, list[air.Bss]]:
-        """Find the network: in the supplicant's list, where it was met before, on all channels."""
+        """Find the network: in the supplicant's list, where it was met before, on all channels.
+
+        NetworkManager, too, learns of the access point so before it joins it. One that it meets by joining
+        it, NetworkManager 1.42 takes for roaming and asks for another lease; where it was just about to take
+        over the first one, it stays in IP_CONFIG.
+        """
         station, listed = await self._meet(device)
         if fresh := [point for point in listed if point.age_s < _FRESH_S]:
             return station, fresh
@@ -205,11 +210,13 @@ class Attempt:
             return
         if self._hear in self._device.ears:
             self._device.ears.remove(self._hear)
-        if self._activation:
-            await take_down(self._connection, self._device, self._activation)
         if self._station:
-            await self._station.close()
-        self._inventory.reserve(self._device, False)
+            self._station.close()
+        try:
+            if self._activation:
+                await take_down(self._connection, self._device, self._activation)
+        finally:  # an attempt that was ended may be cancelled on top of it
+            self._inventory.reserve(self._device, False)
 
 
 def _is_settled(state: int) -> bool:

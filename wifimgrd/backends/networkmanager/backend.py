@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -16,15 +17,17 @@ from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.holding import Holder
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.keeper import Keeper
+from wifimgrd.backends.networkmanager.recovering import RestartLink, recover
 from wifimgrd.backends.networkmanager.scanning import heard_points, look, scan
 from wifimgrd.backends.networkmanager.session import Session
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
-from wifimgrd.domain.device import Link, Sighting, Ssid
+from wifimgrd.domain.device import HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import HeardPoint
-from wifimgrd.ports import BackendListener, BackendMemory, HeldLink, JoinRequest
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 
 _T = TypeVar("_T")
 _log = structlog.get_logger(__name__)
@@ -40,7 +43,8 @@ class NetworkManagerBackend:
 
     `memory` keeps what `hold` changed. `country` is the regulatory domain to set (two letters), or
     None to leave it alone. `bus` is `system` or a D-Bus address; an open `connection` to begin with
-    can be handed over, and is closed by `stop`.
+    can be handed over, and is closed by `stop`. `restart_link` takes a link down and up, which this
+    process may not.
     """
 
     def __init__(
@@ -50,11 +54,13 @@ class NetworkManagerBackend:
         country: str | None = None,
         bus: str = "system",
         connection: BusConnection | None = None,
+        restart_link: RestartLink | None = None,
     ) -> None:
         self._bus = bus
         self._connection = connection
         self._holder = Holder(memory)
         self._country = Country(country)
+        self._restart_link = restart_link
         self._listener: BackendListener | None = None
         self._status = BackendStatus(BackendState.STARTING, "not started yet")
         self._status_changed = asyncio.Event()
@@ -139,7 +145,7 @@ class NetworkManagerBackend:
 
     async def links(self) -> Sequence[HeldLink]:
         """The links that are up or interrupted now."""
-        return [keeper.held for keeper in self._keepers.values()]
+        return [replace(keeper.held, up=keeper.is_up) for keeper in self._keepers.values()]
 
     async def scan(self, interface: str) -> None:
         """Search all channels on an idle interface; see Backend.scan."""
@@ -150,6 +156,11 @@ class NetworkManagerBackend:
         """Search for one network on an idle interface; see Backend.look."""
         session, _ = await self._ready(asyncio.get_running_loop().time() + _READY_S)
         return await look(session.connection, self._device(interface), interface, ssid, sightings)
+
+    async def recover(self, interface: str, step: RecoveryStep) -> None:
+        """Take a step with an idle interface that does not work; see Backend.recover."""
+        session, _ = await self._ready(asyncio.get_running_loop().time() + _READY_S)
+        await recover(session.connection, self._device(interface), interface, step, self._restart_link)
 
     async def heard(self) -> Sequence[HeardPoint]:
         """What NetworkManager knows to be in the air; see Backend.heard."""
@@ -188,7 +199,7 @@ class NetworkManagerBackend:
         keeper = self._keepers.pop(interface, None)
         if keeper is None:
             return
-        await keeper.closed()
+        keeper.close()
         session = self._session
         if session and session.inventory and keeper.device.path in session.inventory.devices:
             await take_down(session.connection, keeper.device, keeper.activation)
@@ -215,7 +226,6 @@ class NetworkManagerBackend:
             del self._keepers[keeper.held.interface]
         if self._session and self._session.inventory:
             self._session.inventory.reserve(keeper.device, False)
-        self._do(keeper.closed())
 
     # -- what the session tells
 
@@ -234,11 +244,14 @@ class NetworkManagerBackend:
         if self._listener and facts:
             self._listener.interface_facts(device.name, facts)
         if self._session:
+            self._holder.look_for_drift(device)
             self._do(self._holder.apply(self._session.connection, device))
             self._do(self._country.apply(self._session.connection, device))
 
     def device_gone(self, device: NmDevice) -> None:
         """A device was removed; what stood in its way is gone with it."""
+        self._holder.forget(device)
+        self._country.forget(device)
         if self._listener:
             self._listener.interface_facts(device.name, BackendFacts())
 
@@ -249,7 +262,7 @@ class NetworkManagerBackend:
         alive = {keeper.activation.uuid for keeper in found}
         for keeper in before.values():
             if keeper.activation.uuid in alive:
-                await keeper.closed()
+                keeper.close()
             else:
                 keeper.end(
                     ConnectionLost(

@@ -51,6 +51,10 @@ class Country:
         else:
             _log.info("country_set", interface=device.name, country=self._country)
 
+    def forget(self, device: NmDevice) -> None:
+        """It was removed; an adapter that is plugged in again is another device."""
+        self._told.discard(device.path)
+
     def forget_all(self) -> None:
         """The supplicant is another one: it is to be told again."""
         self._told.clear()

@@ -82,16 +82,13 @@ class DeviceReason(IntEnum):
     """Since 1.48, and then in the place of REMOVED: udev has the interface no more."""
 
 
-class ActiveState(IntEnum):
-    """NMActiveConnectionState:
-    https://networkmanager.dev/docs/api/1.42/nm-dbus-types.html#NMActiveConnectionState.
+class InterfaceFlag(IntEnum):
+    """NMDeviceInterfaceFlags, the one of interest:
+    https://networkmanager.dev/docs/api/1.42/nm-dbus-types.html#NMDeviceInterfaceFlags.
     """
 
-    UNKNOWN = 0
-    ACTIVATING = 1
-    ACTIVATED = 2
-    DEACTIVATING = 3
-    DEACTIVATED = 4
+    LOWER_UP = 0x2
+    """The kernel lets packets out, which it does of Wi-Fi while it is associated and has its keys."""
 
 
 class WifiMode(IntEnum):

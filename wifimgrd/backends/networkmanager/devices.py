@@ -21,7 +21,6 @@ class Carried:
     """Its profile's object."""
     name: str
     uuid: str
-    state: int
     is_default: bool
     """The host's default route goes through it."""
     settings: dict[str, Any] | None
@@ -64,6 +63,8 @@ class NmDevice:
     carried: Carried | None = None
     station: str = ""
     """The supplicant's object for it, where it was seen last; it is another after each restart."""
+    names: dict[str, bytes] = field(default_factory=dict)
+    """The SSIDs of access points, by the supplicant's objects for them."""
     reserved: bool = False
     """An attempt of ours runs on it, or a link of ours is up: what it carries is no obstacle."""
     ears: list[Ear] = field(default_factory=list)
@@ -72,6 +73,12 @@ class NmDevice:
     def name(self) -> str:
         """The interface's name."""
         return str(self.properties.get("Interface", ""))
+
+    @property
+    def has_address(self) -> bool:
+        """Whether an address and its routes are in place: from IP_CHECK on nothing but NetworkManager's
+        dispatcher scripts is left to come."""
+        return DeviceState.IP_CHECK <= self.state <= DeviceState.ACTIVATED
 
     @property
     def mac(self) -> str:

@@ -195,13 +195,18 @@ def interrupted(ssid: Ssid, disconnect_reason: int) -> ConnectionLost:
     return ConnectionLost(f'the connection to "{ssid.printable}" dropped')
 
 
+def not_renewed(ssid: Ssid) -> ConnectionLost:
+    """The address of a link that is up has run out."""
+    return ConnectionLost(f'the camera of "{ssid.printable}" did not renew the IP address')
+
+
 def link_ended(device_reason: int, ssid: Ssid, interface: str) -> WifimgrdError:
     """Why NetworkManager let go of a link that was up, by the device's reason."""
     match device_reason:
         case DeviceReason.USER_REQUESTED | DeviceReason.NEW_ACTIVATION | DeviceReason.CONNECTION_REMOVED:
             return ConnectionLost(f'the connection to "{ssid.printable}" was ended by another program')
         case DeviceReason.IP_CONFIG_EXPIRED | DeviceReason.IP_CONFIG_UNAVAILABLE:
-            return ConnectionLost(f'the camera of "{ssid.printable}" did not renew the IP address')
+            return not_renewed(ssid)
         case DeviceReason.SUPPLICANT_FAILED:
             return ConnectionLost(f'the connection to "{ssid.printable}" dropped: wpa_supplicant stopped')
         case DeviceReason.SLEEPING | DeviceReason.NOW_UNMANAGED:

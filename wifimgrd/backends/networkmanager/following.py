@@ -6,11 +6,27 @@ and the process of the message bus, in the middle of it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from wifimgrd.backends.networkmanager import defs
 from wifimgrd.dbus.bus import BusConnection, Signal, Watch
+
+
+async def watch_properties(
+    connection: BusConnection, sender: str, path: str, interface: str, handler: Callable[[Signal], None]
+) -> Watch:
+    """Have `handler` hear of each change of an object's properties of one interface.
+
+    Raises BusError, BusClosed, TimeoutError.
+    """
+    return await connection.watch(
+        handler,
+        sender=sender,
+        path=path,
+        interface=defs.PROPERTIES,
+        member="PropertiesChanged",
+        arg0=interface,
+    )
 
 
 class Following:
@@ -20,7 +36,6 @@ class Following:
         self._connection = connection
         self._watches: dict[str, dict[str, Watch]] = {}
         """By the object path of who needs it and of what is followed."""
-        self._ending: set[asyncio.Task[None]] = set()
 
     async def follow(self, sake: str, path: str, interface: str, handler: Callable[[Signal], None]) -> None:
         """Have `handler` hear of the changes of an object, unless it does already.
@@ -29,14 +44,7 @@ class Following:
         """
         if path in self._watches.get(sake, ()):
             return
-        watch = await self._connection.watch(
-            handler,
-            sender=defs.NM,
-            path=path,
-            interface=defs.PROPERTIES,
-            member="PropertiesChanged",
-            arg0=interface,
-        )
+        watch = await watch_properties(self._connection, defs.NM, path, interface, handler)
         self._watches.setdefault(sake, {})[path] = watch
 
     def unfollow(self, sake: str, but: tuple[str, ...] = ()) -> None:
@@ -46,13 +54,9 @@ class Following:
         if kept:
             self._watches[sake] = kept
         for path in watches.keys() - kept.keys():
-            task = asyncio.get_running_loop().create_task(watches[path].close())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            watches[path].drop()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End all of it."""
         for sake in list(self._watches):
             self.unfollow(sake)
-        if self._ending:
-            await asyncio.wait(self._ending)

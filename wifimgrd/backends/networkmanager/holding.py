@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.backends.networkmanager import defs
+from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Variant
 from wifimgrd.ports import BackendMemory
@@ -28,6 +29,8 @@ class Holder:
     def __init__(self, memory: BackendMemory) -> None:
         self._memory = memory
         self._held: set[str] = set()
+        self._drifted: set[str] = set()
+        """The devices whose random address was told."""
 
     def holds(self, interface: str) -> bool:
         """Whether an interface is held."""
@@ -53,6 +56,26 @@ class Holder:
             self._memory.note(_KEY + device.mac, _YES)
         if await self._set(connection, device, False):
             _log.info("autoconnect_off", interface=device.name)
+
+    def look_for_drift(self, device: NmDevice) -> None:
+        """Tell, once, of a held device that searches the air under a random address: NetworkManager
+        takes it down for that, again and again (`wifi.scan-rand-mac-address` in NetworkManager.conf(5)).
+        """
+        address = str(device.wireless.get("HwAddress", "")).lower()
+        idle = device.state == DeviceState.DISCONNECTED and not device.reserved
+        if not (idle and self.holds(device.name) and device.mac and address) or address == device.mac:
+            return
+        if device.path not in self._drifted:
+            self._drifted.add(device.path)
+            _log.warning(
+                "adapter_drifted",
+                interface=device.name,
+                reason="NetworkManager gives it random MAC addresses while it is idle",
+            )
+
+    def forget(self, device: NmDevice) -> None:
+        """It was removed; an adapter that is plugged in again is another device."""
+        self._drifted.discard(device.path)
 
     async def give_back(self, connection: BusConnection, device: NmDevice) -> None:
         """Restore what was found, once: nothing happens to a device that was never changed."""

@@ -76,8 +76,8 @@ class Inventory:
             await asyncio.wait([self._refresher])
         watches, self._watches = self._watches, []
         for watch in watches:
-            await watch.close()
-        await self._following.close()
+            watch.drop()
+        self._following.close()
 
     def by_name(self, name: str) -> NmDevice | None:
         """The device of that name, if NetworkManager has it."""
@@ -133,7 +133,6 @@ class Inventory:
             str(active["Connection"]),
             str(active["Id"]),
             str(active["Uuid"]),
-            int(active["State"]),
             bool(active["Default"]),
             settings,
         )

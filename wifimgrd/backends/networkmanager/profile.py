@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -50,22 +51,35 @@ def settings_for(
             "assigned-mac-address": Variant("s", "permanent"),
         },
         "ipv4": {
-            "method": Variant("s", "auto"),
+            **_addressing(request, remaining_s),
             "never-default": Variant("b", True),
             "route-metric": Variant("x", _METRIC + request.device % _METRICS),
-            "ignore-auto-dns": Variant("b", True),
             "may-fail": Variant("b", False),
-            "dhcp-timeout": Variant("i", max(1, round(remaining_s))),
         },
         "ipv6": {"method": Variant("s", "disabled")},
         "user": {"data": Variant("a{ss}", {MARK: str(request.device)})},
     }
+    if request.hidden:
+        settings[defs.WIRELESS_TYPE]["hidden"] = Variant("b", True)
     if key_management is not KeyManagement.NONE:
         settings[defs.WIRELESS_TYPE + "-security"] = {
             "key-mgmt": Variant("s", key_management.value),
             "psk": Variant("s", request.passphrase.reveal()),
         }
     return settings
+
+
+def _addressing(request: JoinRequest, remaining_s: float) -> dict[str, Any]:
+    """Where the host has its address from: the camera, or the camera's model."""
+    if not request.local_address:
+        return {
+            "method": Variant("s", "auto"),
+            "ignore-auto-dns": Variant("b", True),
+            "dhcp-timeout": Variant("i", max(1, math.ceil(remaining_s))),  # it does not give up first
+        }
+    address, _, prefix = request.local_address.partition("/")
+    data = {"address": Variant("s", address), "prefix": Variant("u", int(prefix))}
+    return {"method": Variant("s", "manual"), "address-data": Variant("aa{sv}", [data])}
 
 
 def marked_device(settings: Mapping[str, Any]) -> DeviceId | None:
@@ -84,14 +98,16 @@ def link_of(
 ) -> Link | None:
     """Put together what NetworkManager knows of a link; None where it has no address.
 
+    A lease has the address a moment before the interface does, and still when it has run out: it
+    counts only where `ip4` was not read.
     The camera's address is the router that the lease names, else the DHCP server: profiles of
     ours set no default route, so IP4Config.Gateway is mostly empty.
     https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.IP4Config.html
     """
     options = dhcp4.get("Options", {})
-    addresses = [data["address"] for data in ip4.get("AddressData", ())]
-    addresses.append(options.get("ip_address", ""))  # known a moment earlier
-    if not addresses[0]:
+    leased = {"address": options.get("ip_address", "")}
+    addresses = [data["address"] for data in ip4.get("AddressData", [leased])]
+    if not any(addresses):
         return None
     candidates = [ip4.get("Gateway", ""), *str(options.get("routers", "")).split()]
     candidates.append(options.get("dhcp_server_identifier", ""))

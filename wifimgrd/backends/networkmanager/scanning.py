@@ -57,8 +57,8 @@ async def scan(connection: BusConnection, device: NmDevice | None, interface: st
 
 async def _search(connection: BusConnection, device: NmDevice, interface: str) -> None:
     station = await Station.open(connection, interface)
-    await station.listen()
     try:
+        await station.listen()
         for _ in range(_TRIES):
             if device.reserved or device.state != DeviceState.DISCONNECTED:
                 raise Busy("it has something else to do")
@@ -67,7 +67,7 @@ async def _search(connection: BusConnection, device: NmDevice, interface: str) -
                 return
         raise Busy("something else went before its scan")
     finally:
-        await station.close()
+        station.close()
 
 
 async def look(
@@ -92,7 +92,7 @@ async def look(
         raise BackendUnavailable("the connection to the message bus was lost") from None
     finally:
         if station is not None:
-            await station.close()
+            station.close()
 
 
 async def heard_points(connection: BusConnection, devices: Iterable[NmDevice]) -> list[HeardPoint]:

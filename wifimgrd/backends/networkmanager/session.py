@@ -123,7 +123,7 @@ class Session:
             lambda _: self._changed.set(), sender=defs.NM, path=defs.NM_PATH, member="PropertiesChanged"
         )
         await self._next_change(_RETRY_S)
-        await watch.close()
+        watch.drop()
 
     def _tell_supplicant(self) -> None:
         """READY, unless an adapter waits for a supplicant that is not there."""

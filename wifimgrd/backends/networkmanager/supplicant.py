@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Final, Self
 
@@ -15,6 +15,7 @@ import structlog
 
 from wifimgrd.backends.networkmanager import defs
 from wifimgrd.backends.networkmanager.air import Bss, bss_of, heard_since
+from wifimgrd.backends.networkmanager.following import watch_properties
 from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant, Watch
 from wifimgrd.domain.device import Ssid
 
@@ -23,10 +24,12 @@ _log = structlog.get_logger(__name__)
 _CHANNEL_WIDTH_MHZ: Final = 20
 _FEW: Final = 4
 """So many access points are read whole in one round trip, rather than by name first."""
+_ANSWER_S: Final = 5.0
+"""How long the supplicant may take to answer."""
 _SCAN_TRIES: Final = 12
 _SCAN_S: Final = 30.0
 """No scan takes longer; one of all channels takes some 10 s."""
-_SETTLE_S: Final = 0.1
+_SETTLE_S: Final = 0.25
 """How long to wait for a word of the supplicant before a refused scan is asked for again."""
 _READ_AT_ONCE: Final = 32
 """A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
@@ -54,8 +57,12 @@ class Station:
     `on_change` gets each PropertiesChanged, `on_scan_done` the end of each scan (True = complete).
     """
 
-    def __init__(self, connection: BusConnection, path: str) -> None:
-        """Of an object that is known; else use `Station.open`."""
+    def __init__(self, connection: BusConnection, path: str, names: dict[str, bytes] | None = None) -> None:
+        """Of an object that is known; else use `Station.open`.
+
+        `names` are the SSIDs of access points by their objects' paths, as they were met before: a guess
+        what to read, kept up to date here.
+        """
         self.path = path
         self.on_change: Callable[[Mapping[str, Any]], None] | None = None
         self.on_scan_done: Callable[[bool], None] | None = None
@@ -64,48 +71,56 @@ class Station:
         self._connection = connection
         self._watches: list[Watch] = []
         self._ssids: dict[str, bytes] = {}
+        self._names = {} if names is None else names
         self._words: list[asyncio.Future[bool]] = []
 
     @classmethod
-    async def open(cls, connection: BusConnection, interface: str) -> Self:
+    async def open(
+        cls, connection: BusConnection, interface: str, names: dict[str, bytes] | None = None
+    ) -> Self:
         """Find an interface by its name; raises BusError where there is none."""
         path = (
             await connection.call(
-                defs.WPAS, defs.WPAS_PATH, defs.WPAS, "GetInterface", "s", [interface], timeout_s=5
+                defs.WPAS, defs.WPAS_PATH, defs.WPAS, "GetInterface", "s", [interface], _ANSWER_S
             )
         )[0]
-        return cls(connection, path)
+        return cls(connection, path, names)
 
     async def listen(self) -> None:
         """Subscribe, for `on_change`, `on_scan_done` and `look`."""
         if self._watches:
             return
-        self._watches = list(
-            await asyncio.gather(
-                self._connection.watch(
-                    self._changed,
-                    sender=defs.WPAS,
-                    path=self.path,
-                    interface=defs.PROPERTIES,
-                    member="PropertiesChanged",
-                    arg0=defs.WPAS_INTERFACE,
-                ),
-                self._connection.watch(
+        connection = self._connection
+        outcomes = await asyncio.gather(
+            self._keep(
+                watch_properties(connection, defs.WPAS, self.path, defs.WPAS_INTERFACE, self._changed)
+            ),
+            self._keep(
+                connection.watch(
                     self._scan_done,
                     sender=defs.WPAS,
                     path=self.path,
                     interface=defs.WPAS_INTERFACE,
                     member="ScanDone",
-                ),
-            )
+                )
+            ),
+            return_exceptions=True,
         )
+        for outcome in outcomes:
+            if outcome is not None:
+                raise outcome
 
-    async def close(self) -> None:
+    async def _keep(self, watching: Awaitable[Watch]) -> None:
+        """Each is kept as soon as it is there, for `close`, also where the wait for the other is given up."""
+        watch = await watching
+        self._watches.append(watch)
+
+    def close(self) -> None:
         """Stop listening."""
         self.on_change = self.on_scan_done = None
         watches, self._watches = self._watches, []
         for watch in watches:
-            await watch.close()
+            watch.drop()
 
     async def state(self) -> str:
         """The connection's state now, one of defs.SupplicantState."""
@@ -113,21 +128,28 @@ class Station:
 
     async def networks(self, ssid: Ssid) -> list[Bss]:
         """The access points of that name in the supplicant's list, however long ago they were heard."""
-        paths = await self._get("BSSs")
-        unread = [path for path in paths if path not in self._ssids]
+        guessed = [path for path, octets in self._names.items() if octets == ssid.octets]
+        paths, *early = await asyncio.gather(self._get("BSSs"), *map(self._bss, guessed))
+        read = dict(zip(guessed, early, strict=True))
+        unread = [path for path in paths if path not in self._ssids and path not in read]
         if len(unread) > _FEW:  # of many, the names alone are read
             names = await asyncio.gather(*(self._bss(path, "SSID") for path in unread))
             self._ssids |= {
                 path: bytes(name) for path, name in zip(unread, names, strict=True) if name is not None
             }
             unread = []
-        wanted = [path for path in paths if path in unread or self._ssids.get(path) == ssid.octets]
-        whole = await asyncio.gather(*(self._bss(path) for path in wanted))
-        found = {path: properties for path, properties in zip(wanted, whole, strict=True) if properties}
-        self._ssids |= {path: bytes(properties["SSID"]) for path, properties in found.items()}
-        return [
-            bss_of(path, properties) for path, properties in found.items() if self._ssids[path] == ssid.octets
+        wanted = [
+            path for path in paths if path in unread or path in read or self._ssids.get(path) == ssid.octets
         ]
+        late = [path for path in wanted if path not in read]
+        read |= zip(late, await asyncio.gather(*map(self._bss, late)), strict=True)
+        found = {path: properties for path in wanted if (properties := read[path])}
+        self._ssids |= {path: bytes(properties["SSID"]) for path, properties in found.items()}
+        ours = [path for path in found if self._ssids[path] == ssid.octets]
+        for path in guessed:
+            self._names.pop(path, None)
+        self._names |= dict.fromkeys(ours, ssid.octets)
+        return [bss_of(path, found[path]) for path in ours]
 
     async def look(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
         """Scan for a network by name, hidden or not, and return its access points that were heard.
@@ -196,6 +218,19 @@ class Station:
         found = await self.networks(ssid)
         return found if since is None else heard_since(found, self._now() - since + _SLACK_S)
 
+    async def forget(self) -> None:
+        """End the scan that runs, and forget what was heard; raises BusError."""
+        with contextlib.suppress(BusError):  # none runs
+            await self._call("AbortScan")
+        await self._call("FlushBSS", "u", [0])
+
+    async def start_over(self) -> None:
+        """Leave the access point that the supplicant takes to be there, and join the network anew; raises
+        BusError.
+        """
+        await self._call("Disconnect")
+        await self._call("Reassociate")
+
     async def request_scan(self, ssid: Ssid, frequencies: Sequence[int]) -> bool:
         """Ask for a scan and do not wait for it; False where the supplicant has another one to do first."""
         try:
@@ -229,7 +264,7 @@ class Station:
         """End the scan that is in the way, and wait for its end, or a moment where none is."""
         ended = self._next_word()
         with contextlib.suppress(BusError):  # none runs: the interface is on its way up
-            await self._connection.call(defs.WPAS, self.path, defs.WPAS_INTERFACE, "AbortScan", timeout_s=5)
+            await self._call("AbortScan")
         await asyncio.wait([ended], timeout=_SETTLE_S)
         if ended in self._words:
             self._words.remove(ended)
@@ -241,9 +276,7 @@ class Station:
         if frequencies:
             channels = [[mhz, _CHANNEL_WIDTH_MHZ] for mhz in frequencies]
             arguments["Channels"] = Variant("a(uu)", channels)
-        await self._connection.call(
-            defs.WPAS, self.path, defs.WPAS_INTERFACE, "Scan", "a{sv}", [arguments], timeout_s=5
-        )
+        await self._call("Scan", "a{sv}", [arguments])
 
     def _next_word(self) -> asyncio.Future[bool]:
         """Resolves at the end of the next scan that ends, with whether it was complete."""
@@ -266,6 +299,11 @@ class Station:
             self.scan_started = self._now()
         if self.on_change:
             self.on_change(changed)
+
+    async def _call(self, member: str, signature: str = "", body: Sequence[Any] = ()) -> None:
+        await self._connection.call(
+            defs.WPAS, self.path, defs.WPAS_INTERFACE, member, signature, body, _ANSWER_S
+        )
 
     async def _get(self, name: str) -> Any:
         return await self._connection.get(defs.WPAS, self.path, defs.WPAS_INTERFACE, name)

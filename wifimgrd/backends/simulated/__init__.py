@@ -1,8 +1,8 @@
 """A world of adapters and cameras in memory, for the demo, the fast tests and the benchmarks.
 
-`SimulatedWorld(scenario, memory)` has two views, `backend` and `adapters`, which the manager takes
-as its backend and its adapter source, and methods that change the world while it runs (those of
-`org.wifimgrd1.Simulator`). `load_scenario(path)` reads what it starts with.
+`SimulatedWorld(scenario, memory)` has three views, `backend`, `adapters` and `sockets`, which the manager
+takes as its backend, its adapter source and its way to cameras, and methods that change the world while it
+runs (those of `org.wifimgrd1.Simulator`). `load_scenario(path)` reads what it starts with.
 
 Every camera claims 192.168.42.1 and hands out 192.168.42.10 first, so that two links look alike
 but for their interfaces, as with cameras of one make. A camera takes any number of hosts unless it
@@ -18,7 +18,11 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `slow-join` (`seconds`, default 5; `ssid`, else all): joins take that long, within their time limit
 - `slow-leave` (`seconds`, default 5; `interface`, else all): leaving takes that long
 - `scan-fails` (`interface`, else all): joins end in DeviceNotReachable after a search
+- `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor hears, until the
+  step of the recovery ladder, or being plugged in anew by hand, that heals it; where it `crashed`, its driver
+  tells of that
 - `signal` (`ssid`, `percent`): another signal strength
+- `silent` (`ssid`, else all): cameras stay joined and answer nothing
 - `rfkill` (`interface`; `hard`): blocks an adapter, whose link or attempt ends in InterfaceLost
 - `backend-gone` (`seconds`, else until `off`): UNAVAILABLE; links end in ConnectionLost, joins in
   BackendUnavailable

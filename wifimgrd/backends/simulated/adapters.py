@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from wifimgrd.backends.simulated.scenario import AdapterPlan, new_adapter
@@ -15,6 +15,8 @@ class SimulatedAdapters:
 
     def __init__(self, plans: Mapping[str, AdapterPlan]) -> None:
         self._listener: AdapterListener | None = None
+        self.on_replug: Callable[[str], None] = self.unplug
+        """Takes one off the bus and gives it back."""
         self._known = dict(plans)
         """Also those that are not plugged in: one that comes back is the same one."""
         self._plugged = dict.fromkeys(name for name, plan in plans.items() if plan.plugged)
@@ -54,11 +56,22 @@ class SimulatedAdapters:
         if self._listener is not None:
             self._listener.adapter_gone(name)
 
+    async def replug(self, name: str) -> None:
+        """Take one off the bus and give it back; raises OSError."""
+        if name not in self._plugged:
+            raise FileNotFoundError(f"{name} is not on USB")
+        self.on_replug(name)
+
     def block(self, name: str, rfkill: str) -> None:
         """Block one by rfkill, or unblock it with the empty word. Raises InvalidRequest."""
         self.require(name)
         self._known[name] = replace(self._known[name], rfkill=rfkill)
         self.tell(name)
+
+    def firmware_failed(self, name: str) -> None:
+        """Its driver tells that its firmware crashed."""
+        if self._listener is not None:
+            self._listener.adapter_firmware_failed(name)
 
     def require(self, name: str) -> None:
         """Raises InvalidRequest where no adapter of that name is plugged in."""

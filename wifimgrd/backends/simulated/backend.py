@@ -13,11 +13,12 @@ from wifimgrd.backends.simulated.joining import Attempt
 from wifimgrd.backends.simulated.links import Links, new_link
 from wifimgrd.backends.simulated.listening import Listening
 from wifimgrd.backends.simulated.scenario import Times
-from wifimgrd.domain.device import Link, Sighting, Ssid
-from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, InterfaceLost
+from wifimgrd.domain.device import HeldLink, Link, Sighting, Ssid
+from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.network import HeardPoint
-from wifimgrd.ports import BackendListener, BackendMemory, HeldLink, JoinRequest
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 
 _READY: Final = BackendStatus(BackendState.READY)
 _GONE: Final = BackendStatus(BackendState.UNAVAILABLE, "the simulated NetworkManager is not running")
@@ -109,7 +110,7 @@ class SimulatedBackend:
             await asyncio.sleep(self._times.leave_s if slow is None else slow)
 
     async def links(self) -> Sequence[HeldLink]:
-        """The links that are up."""
+        """The links that are up or interrupted."""
         return self.joined.current()
 
     async def scan(self, interface: str) -> None:
@@ -128,6 +129,17 @@ class SimulatedBackend:
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
         return await self._listening.look(interface, ssid)
+
+    async def recover(self, interface: str, step: RecoveryStep) -> None:
+        """Take a step as the port says; it takes as long as a search."""
+        await asyncio.sleep(self._times.scan_s)
+        if self._gone:
+            raise BackendUnavailable(_GONE.reason)
+        if self._adapters.get(interface) is None:
+            raise InterfaceLost(f"there is no interface {interface}")
+        if interface in self._attempts or interface in self.joined:
+            raise Busy("it has something else to do")
+        self._faults.heal(interface, step)
 
     async def heard(self) -> Sequence[HeardPoint]:
         """What each adapter heard in its last scan."""

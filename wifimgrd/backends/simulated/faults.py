@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from wifimgrd.backends.simulated.camera import Camera
+from wifimgrd.domain.recovery import RecoveryStep
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -43,9 +44,17 @@ class Faults:
     def __init__(self) -> None:
         self.dhcp_dead: Scoped[bytes, bool] = Scoped()
         self.refusing: Scoped[bytes, bool] = Scoped()
+        self.silent: Scoped[bytes, bool] = Scoped()
         self.join_s: Scoped[bytes, float] = Scoped()
         self.scan_fails: Scoped[str, bool] = Scoped()
         self.leave_s: Scoped[str, float] = Scoped()
+        self.stuck: dict[str, RecoveryStep] = {}
+        """Adapters that neither join nor hear, each with the step that heals it."""
+
+    def heal(self, interface: str, step: RecoveryStep) -> None:
+        """A step was taken with an adapter."""
+        if self.stuck.get(interface) is step:
+            del self.stuck[interface]
 
     def refuses(self, camera: Camera) -> bool:
         """Whether a camera says no to every host now."""

@@ -93,6 +93,8 @@ class Attempt:
 
     def _in_the_air(self) -> Camera | None:
         """The camera, where it is on and the adapter can hear it."""
+        if self._request.interface in self._faults.stuck:
+            return None
         camera = self._cameras.get(self._request.ssid.octets)
         if camera is None or not camera.powered:
             return None

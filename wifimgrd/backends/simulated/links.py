@@ -11,9 +11,9 @@ from typing import Final
 
 from wifimgrd.backends.simulated.camera import CAMERA_ADDRESS, Camera
 from wifimgrd.backends.simulated.scenario import Times
-from wifimgrd.domain.device import DeviceId, Link
+from wifimgrd.domain.device import DeviceId, HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
-from wifimgrd.ports import BackendListener, BackendMemory, HeldLink
+from wifimgrd.ports import BackendListener, BackendMemory
 
 _MEMORY_KEY: Final = "simulated.link."
 """One key per interface, so that a join costs the same however many links there are."""
@@ -56,8 +56,13 @@ class Links:
         return interface in self._held
 
     def current(self) -> list[HeldLink]:
-        """The links that are up."""
-        return [entry.held for entry in self._held.values() if entry.up]
+        """The links that are up or interrupted."""
+        return [replace(entry.held, up=entry.up) for entry in self._held.values()]
+
+    def camera(self, interface: str) -> Camera | None:
+        """The camera at the other end of a link; None where there is no link that is up."""
+        entry = self._held.get(interface)
+        return entry.camera if entry is not None and entry.up else None
 
     def up(self, held: HeldLink, camera: Camera) -> None:
         """Hold a new link."""

@@ -41,14 +41,22 @@ class Listening:
         adapter = await self._searched(name)
         now_us = time.time_ns() // 1000
         self._heard[name] = [
-            _heard(name, camera, now_us) for camera in self._cameras.values() if is_heard(adapter, camera)
+            _heard(name, camera, now_us)
+            for camera in self._cameras.values()
+            if is_heard(adapter, camera) and name not in self._faults.stuck
         ]
 
     async def look(self, name: str, ssid: Ssid) -> bool:
         """Search for one network, hidden or not; raises as `scan` does."""
         adapter = await self._searched(name)
         camera = self._cameras.get(ssid.octets)
-        return camera is not None and camera.powered and is_in_reach(adapter, camera.plan)
+        if name in self._faults.stuck:
+            return False
+        if camera is None or not camera.powered or not is_in_reach(adapter, camera.plan):
+            return False
+        others = [point for point in self._heard.get(name, ()) if point.ssid != ssid]
+        self._heard[name] = [*others, _heard(name, camera, time.time_ns() // 1000)]
+        return True
 
     async def _searched(self, name: str) -> AdapterPlan:
         await asyncio.sleep(self._times.scan_s if self._adapters.get(name) is not None else 0)

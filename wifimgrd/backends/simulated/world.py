@@ -11,10 +11,13 @@ from wifimgrd.backends.simulated.adapters import SimulatedAdapters
 from wifimgrd.backends.simulated.backend import SimulatedBackend
 from wifimgrd.backends.simulated.camera import Camera
 from wifimgrd.backends.simulated.check import Check, FieldError, Table
+from wifimgrd.backends.simulated.contact import SimulatedContact
 from wifimgrd.backends.simulated.faults import Faults, Scoped
+from wifimgrd.backends.simulated.reaching import SimulatedSockets
 from wifimgrd.backends.simulated.scenario import Scenario, load_scenario, read_camera
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.ports import BackendMemory
 
 _DEFAULT_SLOW_S: Final = 5.0
@@ -41,7 +44,7 @@ class BriefMemory:
 class SimulatedWorld:
     """Adapters and cameras in memory.
 
-    `backend` and `adapters` are the two views that the manager takes. The other methods change
+    `backend`, `adapters` and `sockets` are the views that the manager takes. The other methods change
     the world; each raises InvalidRequest with a sentence where that cannot be done.
     """
 
@@ -55,13 +58,18 @@ class SimulatedWorld:
         self.backend = SimulatedBackend(
             self.adapters, self._cameras, self._faults, scenario.times, memory or BriefMemory()
         )
+        self.sockets = SimulatedSockets()
+        self.adapters.on_replug = self._replug
+        self.contact = SimulatedContact(self.backend.joined, self._faults)
         self._kinds: Mapping[str, Callable[[Table], None]] = {
+            "adapter-stuck": self._adapter_stuck,
             "backend-gone": self._backend_gone,
             "dhcp-dead": self._on_cameras(self._faults.dhcp_dead),
             "refuse-association": self._on_cameras(self._faults.refusing),
             "rfkill": self._rfkill,
             "scan-fails": self._scan_fails,
             "signal": self._signal,
+            "silent": self._on_cameras(self._faults.silent),
             "slow-join": self._slow_join,
             "slow-leave": self._slow_leave,
         }
@@ -74,7 +82,8 @@ class SimulatedWorld:
         self.adapters.tell(name)
 
     def unplug_adapter(self, name: str) -> None:
-        """Pull an adapter out."""
+        """Pull an adapter out; that heals it where it is stuck."""
+        self._faults.stuck.pop(name, None)
         self.adapters.unplug(name)
         self.backend.vanished(name)
 
@@ -172,6 +181,26 @@ class SimulatedWorld:
             self._faults.scan_fails.clear(interface)
         else:
             self._faults.scan_fails.set(interface, value=True)
+
+    def _adapter_stuck(self, table: Table) -> None:
+        off, name = _off(table), table.need("interface", check.interface_name)
+        heals = table.take("heals", check.one_of(RecoveryStep), RecoveryStep.RESTART)
+        crashed = table.take("crashed", check.flag, default=False)
+        table.finish()
+        self.adapters.require(name)
+        if off:
+            self._faults.stuck.pop(name, None)
+        else:
+            self._faults.stuck[name] = RecoveryStep(heals)
+            if crashed:
+                self.adapters.firmware_failed(name)
+
+    def _replug(self, name: str) -> None:
+        stuck = self._faults.stuck.get(name)
+        self.unplug_adapter(name)
+        if stuck not in (None, RecoveryStep.REPLUG):
+            self._faults.stuck[name] = stuck
+        self.plug_adapter(name)
 
     def _signal(self, table: Table) -> None:
         off, camera = _off(table), self._camera(table.need("ssid", check.ssid).octets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -35,6 +36,7 @@ _SLOW_ANSWER_S: Final = 30.0
 """The same for one that waits for a disk or for a link to be taken down."""
 _COMMANDS_AT_ONCE: Final = 64
 """A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
+_SOCKETS_AT_ONCE: Final = 32
 _NOT_WAITING: Final = {"wait": Variant("b", False)}
 _NO_ANSWER: Final = "wifimgrd does not answer"
 _AWAY: Final = re.compile(
@@ -63,6 +65,7 @@ class HubClient:
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading: asyncio.Task[None] | None = None
         self._places = asyncio.Semaphore(_COMMANDS_AT_ONCE)
+        self._sockets_on_their_way = asyncio.Semaphore(_SOCKETS_AT_ONCE)
         self._tried = asyncio.Event()
 
     async def start(self) -> None:
@@ -166,6 +169,31 @@ class HubClient:
             await self._on_device(device_id, "Disconnect", _NOT_WAITING, _ANSWER_S, outcome.begin)
             await outcome.reached(timeout_s)
 
+    async def open_connection(self, device_id: int, port: int) -> socket.socket:
+        """A TCP socket to a connected device's camera, not blocking; the caller closes it.
+
+        Raises DeviceNotReachable, InterfaceLost.
+        """
+        # As many as a message bus bears on their way to one client that does not read (dbus-daemon(1),
+        # max_outgoing_unix_fds), with room to spare.
+        async with self._sockets_on_their_way:
+            connection = self._connected()
+            try:
+                return await connection.call_for_socket(
+                    names.BUS_NAME,
+                    names.device_path(device_id),
+                    names.DEVICE,
+                    "OpenConnection",
+                    "qa{sv}",
+                    [port, {}],
+                )
+            except BusError as error:
+                raise error_of_reply(error) from None
+            except BusClosed as error:
+                raise BackendUnavailable(str(error)) from None
+            except TimeoutError:
+                raise BackendUnavailable(_NO_ANSWER) from None
+
     async def search_air(self, interface: str | None = None) -> AirRecord:
         """Search on every idle interface, or on one, and say what is in the air; raises
         InterfaceNotFound."""
@@ -200,9 +228,7 @@ class HubClient:
         on_reply: Callable[[list[Any]], None] | None = None,
     ) -> list[Any]:
         async with self._places:
-            connection = self._connection
-            if connection is None or not self.available:
-                raise BackendUnavailable(self._reason or "wifimgrd is not running")
+            connection = self._connected()
             try:
                 return await connection.call(
                     names.BUS_NAME, path, interface, member, signature, body, timeout_s, on_reply
@@ -217,6 +243,11 @@ class HubClient:
                 self._read_again(connection)
                 raise BackendUnavailable(_NO_ANSWER) from None
 
+    def _connected(self) -> BusConnection:
+        if self._connection is None or not self.available:
+            raise BackendUnavailable(self._reason or "wifimgrd is not running")
+        return self._connection
+
     # -- keeping the copy
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -229,7 +260,7 @@ class HubClient:
         pause = _FIRST_RETRY_S
         while True:
             try:
-                self._connection = await BusConnection.open(self._address)
+                self._connection = await BusConnection.open(self._address, sockets=True)
                 await self._watch(self._connection)
                 pause = _FIRST_RETRY_S
                 self._tried.set()

@@ -51,14 +51,15 @@ def device_json(device: DeviceRecord) -> DeviceJson:
         "camera_address": device.camera_address,
         "signal_strength": device.signal_strength,
         "address": device.address,
-        "reachable": None,
+        "reachable": device.reachable if device.state == "connected" else None,
         "last_connection_attempt": time_text(device.last_connection_attempt_us),
         "last_successful_connection": time_text(device.last_successful_connection_us),
         "connection_error_code": device.error_code,
         "connection_error_message": device.error_message,
-        "device_type_icon_url": None,
+        "device_type_icon_url": device.icon,
         "auto_reconnect": device.auto_reconnect,
         "priority": device.priority,
+        "lost_at": time_text(device.lost_at_us),
     }
 
 

@@ -61,14 +61,15 @@ class DeviceJson(TypedDict):
     camera_address: Annotated[str, "The camera's own address on the link."] | None
     signal_strength: Percent | None
     address: Annotated[str, "The address of this host's own that leads to the camera."] | None
-    reachable: Annotated[bool, "Whether the camera answers."] | None
+    reachable: Annotated[bool, "Whether it answers; null while not connected."] | None
     last_connection_attempt: Time | None
     last_successful_connection: Time | None
     connection_error_code: Code | None
     connection_error_message: Message | None
-    device_type_icon_url: str | None
+    device_type_icon_url: Annotated[str, "The address of a picture of its model."] | None
     auto_reconnect: Annotated[bool, "Whether it is brought back after its link was lost."]
     priority: Annotated[int, "Who is brought back first where adapters are scarce: the higher."]
+    lost_at: Annotated[Time, "When its link was lost, while it is being brought back."] | None
 
 
 class StatusUpdateJson(TypedDict):

@@ -163,4 +163,6 @@ def _beside_status(device: DeviceRecord) -> tuple[object, ...]:
         device.ssid,
         device.local_address,
         device.camera_address,
+        device.lost_at_us,
+        device.reachable if device.state == "connected" else None,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.dbus import names
@@ -20,6 +21,7 @@ _PLAIN: Final = {
     "SignalStrength": "signal_strength",
     "AutoReconnect": "auto_reconnect",
     "Priority": "priority",
+    "Reachable": "reachable",
 }
 """Properties of a device that are told as they are."""
 _ABSENT_WHERE_EMPTY: Final = {
@@ -30,6 +32,8 @@ _ABSENT_WHERE_EMPTY: Final = {
     "LocalAddress": "local_address",
     "CameraAddress": "camera_address",
     "Address": "address",
+    "LostAt": "lost_at_us",
+    "Icon": "icon",
 }
 """Properties whose empty value says that there is none."""
 
@@ -61,6 +65,12 @@ class DeviceRecord:
     """It is brought back by itself when its link is lost."""
     priority: int = 0
     """Of two lost devices and one adapter, the higher one gets it."""
+    lost_at_us: int | None = None
+    """When its link was lost, microseconds since the epoch; None where it is not being brought back."""
+    reachable: bool = False
+    """It is connected and answers."""
+    icon: str | None = None
+    """The address of a picture of its model."""
 
     def updated(self, properties: Properties) -> DeviceRecord:
         """This record with changed properties; unknown ones are ignored."""
@@ -177,6 +187,8 @@ class ServiceRecord:
     backend_reason: str = ""
     total_interfaces: int = 0
     assigned_interfaces: int = 0
+    recoveries: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How often each step was taken with adapters that do not work."""
 
     def updated(self, properties: Properties) -> ServiceRecord:
         """This record with changed properties; unknown ones are ignored."""
@@ -187,5 +199,6 @@ class ServiceRecord:
             "BackendReason": "backend_reason",
             "TotalInterfaces": "total_interfaces",
             "AssignedInterfaces": "assigned_interfaces",
+            "Recoveries": "recoveries",
         }
         return replace(self, **{known[name]: value for name, value in properties.items() if name in known})

@@ -67,20 +67,25 @@ class Authorization:
             watch = await self._connection.watch(
                 self._owner_changed, sender=names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender
             )
-            [uid] = await self._connection.call(
-                names.BUS_DAEMON,
-                names.BUS_DAEMON_PATH,
-                names.BUS_DAEMON,
-                "GetConnectionUnixUser",
-                "s",
-                [sender],
-            )
+            await self._ask_for_user(sender, watch)
         except (BusError, BusClosed, TimeoutError) as error:
             _log.debug("caller_unknown", sender=sender, reason=str(error))
             if watch is not None:
-                await watch.close()
-        else:
-            self._callers[sender] = _Caller(int(uid), watch)
+                watch.drop()
+
+    async def _ask_for_user(self, sender: str, watch: Watch) -> None:
+        def found(reply: list[Any]) -> None:
+            self._callers[sender] = _Caller(int(reply[0]), watch)
+
+        await self._connection.call(
+            names.BUS_DAEMON,
+            names.BUS_DAEMON_PATH,
+            names.BUS_DAEMON,
+            "GetConnectionUnixUser",
+            "s",
+            [sender],
+            on_reply=found,  # that it went may come right behind the answer, before this call returns
+        )
 
     async def require(self, call: MethodCall, action: str) -> None:
         """Return if the caller, identified before, may do `action`; raises NotAuthorized."""
@@ -140,7 +145,7 @@ class Authorization:
         sender, _, owner = signal.body
         caller = None if owner else self._callers.pop(sender, None)
         if caller is not None:
-            self._spawn(caller.watch.close())
+            caller.watch.drop()
 
     def _rules_changed(self, signal: Signal) -> None:
         del signal

@@ -10,6 +10,7 @@ from wifimgrd.dbus.bus import MethodCall
 from wifimgrd.dbus.service.objects import ExportedObject
 from wifimgrd.domain.device import CONNECTION_TYPE, DeviceId, DeviceStatus
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.socket_kind import SocketKind
 from wifimgrd.manager.hub import Hub
 
 
@@ -20,10 +21,16 @@ class DeviceObject(ExportedObject):
         self._hub = hub
         self._id: DeviceId = status.device.id
         super().__init__(names.device_path(self._id), names.DEVICE, device_properties(status))
-        self.methods = {"Connect": self._connect, "Disconnect": self._disconnect, "Update": self._update}
+        self.methods = {
+            "Connect": self._connect,
+            "Disconnect": self._disconnect,
+            "OpenConnection": self._open_connection,
+            "Update": self._update,
+        }
         self.actions = {
             "Connect": names.CONNECT,
             "Disconnect": names.CONNECT,
+            "OpenConnection": names.CONNECT,
             "Update": names.MANAGE_DEVICES,
         }
 
@@ -34,6 +41,14 @@ class DeviceObject(ExportedObject):
     async def _disconnect(self, call: MethodCall) -> Sequence[Any]:
         await self._hub.disconnect(self._id, wait=_wait(call, default=True))
         return ()
+
+    async def _open_connection(self, call: MethodCall) -> Sequence[Any]:
+        port, options = call.body
+        try:
+            kind = SocketKind(options.get("kind", SocketKind.TCP))
+        except ValueError:
+            raise InvalidRequest("the option kind is tcp or udp", {"kind": ("Not tcp or udp.",)}) from None
+        return (await self._hub.open_socket(self._id, port, kind),)
 
     async def _update(self, call: MethodCall) -> Sequence[Any]:
         await self._hub.update(self._id, call.body[0])
@@ -66,6 +81,9 @@ def device_properties(status: DeviceStatus) -> dict[str, Any]:
         "CameraAddress": link.camera_address if link else "",
         "SignalStrength": link.signal_percent if link else 0,
         "Address": status.address,
+        "LostAt": status.lost_us,
+        "Reachable": status.reachable,
+        "Icon": status.icon,
         "AutoReconnect": device.auto_reconnect,
         "Priority": device.priority,
     }

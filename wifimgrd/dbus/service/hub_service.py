@@ -17,6 +17,7 @@ from wifimgrd.dbus.service.simulator_object import SimulatorObject, World
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import (
+    AdapterRecovery,
     BackendChanged,
     ConnectionFailed,
     DeviceCreated,
@@ -30,6 +31,7 @@ from wifimgrd.domain.events import (
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.manager.hub import Hub
 
 
@@ -45,6 +47,7 @@ class HubService:
         self._server = ObjectServer(connection, self._authorization)
         self._hub: Hub | None = None
         self._manager: ManagerObject | None = None
+        self._recoveries = dict.fromkeys(map(str, RecoveryStep), 0)
         self._interfaces: set[str] = set()
         self._in_use: set[str] = set()
         self._name_lost = asyncio.Event()
@@ -116,6 +119,9 @@ class HubService:
                 self._interfaces.discard(name)
                 self._in_use.discard(name)
                 self._tell_counts()
+            case AdapterRecovery(step=step):
+                self._recoveries[step.value] += 1
+                self._server.change(self._manager, {"Recoveries": dict(self._recoveries)})
             case BackendChanged(backend):
                 self._server.change(self._manager, backend_properties(backend))
 

@@ -13,6 +13,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.events import BackendStatus
 from wifimgrd.domain.network import Network
+from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.manager.hub import Hub
 
 
@@ -35,6 +36,7 @@ class ManagerObject(ExportedObject):
                 **backend_properties(hub.backend_status),
                 "TotalInterfaces": 0,
                 "AssignedInterfaces": 0,
+                "Recoveries": dict.fromkeys(map(str, RecoveryStep), 0),
             },
         )
         self.methods = {

@@ -7,6 +7,7 @@ lets one bad property fail all others and sends tracebacks to callers.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,8 @@ _log = structlog.get_logger()
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
 _END_S: Final = 5.0
+_CALLS_AT_ONCE: Final = 512
+"""Of one client; dbus-daemon(1) bears a quarter of that where each is to be answered."""
 _MANAGED_OBJECTS: Final = "a{oa{sa{sv}}}"
 
 
@@ -46,6 +49,8 @@ class ObjectServer:
         """Calls of senders of whom it is being asked who they are: begun in the order they were sent."""
         self._objects: dict[str, ExportedObject] = {}
         self._running: set[asyncio.Task[None]] = set()
+        self._in_hand: Counter[str] = Counter()
+        """Calls that were begun and have not ended, by sender."""
         self._waiting: list[MethodCall] | None = []
         self._refusal: WifimgrdError | None = None
         connection.serve(self._called)
@@ -121,10 +126,13 @@ class ObjectServer:
         if self._waiting is not None:
             self._waiting.append(call)
             return
-        if call.sender in self._held_back:
-            self._held_back[call.sender].append(call)
-            return
-        self._begin(call, identify=True)
+        held_back = self._held_back.get(call.sender)
+        if self._in_hand[call.sender] + len(held_back or ()) >= _CALLS_AT_ONCE:
+            self._connection.reply_error(call, _ERROR + "LimitsExceeded", "too many calls at once")
+        elif held_back is not None:
+            held_back.append(call)
+        else:
+            self._begin(call, identify=True)
 
     def _begin(self, call: MethodCall, *, identify: bool) -> None:
         try:
@@ -161,6 +169,7 @@ class ObjectServer:
                 self._begin(call, identify=False)
 
     async def _run(self, call: MethodCall, exported: ExportedObject, method: Method) -> None:
+        self._in_hand[call.sender] += 1
         try:
             await self._admit(call, exported.actions.get(call.member))
             answer = await method(call)
@@ -171,6 +180,10 @@ class ObjectServer:
             self._connection.reply_error(call, NAME_OF[error.code], _clean(error.message), signature, further)
         except Exception:  # noqa: BLE001 - the caller gets an answer, the log gets the traceback
             self._crashed(call)
+        finally:
+            self._in_hand[call.sender] -= 1
+            if not self._in_hand[call.sender]:
+                del self._in_hand[call.sender]
 
     async def _admit(self, call: MethodCall, action: str | None) -> None:
         """Raises NotAuthorized, and the refusal where the hub began to stop meanwhile."""

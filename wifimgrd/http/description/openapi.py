@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from wifimgrd import __version__
@@ -31,7 +31,7 @@ _ABOUT: Final = (
 )
 
 
-def openapi(routes: Iterable[Route], *, with_token: bool) -> dict[str, Any]:
+def openapi(routes: Collection[Route], *, with_token: bool) -> dict[str, Any]:
     """The description of routes; one whose handler says nothing of itself raises LookupError."""
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
@@ -45,6 +45,7 @@ def openapi(routes: Iterable[Route], *, with_token: bool) -> dict[str, Any]:
             if method != first:
                 described["operationId"] += f"_{method.lower()}"
             paths.setdefault(path, {})[method.lower()] = described
+    _link({route.operation.name: route.operation for route in routes if route.operation}, paths)
     schemas.named["Problem"] = _problem()
     document: dict[str, Any] = {
         "openapi": "3.1.0",
@@ -66,6 +67,26 @@ def openapi(routes: Iterable[Route], *, with_token: bool) -> dict[str, Any]:
             "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
         }
     return document
+
+
+def _link(operations: Mapping[str, Operation], paths: Mapping[str, Mapping[str, Any]]) -> None:
+    """Say what can be done next with the device that an answer describes."""
+    for methods in paths.values():
+        for described in methods.values():
+            operation = operations.get(described["operationId"])
+            if operation is not None and operation.next:
+                described["responses"][str(operation.status)]["links"] = {
+                    name: {
+                        "operationId": name,
+                        "parameters": {_names_device(operations[name]): "$response.body#/id"},
+                    }
+                    for name in operation.next
+                }
+
+
+def _names_device(operation: Operation) -> str:
+    """The parameter that says which device is meant."""
+    return next(one.name for one in operation.parameters if one.name in ("id", "device_id"))
 
 
 def _operation(operation: Operation, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:

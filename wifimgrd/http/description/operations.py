@@ -54,6 +54,9 @@ class Operation:
     further: Mapping[int, str] = field(default_factory=dict)
     """Other answers without a body that are no errors, with what they say."""
 
+    next: tuple[str, ...] = ()
+    """Operations on the device that the answer describes."""
+
     def problems(self) -> dict[int, list[str]]:
         """The codes of its errors by HTTP status."""
         by_status: dict[int, list[str]] = {}

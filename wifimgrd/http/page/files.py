@@ -52,6 +52,7 @@ class Files:
 
     def __init__(self, folder: Traversable | None = None) -> None:
         self._folder = folder or resources.files(__package__) / "built"
+        self._icons = resources.files(__package__) / "icons"
         self._read: dict[str, File] = {}
 
     def document(self, name: str) -> str | None:
@@ -61,8 +62,15 @@ class Files:
 
     def asset(self, name: str) -> File | None:
         """A file that a document names; None where there is none."""
+        return self._file(self._folder / "assets", name)
+
+    def icon(self, name: str) -> File | None:
+        """A picture of a kind of camera; None where there is none."""
+        return self._file(self._icons, name)
+
+    def _file(self, folder: Traversable, name: str) -> File | None:
         if name not in self._read:
-            found = self._folder / "assets" / name
+            found = folder / name
             ending = name.rpartition(".")[2]
             if "/" in name or name.startswith(".") or ending not in _TYPES or not found.is_file():
                 return None

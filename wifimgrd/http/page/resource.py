@@ -34,11 +34,12 @@ _DOCUMENT_HEADERS: Final = {
 }
 _ASSET_HEADERS: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 """An asset's name has a hash of what is in it."""
+_ICON_HEADERS: Final = {"Cache-Control": "public, max-age=3600"}
 _FURTHER: Final = {304: "The client has it."}
 
 
 class Page:
-    """The resources at `/`, `/docs` and `/assets/`, which need no token."""
+    """The resources at `/`, `/docs`, `/assets/` and `/icons/`, which need no token."""
 
     def __init__(self, prefix: str, files: Files | None = None) -> None:
         """`prefix` is where the devices are."""
@@ -51,6 +52,7 @@ class Page:
         routes.add("GET HEAD", "/", self.page)
         routes.add("GET HEAD", "/docs", self.docs)
         routes.add("GET HEAD", "/assets/{name}", self.asset)
+        routes.add("GET HEAD", "/icons/{name}", self.icon)
 
     @public
     @operation("page", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
@@ -81,6 +83,23 @@ class Page:
         if file is None:
             raise Problem(NOT_FOUND, "the page has no such file")
         return _answer(request, file, _ASSET_HEADERS)
+
+    @public
+    @operation(
+        "icon",
+        "service",
+        reads=(Parameter("name", "path", "As the catalog of camera models names it.", str, required=True),),
+        media_types=("image/svg+xml",),
+        errors=(NOT_FOUND,),
+        public=True,
+        further=_FURTHER,
+    )
+    async def icon(self, request: web.Request) -> web.Response:
+        """Get the picture of a kind of camera."""
+        file = self._files.icon(request.match_info["name"])
+        if file is None:
+            raise Problem(NOT_FOUND, "there is no such picture")
+        return _answer(request, file, _ICON_HEADERS)
 
     def _document(self, name: str, root: str) -> File:
         key = (name, root)

@@ -23,7 +23,7 @@ from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.readers import Place, Result
 from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile
-from wifimgrd.http.tiles.tileset import FOUND, MISSING, Tileset
+from wifimgrd.http.tiles.tileset import FOUND, MISSING, NO_SOURCE, Tileset
 
 _KEPT_CLIENTS: Final = 256
 _LONGEST_HEAD: Final = 8192
@@ -138,12 +138,12 @@ class FastPath:
     ) -> bytes | None:
         if tile is None:
             answer = self._missing(client, tileset, b"%d/%d/%d" % place)
-            tileset.counts[MISSING] += answer is not None
+            tileset.counts[MISSING, NO_SOURCE] += answer is not None
             return answer
         try:
             if client.terms.tags or (tile.encoding and tile.encoding not in client.terms.codings):
                 answer = self._written(tile_reply(tile, client.terms, _UNPACKED), client)
-                tileset.counts[FOUND] += 1
+                tileset.counts[FOUND, tile.source] += 1
                 return answer
         except DamagedError:
             return None
@@ -152,7 +152,7 @@ class FastPath:
         if head is None:
             head = client.heads[kind] = self._head(tile, client)
         octets = tile.octets
-        tileset.counts[FOUND] += 1
+        tileset.counts[FOUND, tile.source] += 1
         return b'%b%bETag: "%b"\r\nContent-Length: %d\r\n\r\n%b' % (
             head,
             self._now(),

@@ -89,7 +89,7 @@ class FolderSource:
     def _tile(self, octets: bytes, status: os.stat_result) -> Tile:
         encoding = encoding_of(octets)
         tag = Identity.of(status).tag
-        return Tile(octets, media_type_of(octets, self._media_type), encoding, tag)
+        return Tile(octets, media_type_of(octets, self._media_type), encoding, tag, "folder")
 
     def _numbers(self, below: str) -> list[str]:
         """Folders with a number as their name."""

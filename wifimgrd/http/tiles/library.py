@@ -123,12 +123,12 @@ class Library:
         self._files.append(slot)
         return slot
 
-    def counts(self) -> dict[tuple[str, str], int]:
-        """The requests so far, by tileset and what came of them."""
+    def counts(self) -> dict[tuple[str, str, str], int]:
+        """The requests so far, by tileset, type of source and what came of them."""
         return {
-            (name, outcome): count
+            (name, source, outcome): count
             for name, tileset in self.tilesets.items()
-            for outcome, count in tileset.counts.items()
+            for (outcome, source), count in tileset.counts.items()
         }
 
     def report(self) -> list[dict[str, Any]]:

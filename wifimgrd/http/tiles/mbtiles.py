@@ -114,7 +114,7 @@ class MBTilesSource:
         if not isinstance(octets, bytes) or len(octets) > LARGEST_TILE:
             raise DamagedError(f"its tile {z}/{x}/{y} is no blob of a tile's size")
         media_type = media_type_of(octets, self._media_type)
-        return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}")
+        return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
 
     def _check_header(self, path: Path) -> None:
         """What SQLite would see too late: a file that is cut off or being written."""

@@ -129,7 +129,7 @@ class PMTilesSource:
         media_type = self._header.media_type or UNKNOWN
         if not encoding:
             media_type = media_type_of(octets, media_type)
-        return Tile(octets, media_type, encoding, f"{self._tag}-{z}-{x}-{y}")
+        return Tile(octets, media_type, encoding, f"{self._tag}-{z}-{x}-{y}", "pmtiles")
 
     def _place(self, entry: Entry) -> Section:
         if entry.offset + entry.length > self._tiles_length:

@@ -16,7 +16,7 @@ from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles.tile import LARGEST_TILE, DamagedError, Tile, UnavailableError
 from wifimgrd.http.tiles.tilejson import base_address, tilejson
-from wifimgrd.http.tiles.tileset import FAILED, FOUND, MISSING, Tileset
+from wifimgrd.http.tiles.tileset import FAILED, FOUND, MISSING, NO_SOURCE, Tileset
 
 SMALL: Final = 1 << 20
 """Octets that are unpacked at once; more is a thread's work."""
@@ -75,16 +75,17 @@ class TilesResource:
     async def _answer(self, request: web.Request, name: str, z: int, x: int, y: int) -> web.Response:
         tileset = self._tileset(name)
         terms = Terms.of(request.headers)
+        tile: Tile | None = None
         try:
             tile = await tileset.fetch(z, x, y) if exists(z, x, y) else None
             reply = missing_reply(tileset.missing, tileset.media_type)
             if tile is not None:
                 reply = await self._reply(tile, terms)
         except (UnavailableError, DamagedError) as error:
-            tileset.counts[FAILED] += 1
             late = isinstance(error, UnavailableError) and error.late
+            tileset.counts[FAILED, error.source if tile is None else tile.source] += 1
             raise Problem(TILE_SOURCE_UNAVAILABLE, str(error), status=504 if late else 502) from None
-        tileset.counts[MISSING if tile is None else FOUND] += 1
+        tileset.counts[(MISSING, NO_SOURCE) if tile is None else (FOUND, tile.source)] += 1
         if reply is None:
             raise not_found(name, f"{z}/{x}/{y}")
         return web.Response(status=reply.status, headers=reply.headers, body=reply.body or None)

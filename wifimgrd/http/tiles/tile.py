@@ -40,6 +40,8 @@ class Tile(NamedTuple):
     """Content coding of the octets: empty, `gzip`, `br` or `zstd`."""
     tag: str
     """Names these octets: what they come from and which tile they are."""
+    source: str
+    """The type of the source that has it, as in the configuration."""
 
 
 class NotReadyError(Exception):
@@ -49,6 +51,9 @@ class NotReadyError(Exception):
 class DamagedError(Exception):
     """A file is not what it should be; the text says what."""
 
+    source = ""
+    """The type of the source, as in the configuration, once that is known."""
+
     def __init__(self, message: str, *, passing: bool = False) -> None:
         super().__init__(message)
         self.passing = passing
@@ -57,6 +62,9 @@ class DamagedError(Exception):
 
 class UnavailableError(Exception):
     """A source cannot be asked now."""
+
+    source = ""
+    """The type of the source, as in the configuration, once that is known."""
 
     def __init__(self, message: str, *, late: bool = False) -> None:
         super().__init__(message)

@@ -155,6 +155,8 @@ FOUND: Final = "found"
 MISSING: Final = "missing"
 FAILED: Final = "failed"
 """What can come of a request for a tile."""
+NO_SOURCE: Final = ""
+"""In place of a source's type where no source has the tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +166,12 @@ class Tileset:
     name: str
     slots: Sequence[Slot]
     missing: int | str
-    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys((FOUND, MISSING, FAILED), 0)))
-    """Requests for its tiles, by what came of them."""
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Requests for its tiles, by what came of them and the type of the source that had to do with it."""
+
+    def __post_init__(self) -> None:
+        self.counts[MISSING, NO_SOURCE] = 0
+        self.counts.update({(outcome, slot.kind): 0 for slot in self.slots for outcome in (FOUND, FAILED)})
 
     @property
     def summaries(self) -> list[Summary]:
@@ -220,6 +226,7 @@ class Tileset:
                 try:
                     tile = await slot.fetch(z, x, y)
                 except UnavailableError as error:
+                    error.source = slot.kind
                     trouble = trouble or error
                     continue
             if tile is not None:

@@ -219,7 +219,7 @@ def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
     if not (said.startswith("image/") and "svg" not in said):  # nothing that a browser would run
         said = VECTOR if said in _VECTOR_TYPES else otherwise or UNKNOWN
     tag = blake2b(octets, digest_size=12).hexdigest()
-    return Tile(octets, media_type_of(octets, said), encoding, tag)
+    return Tile(octets, media_type_of(octets, said), encoding, tag, "upstream")
 
 
 def _freshness(answer: ClientResponse) -> float:

@@ -1,0 +1,67 @@
+"""NetworkManager with one device on the bus, whose address and access point it shows when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, ClassVar, cast
+
+from wifimgrd.backends.networkmanager import defs
+from wifimgrd.backends.networkmanager.defs import InterfaceFlag
+from wifimgrd.dbus.bus import Signal, Watch
+from wifimgrd.dbus.watches import Watches
+from wifimgrd.domain.device import Link, Sighting
+
+LINK = Link("192.168.42.10", "192.168.42.1", 80, Sighting("02:00:00:00:aa:00", 2412))
+
+
+class NetworkManagerOnTheBus:
+    """A device with a lease, whose address is shown or not, and a wpa_supplicant that is with its camera."""
+
+    POINT: ClassVar[dict[str, Any]] = {"HwAddress": "02:00:00:00:AA:00", "Frequency": 2462, "Strength": 50}
+
+    def __init__(self) -> None:
+        self.properties: dict[str, Any] = {
+            "Ip4Config": "/ip4",
+            "Dhcp4Config": "/dhcp4",
+            "ActiveAccessPoint": "/",
+            "InterfaceFlags": InterfaceFlag.LOWER_UP,
+        }
+        self.next_point = "/"
+        """Which access point it names once somebody has asked to hear of it."""
+        self.addresses: list[dict[str, str]] = []
+        self.looks: asyncio.Queue[bool] = asyncio.Queue()
+        """At the addresses, and whether there were any."""
+        self.handlers: dict[str, Callable[[Signal], None]] = {}
+
+    async def watch(self, handler: Callable[[Signal], None], **conditions: str) -> Watch:
+        what = conditions.get("arg0", "")
+        self.handlers[conditions["path"] + what] = handler
+        if what == defs.NM_WIRELESS:
+            self.properties["ActiveAccessPoint"] = self.next_point
+        return Watch(cast("Watches", self), handler, conditions)
+
+    def drop(self, watch: Watch) -> None:
+        """Nobody counts them here."""
+
+    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
+        return "completed" if interface == defs.WPAS_INTERFACE else self.properties[name]
+
+    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+        if path == "/ip4":
+            self.looks.put_nowait(bool(self.addresses))
+            return {"AddressData": self.addresses}
+        if path == "/point":
+            return self.POINT
+        return {"Options": {"ip_address": LINK.local_address, "routers": LINK.camera_address}}
+
+    async def call(self, destination: str, path: str, interface: str, member: str, *rest: Any) -> list[str]:
+        assert member == "GetInterface"
+        return ["/station"]
+
+    def show(self, *addresses: str) -> None:
+        """Show these addresses from now on, and say so."""
+        self.addresses = [{"address": address} for address in addresses]
+        handler = self.handlers["/ip4" + defs.NM_IP4_CONFIG]
+        body = [defs.NM_IP4_CONFIG, {"AddressData": self.addresses}, []]
+        handler(Signal(defs.NM, "/ip4", defs.PROPERTIES, "PropertiesChanged", body))

@@ -1,0 +1,69 @@
+"""What an attempt makes of the supplicant's and NetworkManager's words, in the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from wifimgrd.backends.networkmanager.air import Bss
+from wifimgrd.backends.networkmanager.ascent import Ascent, ScanEnd
+from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
+from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
+from wifimgrd.backends.networkmanager.supplicant import Station
+from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
+from wifimgrd.domain.errors import AddressFailed, AuthenticationFailed, DeviceNotReachable
+from wifimgrd.ports import JoinRequest
+
+SSID = Ssid(b"CAM")
+
+
+class DeafStation:
+    """A supplicant whose scans do not hear the network, and what it says while it is asked."""
+
+    def __init__(self, *words: Mapping[str, Any]) -> None:
+        self.ascent: Ascent | None = None
+        self._words = words
+
+    async def heard_in_scan(self, ssid: Ssid) -> list[Bss]:
+        assert self.ascent is not None
+        assert ssid == SSID
+        for word in self._words:
+            self.ascent.post(word)
+        return []
+
+
+def ascent_with(station: DeafStation) -> Ascent:
+    request = JoinRequest(DeviceId(1), "wlan0", SSID, Passphrase("12345678"), 20.0)
+    device = NmDevice("/d", {"State": DeviceState.CONFIG}, {})
+    nobody = cast("BusConnection", None)  # nothing is read before there are addresses
+    station.ascent = Ascent(nobody, device, cast("Station", station), request, [])
+    return station.ascent
+
+
+async def test_a_scan_that_does_not_hear_the_network_proves_that_it_is_absent() -> None:
+    ascent = ascent_with(DeafStation())
+    ascent.post({"State": "scanning"})
+    ascent.post(ScanEnd(complete=True))
+    with pytest.raises(DeviceNotReachable, match="not on the air"):
+        await ascent.reach_the_top()
+
+
+async def test_it_proves_nothing_where_the_supplicant_is_joining_by_then() -> None:
+    ascent = ascent_with(DeafStation({"State": "authenticating"}))
+    ascent.post({"State": "scanning"})
+    ascent.post(ScanEnd(complete=True))
+    ascent.post({"State": "associating"})
+    ascent.post(StateChange(DeviceState.FAILED, DeviceReason.NO_SECRETS))
+    with pytest.raises(AuthenticationFailed):
+        await ascent.reach_the_top()
+
+
+def test_a_cause_that_came_with_the_end_of_the_time_is_the_cause() -> None:
+    ascent = ascent_with(DeafStation())
+    ascent.post({"State": "completed"})
+    ascent.post(StateChange(DeviceState.IP_CONFIG, DeviceReason.NONE))
+    ascent.post(StateChange(DeviceState.FAILED, DeviceReason.IP_CONFIG_UNAVAILABLE))
+    assert isinstance(ascent.at_deadline(), AddressFailed)

@@ -1,0 +1,183 @@
+"""From any mix of memory, adapters and links to one that agrees; the invariants of the module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.domain.device import DeviceId, HeldLink, Link, Ssid
+from wifimgrd.domain.reconciliation import (
+    Action,
+    Adopt,
+    Drop,
+    Interrupt,
+    Inventory,
+    Lose,
+    Phase,
+    Restore,
+    Standing,
+    reconcile,
+)
+
+NAMES = ("wlan0", "wlan1", "wlan2", "wlan10")
+FOUND = Link("192.168.42.17", "192.168.42.1")
+NOTHING_RUNS = (Phase.AT_REST, Phase.UP, Phase.WAITING)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """The three, as they may have drifted apart."""
+
+    standings: dict[DeviceId, Standing]
+    inventory: Inventory
+    links: dict[str, HeldLink]
+
+    def actions(self) -> tuple[Action, ...]:
+        return reconcile(self.standings.values(), self.inventory, self.links.values())
+
+    def after(self) -> Mix:
+        """What the manager and the backend make of the actions."""
+        standings, links = dict(self.standings), dict(self.links)
+        for action in self.actions():
+            match action:
+                case Lose(device):
+                    standings[device] = replace(standings[device], phase=Phase.AT_REST, interface=None)
+                case Adopt(link):
+                    before = standings[link.device]
+                    assert before.phase is Phase.AT_REST
+                    standings[link.device] = replace(before, phase=Phase.UP, interface=link.interface)
+                case Interrupt(link):
+                    assert standings[link.device].phase is Phase.UP
+                    standings[link.device] = replace(standings[link.device], phase=Phase.WAITING)
+                case Restore(link):
+                    assert standings[link.device].phase is Phase.WAITING
+                    standings[link.device] = replace(standings[link.device], phase=Phase.UP)
+                case Drop(link):
+                    assert links.pop(link.interface) == link
+        return Mix(standings, self.inventory, links)
+
+
+def held(device: int, interface: str, *, up: bool = True) -> HeldLink:
+    return HeldLink(DeviceId(device), interface, Ssid(b"CAM"), FOUND, up)
+
+
+@st.composite
+def mixes(draw: st.DrawFn) -> Mix:
+    """Devices 1 to 4 may be in memory, 1 to 6 in the backend; no two devices have one interface."""
+    free = draw(st.permutations(NAMES))
+    standings = {}
+    for number in draw(st.sets(st.integers(1, 4))):
+        phase = draw(st.sampled_from(Phase)) if free else Phase.AT_REST
+        interface = None if phase is Phase.AT_REST else free.pop()
+        standings[DeviceId(number)] = Standing(DeviceId(number), phase, interface, draw(st.booleans()))
+    place = st.sampled_from(["listed", "foreign", "absent"])
+    places = {name: draw(place) for name in NAMES}
+    inventory = Inventory(
+        frozenset(name for name in NAMES if places[name] == "listed"),
+        frozenset(name for name in NAMES if places[name] == "foreign"),
+    )
+    links = {
+        name: held(draw(st.integers(1, 6)), name, up=draw(st.booleans()))
+        for name in draw(st.sets(st.sampled_from(NAMES)))
+    }
+    return Mix(standings, inventory, links)
+
+
+@given(mixes())
+def test_a_second_run_has_nothing_to_do(mix: Mix) -> None:
+    assert mix.after().actions() == ()
+
+
+@given(mixes())
+def test_a_device_is_connected_exactly_where_its_link_stands(mix: Mix) -> None:
+    after = mix.after()
+    for standing in after.standings.values():
+        if standing.interface is not None:
+            assert standing.interface in after.inventory.listed
+        link = after.links.get(standing.interface or "")
+        own = link if link is not None and link.device == standing.device else None
+        if standing.phase is Phase.UP:
+            assert own is not None
+            assert own.up
+        if standing.phase is Phase.WAITING:
+            assert own is not None
+            assert not own.up
+    interfaces = [one.interface for one in after.standings.values() if one.interface]
+    assert len(interfaces) == len(set(interfaces))
+
+
+@given(mixes())
+def test_every_link_left_is_its_devices_or_waits_for_its_adapter(mix: Mix) -> None:
+    after = mix.after()
+    places = {one.interface: one for one in after.standings.values() if one.interface}
+    for name, link in after.links.items():
+        holder = places.get(name)
+        if holder is not None:
+            assert holder.device == link.device or holder.phase not in NOTHING_RUNS
+        else:
+            waiting = after.standings[link.device]
+            assert not waiting.removing
+            assert waiting.interface is None
+            assert name not in after.inventory.listed | after.inventory.foreign
+
+
+@given(mixes())
+def test_no_good_link_is_dropped(mix: Mix) -> None:
+    after = mix.after()
+    for name, link in mix.links.items():
+        standing = mix.standings.get(link.device)
+        if standing is None or name not in mix.inventory.listed:
+            continue
+        if standing.interface == name and standing.phase is not Phase.AT_REST:
+            assert after.links[name] == link, "it was where memory has it"
+        elif standing.phase is Phase.AT_REST and not standing.removing:
+            others = [one for one in mix.standings.values() if one.interface == name]
+            if not others:
+                assert link.device in {one.device for one in after.links.values()}, "one of its links is kept"
+
+
+@given(mixes())
+def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> None:
+    busy = {
+        one.interface
+        for one in mix.standings.values()
+        if one.phase in (Phase.JOINING, Phase.ENDING) and one.interface in mix.inventory.listed
+    }
+    after = mix.after()
+    for standing in mix.standings.values():
+        if standing.interface in busy:
+            assert after.standings[standing.device] == standing
+    assert not [one for one in mix.actions() if isinstance(one, Drop) and one.link.interface in busy]
+
+
+@given(mixes())
+def test_losses_come_first_and_what_takes_time_last(mix: Mix) -> None:
+    kinds = [0 if isinstance(one, Lose) else 2 if isinstance(one, Drop) else 1 for one in mix.actions()]
+    assert kinds == sorted(kinds)
+
+
+def test_a_link_moves_with_its_adapters_new_name() -> None:
+    moved = held(1, "wlan1")
+    mix = Mix(
+        {DeviceId(1): Standing(DeviceId(1), Phase.UP, "wlan0")},
+        Inventory(frozenset(("wlan1",))),
+        {"wlan1": moved},
+    )
+    assert mix.actions() == (Lose(DeviceId(1)), Adopt(moved))
+
+
+def test_of_two_links_of_a_device_the_one_that_is_up_is_kept() -> None:
+    down, up = held(1, "wlan0", up=False), held(1, "wlan1")
+    mix = Mix(
+        {DeviceId(1): Standing(DeviceId(1))},
+        Inventory(frozenset(("wlan0", "wlan1"))),
+        {"wlan0": down, "wlan1": up},
+    )
+    assert mix.actions() == (Adopt(up), Drop(down))
+
+
+def test_a_link_waits_for_an_adapter_that_udev_has_not_told_of_yet() -> None:
+    mix = Mix({DeviceId(1): Standing(DeviceId(1))}, Inventory(), {"wlan0": held(1, "wlan0")})
+    assert mix.actions() == ()

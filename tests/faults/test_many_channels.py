@@ -1,0 +1,93 @@
+"""A thousand clients on the management channel, some of which read nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.footprint import Footprint
+from tests.faults.shim import Shim, running_shim
+from tests.processes import Hub
+
+CLIENTS = 1_100
+"""More than a service may have files open before it asks for more."""
+STUCK = 10
+EVENTS = 100
+PATIENCE_S = 60.0
+GROWTH_KB = 96 * 1024
+"""Of the shim with a thousand clients: what a connection costs, and no more."""
+
+
+class Listener:
+    """A WebSocket client that keeps the numbers of what it is told, and says nothing."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def join(cls, shim: Shim) -> Listener:
+        """Join, as far as the shim's consent."""
+        host, port = shim.address
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(
+            f"GET /ws/management/ HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+        )
+        assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+        return cls(reader, writer)
+
+    async def numbers(self, name: bytes) -> list[int]:
+        """The numbers of all events up to the first that has a name in it."""
+        heard = b""
+        while name not in heard:
+            octets = await self._reader.read(65536)
+            assert octets, "the shim closed the channel"
+            heard += octets
+        return [int(number) for number in re.findall(rb'"seq": ?(\d+)', heard)]
+
+    def leave(self) -> None:
+        """Go without a word."""
+        self._writer.transport.abort()
+
+
+@pytest.fixture
+async def shim(hub: Hub, tmp_path: Path) -> AsyncIterator[Shim]:
+    async with running_shim(hub.address, tmp_path / "shim.log") as shim:
+        yield shim
+
+
+async def crowd(shim: Shim, size: int) -> list[Listener]:
+    """Many that join, not all in the same moment: the backlog of a socket has its limit."""
+    joined: list[Listener] = []
+    while len(joined) < size:
+        joined += await asyncio.gather(*(Listener.join(shim) for _ in range(min(50, size - len(joined)))))
+    return joined
+
+
+async def test_each_of_a_thousand_hears_everything_though_some_read_nothing(hub: Hub, shim: Shim) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected")
+    before = Footprint.of(shim.pid)
+    async with asyncio.timeout(PATIENCE_S):
+        stuck, listeners = await crowd(shim, STUCK), await crowd(shim, CLIENTS - STUCK)
+        hearing = [asyncio.create_task(one.numbers(b'"the last"')) for one in listeners]
+        for number in range(EVENTS - 1):
+            await hub.client.update_device(device, {"name": f"{number} {'n' * 40}"})
+        await hub.client.update_device(device, {"name": "the last"})
+        heard = await asyncio.gather(*hearing)
+    assert {tuple(numbers) for numbers in heard} == {tuple(heard[0])}, "not all have heard the same"
+    first, *events = heard[0]
+    assert events == list(range(first + 1, first + 1 + EVENTS))
+    crowded = Footprint.of(shim.pid)
+    assert crowded.peak_kb - before.resident_kb < GROWTH_KB
+    for one in [*stuck, *listeners]:
+        one.leave()
+    async with asyncio.timeout(PATIENCE_S):
+        while Footprint.of(shim.pid).fds > before.fds:
+            await hub.client.update_device(device, {"name": "gone"})

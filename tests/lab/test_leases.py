@@ -1,0 +1,81 @@
+"""Addresses are lent: what becomes of a link whose lease is renewed, is not, or is again."""
+
+from collections.abc import Callable
+from functools import partial
+
+from .guest.access_point import Camera
+from .guest.adapters import Adapter
+from .guest.deadline import async_poll_until
+from .guest.network_manager import DeviceState, NetworkManager
+from .guest.traffic import Download, fetch, until_fetched
+from .guest.whole_hub import WholeHub, whole_hub
+
+Cameras = Callable[..., Camera]
+Adapters = Callable[..., Adapter]
+LEASE_S = 4
+TOLD_S = LEASE_S + 3
+BACK_S = 5.0
+"""After the camera hands out addresses again."""
+SHORT_GRACE = "[link]\ngrace_s = 1\n"
+
+
+async def connected(hub: WholeHub, camera: Camera) -> int:
+    """Register a camera, and wait until it is connected and answers."""
+    device = await hub.add(camera)
+    await hub.until(device, "connected")
+    await hub.channel.until(
+        lambda message: message["type"] == "device.updated" and message["data"].get("reachable") is True,
+        f"that device {device} answers",
+    )
+    return device
+
+
+async def test_a_lease_that_is_renewed_disturbs_nothing(hub: WholeHub, cameras: Cameras) -> None:
+    camera = cameras("A", lease_s=LEASE_S)
+    device = await connected(hub, camera)
+    hub.channel.forget()
+    wanted = camera.renewals() + 3
+    with Download(hub.dbus.devices[device].interface) as download:
+        await async_poll_until(partial(_renewed, camera, wanted), "three renewals", 3 * LEASE_S)
+        download.expect_more()
+    assert {message["type"] for message in hub.channel.messages} <= {"device.signal"}
+
+
+async def _renewed(camera: Camera, times: int) -> bool:
+    return camera.renewals() >= times
+
+
+async def test_a_camera_that_does_not_renew_in_time_is_back_once_it_does(
+    hub: WholeHub, cameras: Cameras
+) -> None:
+    camera = cameras("A", lease_s=LEASE_S)
+    device, other = await connected(hub, camera), await connected(hub, cameras("B"))
+    hub.channel.forget()
+    with Download(None, f"http://{hub.dbus.devices[other].address}/cgi-bin/ticks") as download:
+        camera.dhcp_off()
+        await hub.until(device, "connecting", TOLD_S)
+        await hub.expect(device, "connecting", "connection-lost")
+        assert "did not renew" in (hub.dbus.devices[device].error_message or "")
+        camera.dhcp_on()
+        await hub.until(device, "connected", BACK_S)
+        download.expect_more()
+    until_fetched(hub.dbus.devices[device].interface or "", "A")
+    assert hub.channel.statuses(device) == ["connecting", "connected"]
+    assert hub.channel.statuses(other) == []
+
+
+async def test_a_camera_that_was_given_up_for_want_of_an_address_is_brought_back(
+    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+) -> None:
+    camera, adapter = cameras("A", lease_s=LEASE_S), adapters()
+    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    async with whole_hub(SHORT_GRACE) as hub:
+        await hub.interface_state(adapter.interface, "available")
+        device = await connected(hub, camera)
+        hub.channel.forget()
+        camera.dhcp_off()
+        assert "did not renew" in await hub.failed(device, "connection-lost", TOLD_S)
+        hub.channel.forget()
+        camera.dhcp_on()
+        await hub.until(device, "connected", BACK_S)
+        assert fetch(adapter.interface) == "A"

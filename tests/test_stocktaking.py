@@ -1,0 +1,36 @@
+"""What a process says when it is asked what it is at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from functools import partial
+
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from tests.lab.guest.deadline import async_poll_until
+from wifimgrd.stocktaking import tell_on_signal
+
+
+async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    waiting = [asyncio.create_task(wait()) for _ in range(2)]
+    tell_on_signal()
+    with capture_logs() as logs:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        await async_poll_until(partial(_seen, logs), "what it tells")
+    for task in waiting:
+        task.cancel()
+    [told] = logs
+    assert told["event"] == "tasks"
+    assert told["count"] == 3
+    assert f"2 {wait.__qualname__}" in told["kinds"]
+
+
+async def _seen(logs: Sequence[EventDict]) -> bool:
+    return bool(logs)

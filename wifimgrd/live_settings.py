@@ -1,0 +1,96 @@
+"""The configuration in use: in the manager's terms, and read anew while the daemon runs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+
+from wifimgrd.catalog import Models
+from wifimgrd.config import Config, ConfigError, load, load_models
+from wifimgrd.domain.addresses import AddressPlan, parse_network
+from wifimgrd.domain.allocator import AllocationRules, Reservation
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
+from wifimgrd.manager.hub import Hub
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.service_manager import notify
+
+_log = structlog.get_logger()
+
+
+def hub_settings(config: Config, models: Models) -> HubSettings:
+    """What the configuration says, in the manager's own terms."""
+    interfaces = config.interfaces
+    rules = AllocationRules(
+        usb_only=interfaces.match == "usb",
+        exclude=interfaces.exclude,
+        reservations=tuple(
+            Reservation(
+                DeviceId(one.device) if isinstance(one.device, int) else one.device, one.mac, one.usb_port
+            )
+            for one in interfaces.reserve
+        ),
+    )
+    return HubSettings(
+        rules=rules,
+        connect_on_create=config.connect.on_create,
+        attempt_timeout_s=config.connect.timeout_s,
+        auto_reconnect=config.connect.auto_reconnect,
+        grace_s=config.link.grace_s,
+        addresses=AddressPlan(parse_network(config.cameras.network)),
+        recovery=RecoveryRules(
+            frozenset(map(RecoveryStep, config.recovery.steps if config.recovery.enabled else ()))
+        ),
+        models=models,
+        codenames=frozenset(models) if config.catalog.strict else None,
+    )
+
+
+class LiveSettings:
+    """The configuration in use, and the way to a newer one."""
+
+    def __init__(self, hub: Hub, config: Config, path: Path | None) -> None:
+        self._hub = hub
+        self._config = config
+        self._path = path
+        self._reading: asyncio.Task[None] | None = None
+
+    async def reread(self) -> None:
+        """Read the configuration again and use it; raises InvalidRequest, and then the old one stays."""
+        notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        try:
+            config = load(self._path)
+            await self._hub.reconfigure(hub_settings(config, load_models(self._path)))
+        except ConfigError as error:
+            _log.error("configuration_refused", reason=str(error))
+            raise InvalidRequest(f"the old configuration stays in use: {error}") from None
+        finally:
+            notify("READY=1")
+        _log.info("configuration_reloaded", needs_restart=self._beyond_reload(config) or None)
+        self._config = config
+
+    def reread_soon(self) -> None:
+        """The same on SIGHUP, where nobody hears what is wrong but the log."""
+
+        async def reread() -> None:
+            with suppress(InvalidRequest):
+                await self.reread()
+
+        self._reading = asyncio.create_task(reread())
+
+    def _beyond_reload(self, config: Config) -> list[str]:
+        """What has changed and is not taken over."""
+        was, now = self._config, config
+        changed = {
+            "backend": was.backend != now.backend,
+            "interfaces.match": was.interfaces.match != now.interfaces.match,
+            "adapters": was.adapters != now.adapters,
+            "radio": was.radio != now.radio,
+            "cameras": was.cameras != now.cameras,
+        }
+        return [key for key, differs in changed.items() if differs]

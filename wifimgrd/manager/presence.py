@@ -1,0 +1,94 @@
+"""Whether connected cameras answer, and what keeps them awake.
+
+One task for each camera that is connected; where none is, nothing runs. What is told is decided by
+the pure `Reachability`; this module has the clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain.camera_model import CameraModel, KeepAlive
+from wifimgrd.domain.events import DeviceUpdated
+from wifimgrd.domain.reachability import ANSWERED_S, Reachability
+from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.state import HubState
+from wifimgrd.ports import Answer, CameraContact
+
+_log = structlog.get_logger()
+
+_FIRST_S: Final = 0.25
+"""After the link is up: whoever waits for that is told first."""
+
+
+class Presence:
+    """Asks each camera from the moment on at which its link is up."""
+
+    def __init__(self, state: HubState, contact: CameraContact) -> None:
+        self._state = state
+        self._contact = contact
+        self._watches: set[asyncio.Task[None]] = set()
+        state.on_established.append(self._begin)
+
+    async def stop(self) -> None:
+        """Ask no more."""
+        for watch in self._watches:
+            watch.cancel()
+        if self._watches:
+            await asyncio.wait(self._watches)
+
+    def _begin(self, entry: DeviceEntry) -> None:
+        watch = entry.watch = asyncio.create_task(self._watch(entry))
+        self._watches.add(watch)
+        watch.add_done_callback(self._ended)
+
+    def _ended(self, watch: asyncio.Task[None]) -> None:
+        self._watches.discard(watch)
+        if not watch.cancelled() and (error := watch.exception()) is not None:
+            _log.error("presence_crashed", exc_info=error)
+
+    async def _watch(self, entry: DeviceEntry) -> None:
+        await asyncio.sleep(_FIRST_S)
+        model = self._state.model(entry.device)
+        waking = None
+        if model.keep_alive is not None:
+            waking = asyncio.create_task(self._keep_awake(entry, model.keep_alive))
+        try:
+            await self._ask(entry, model)
+        finally:
+            if waking is not None:
+                waking.cancel()
+
+    async def _ask(self, entry: DeviceEntry, model: CameraModel) -> None:
+        while True:
+            interface, address = self._where(entry)
+            answer = Answer.UNKNOWN
+            if address:
+                answer = await self._contact.probe(interface, address, model.probe)
+            match answer:
+                case Answer.ANSWERED:
+                    self._follow(entry, entry.reachability.answered())
+                case Answer.SILENT:
+                    self._follow(entry, entry.reachability.silent())
+            await asyncio.sleep(ANSWERED_S if answer is Answer.UNKNOWN else entry.reachability.wait_s)
+
+    async def _keep_awake(self, entry: DeviceEntry, keep_alive: KeepAlive) -> None:
+        while True:
+            interface, address = self._where(entry)
+            if address:
+                await self._contact.keep_alive(interface, address, keep_alive)
+            await asyncio.sleep(keep_alive.interval_s)
+
+    def _where(self, entry: DeviceEntry) -> tuple[str, str]:
+        """Interface and address of a connected camera, the address empty where it is not known."""
+        interface = self._state.interface_of(entry)
+        return interface or "", entry.link.camera_address if entry.link is not None and interface else ""
+
+    def _follow(self, entry: DeviceEntry, reachability: Reachability) -> None:
+        before, entry.reachability = entry.reachability, reachability
+        if reachability.reachable != before.reachable:
+            _log.info("reachable" if reachability.reachable else "silent", device=entry.device.id)
+            self._state.publish(DeviceUpdated(self._state.status(entry)))

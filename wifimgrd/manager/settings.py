@@ -1,0 +1,33 @@
+"""What the configuration decides about devices and links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from wifimgrd.domain.addresses import AddressPlan
+from wifimgrd.domain.allocator import AllocationRules
+from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.recovery import RecoveryRules
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """Times in seconds."""
+
+    rules: AllocationRules = field(default_factory=AllocationRules)
+    connect_on_create: bool = True
+    attempt_timeout_s: float = 20.0
+    auto_reconnect: bool = True
+    """Whether lost devices are brought back; each device can be left out of it."""
+    grace_s: float = 10.0
+    """How long an interrupted link may take to come back."""
+    addresses: AddressPlan = field(default_factory=AddressPlan)
+    """Where cameras are reached on this host; what is set at the start stays."""
+    models: Mapping[str, CameraModel] = field(default_factory=lambda: MappingProxyType({}))
+    """What is known of camera models, by codename."""
+    codenames: frozenset[str] | None = None
+    """The camera models that may be registered; None allows any."""
+    recovery: RecoveryRules = field(default_factory=RecoveryRules)
+    """What is tried with adapters that stop working."""

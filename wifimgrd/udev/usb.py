@@ -1,0 +1,67 @@
+"""The USB device behind a wireless interface, in sysfs: its power, and plugging it in anew.
+
+Two files of it may be written, which a udev rule of the package gives to the daemon's user
+(`systemd/70-wifimgrd-usb-wlan.rules`). Every path is derived here, from the name of an interface.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_SYSFS: Final = Path("/sys")
+_CONTROL: Final = "power/control"
+"""`auto`: suspended when idle; `on`: never:
+https://docs.kernel.org/driver-api/usb/power-management.html."""
+_AUTHORIZED: Final = "authorized"
+"""`0`: its drivers are unbound, `1`: it is set up anew: https://docs.kernel.org/usb/authorization.html."""
+
+
+class UsbDevices:
+    """The USB devices of this host's wireless interfaces. Its methods block, for up to seconds."""
+
+    def __init__(self, sysfs: Path = _SYSFS) -> None:
+        """`sysfs` is where the kernel's devices are shown."""
+        self._sysfs = sysfs
+
+    def control(self, interface: str) -> str | None:
+        """What is so of the power of an interface's device, `auto` or `on`; None where it is not on
+        USB, or gone."""
+        device = self._device(interface)
+        try:
+            return None if device is None else (device / _CONTROL).read_text().strip()
+        except OSError:
+            return None
+
+    def set_control(self, interface: str, control: str) -> None:
+        """Say `auto` or `on`; raises OSError."""
+        device = self._device(interface)
+        if device is None:
+            raise FileNotFoundError(f"{interface} is not on USB")
+        (device / _CONTROL).write_text(control)
+
+    def replug(self, interface: str) -> None:
+        """Take the device off its drivers, and give it back as if it were plugged in anew; raises OSError.
+
+        The interface goes and comes meanwhile.
+        """
+        device = self._device(interface)
+        if device is None:
+            raise FileNotFoundError(f"{interface} is not on USB")
+        authorized = device / _AUTHORIZED
+        authorized.write_text("0")
+        authorized.write_text("1")
+
+    def _device(self, interface: str) -> Path | None:
+        """The USB device; None where there is none."""
+        if not interface or "/" in interface or interface in (".", ".."):
+            return None
+        parent = self._sysfs / "class" / "net" / interface / "device"
+        if not (self._sysfs / "class" / "net" / interface / "phy80211").exists():
+            return None
+        bound = parent.resolve()
+        # Most drivers name the USB interface that they are bound to, brcmfmac the device: above is a hub.
+        for device in (bound, bound.parent):
+            if (device / "idVendor").exists():
+                return device
+        return None

@@ -1,0 +1,42 @@
+"""Addresses of web servers as people write them: where to listen, and what sites are admitted."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def origin_of(address: str) -> str | None:
+    """Scheme, host and port of an address, normalised; None where it has none (as `null` has)."""
+    try:
+        parts = urlsplit(address.strip())
+        port = parts.port
+    except ValueError:
+        return None
+    scheme, name = parts.scheme.lower(), parts.hostname
+    if not name or not scheme:
+        return None
+    name = f"[{name}]" if ":" in name else name
+    return f"{scheme}://{name}" + ("" if port in (None, _DEFAULT_PORTS.get(scheme)) else f":{port}")
+
+
+def plain_origin(text: str) -> str:
+    """An origin and nothing more, normalised; raises ValueError."""
+    origin = origin_of(text)
+    if origin is None or text.rstrip("/").count("/") != 2:
+        raise ValueError(f"{text!r} is not scheme://host[:port]")
+    return origin
+
+
+def listen_address(text: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`, an IPv6 address in brackets; raises ValueError."""
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    plain = host[1:-1] if bracketed else host
+    if not colon or not plain or (":" in plain and not bracketed):
+        raise ValueError(f"{text!r} is not HOST:PORT, with an IPv6 address in brackets")
+    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 65536):
+        raise ValueError(f"{port!r} is not a port from 0 to 65535")
+    return plain, int(port)
