@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
 
+from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
 from wifimgrd.backends.networkmanager.air import Bss
 from wifimgrd.backends.networkmanager.ascent import Ascent, ScanEnd
 from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
@@ -36,11 +38,15 @@ class DeafStation:
 
 
 def ascent_with(station: DeafStation) -> Ascent:
-    request = JoinRequest(DeviceId(1), "wlan0", SSID, Passphrase("12345678"), 20.0)
     device = NmDevice("/d", {"State": DeviceState.CONFIG}, {})
     nobody = cast("BusConnection", None)  # nothing is read before there are addresses
-    station.ascent = Ascent(nobody, device, cast("Station", station), request, [])
+    station.ascent = ascent_of(device, nobody, station)
     return station.ascent
+
+
+def ascent_of(device: NmDevice, connection: BusConnection, station: DeafStation) -> Ascent:
+    request = JoinRequest(DeviceId(1), "wlan0", SSID, Passphrase("12345678"), 20.0)
+    return Ascent(connection, device, cast("Station", station), request, [])
 
 
 async def test_a_scan_that_does_not_hear_the_network_proves_that_it_is_absent() -> None:
@@ -59,6 +65,18 @@ async def test_it_proves_nothing_where_the_supplicant_is_joining_by_then() -> No
     ascent.post(StateChange(DeviceState.FAILED, DeviceReason.NO_SECRETS))
     with pytest.raises(AuthenticationFailed):
         await ascent.reach_the_top()
+
+
+async def test_an_address_that_is_shown_after_networkmanager_is_done_is_waited_for() -> None:
+    nm = NetworkManagerOnTheBus()
+    device = NmDevice("/d", {"State": DeviceState.ACTIVATED}, {})
+    ascent = ascent_of(device, cast("BusConnection", nm), DeafStation())
+    ascent.post({"State": "completed"})
+    ascent.post(StateChange(DeviceState.ACTIVATED, DeviceReason.NONE))
+    joining = asyncio.create_task(ascent.reach_the_top())
+    assert not await nm.looks.get()
+    nm.addresses = [{"address": LINK.local_address}]
+    assert (await joining).link.local_address == LINK.local_address
 
 
 def test_a_cause_that_came_with_the_end_of_the_time_is_the_cause() -> None:

@@ -15,7 +15,7 @@ from wifimgrd.backends.networkmanager.carrier import Carrier
 from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, ReasonCode, SupplicantState
 from wifimgrd.backends.networkmanager.devices import Gone, StateChange
 from wifimgrd.backends.networkmanager.following import watch_properties
-from wifimgrd.backends.networkmanager.reading import Reading, look_for_link
+from wifimgrd.backends.networkmanager.reading import LOOKS_FOR_FIRST_ADDRESS, Reading, look_for_link
 from wifimgrd.backends.networkmanager.supplicant import ScanRefused
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.device import HeldLink
@@ -28,7 +28,6 @@ _BREATH_S: Final = 0.4
 """Between two looks for a network that dropped."""
 _LOOKS_PER_FULL_SCAN: Final = 8
 """Looks on the known channel before all channels are scanned once: the camera may come back elsewhere."""
-_LOOKS_FOR_FIRST_ADDRESS: Final = 13
 _LOOKS_FOR_KNOWN_ADDRESS: Final = 2
 _PATIENCE_S: Final = 2.0
 """How long the supplicant may take to join a network that a look has found."""
@@ -264,7 +263,7 @@ class Keeper:
         What was read off the lease while the link came up it shows a moment later.
         """
         is_known = self.is_up and self._reading.ip4 != defs.NO_OBJECT
-        looks = _LOOKS_FOR_KNOWN_ADDRESS if is_known else _LOOKS_FOR_FIRST_ADDRESS
+        looks = _LOOKS_FOR_KNOWN_ADDRESS if is_known else LOOKS_FOR_FIRST_ADDRESS
         reading = await look_for_link(self._connection, self.device, looks)
         return reading.after(self._reading) if reading else None
 

@@ -18,6 +18,8 @@ from wifimgrd.domain.device import Link, Sighting
 
 _BREATH_S: Final = 0.4
 """Between two looks for an address that is not shown."""
+LOOKS_FOR_FIRST_ADDRESS: Final = 13
+"""NetworkManager may be done with a link some time before it shows the address on the bus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ class EarlyReader:
     async def reading(self) -> Reading | None:
         """The link, for a device that is in IP_CHECK or beyond; None where it has no address (yet).
 
+        Where NetworkManager says that it is done, the address is waited for.
         Raises BusError, BusClosed, TimeoutError.
         """
         if self._lease is not None:
@@ -129,7 +132,8 @@ class EarlyReader:
             point = self._point
             if point and (link := link_of({}, dhcp4.properties, point.sighting, point.link_percent)):
                 return Reading(link)
-        return await read_link(self._connection, self._device)
+        looks = LOOKS_FOR_FIRST_ADDRESS if self._device.state == DeviceState.ACTIVATED else 1
+        return await look_for_link(self._connection, self._device, looks)
 
     def close(self) -> None:
         """Read no more."""
