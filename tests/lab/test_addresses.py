@@ -96,7 +96,7 @@ class Lan:
     def ask(self, address: str) -> str:
         """What it gets from an address; empty where nobody answers."""
         with contextlib.suppress(RuntimeError):
-            return self.machine.run("curl", "-sS", "-m", "3", f"http://{address}/").strip()
+            return self.machine.run("curl", "-sS", "-m", "5", f"http://{address}/").strip()
         return ""
 
 

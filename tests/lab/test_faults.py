@@ -167,8 +167,8 @@ async def test_an_adapter_may_be_pulled_at_any_point(
         await hub.interface_state(adapter.interface, "available")
         if point == "searching":
             camera.fall_silent()
-        if point == "asking for an address":
-            camera.dhcp_off()
+        if point in ("associating", "asking for an address"):
+            camera.dhcp_off()  # never connected, however late the adapter is pulled
         device = await hub.add(camera)
         match point:
             case "searching":

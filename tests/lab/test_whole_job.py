@@ -56,18 +56,23 @@ async def test_three_cameras_share_two_adapters(hub: WholeHub, cameras: Cameras)
 
 
 @pytest.fixture
-def slow_script() -> Iterator[None]:
-    """A dispatcher script of the administrator's, for which NetworkManager waits before it is content."""
+def slow_script(tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """A dispatcher script of the administrator's, for which NetworkManager waits before it is content.
+
+    It ends when the test says so.
+    """
+    over = tmp_path / "over"
     script = Path("/etc/NetworkManager/dispatcher.d/pre-up.d/50-slow")
     script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text("#!/bin/sh\nsleep 12\n")
+    script.write_text(f"#!/bin/sh\nuntil [ -e {over} ]; do sleep 0.1; done\n")
     script.chmod(0o755)
-    yield
+    yield over.touch
+    over.touch()
     script.unlink()
 
 
 async def test_a_camera_is_connected_once_it_can_be_reached_whatever_scripts_still_run(
-    slow_script: None, hub: WholeHub, nm: NetworkManager, cameras: Cameras
+    slow_script: Callable[[], None], hub: WholeHub, nm: NetworkManager, cameras: Cameras
 ) -> None:
     device = await hub.add(cameras("A"))
     await hub.until(device, "connected")
@@ -80,6 +85,7 @@ async def test_a_camera_is_connected_once_it_can_be_reached_whatever_scripts_sti
     await hub.channel.until(lambda message: message["type"] == "snapshot", "a fresh snapshot")
     await hub.expect(device, "connected")
     assert await nm.state(interface) == DeviceState.IP_CHECK
+    slow_script()
     await nm.wait_for_state(interface, DeviceState.ACTIVATED)
     await hub.expect(device, "connected")
     await hub.disconnect(device)
