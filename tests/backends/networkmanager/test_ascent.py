@@ -79,6 +79,17 @@ async def test_an_address_that_is_shown_after_networkmanager_is_done_is_waited_f
     assert (await joining).link.local_address == LINK.local_address
 
 
+async def test_a_scan_of_networkmanagers_that_ends_as_the_supplicant_is_asked_proves_nothing() -> None:
+    ascent = ascent_with(DeafStation())
+    joining = asyncio.create_task(ascent.reach_the_top())
+    for said in (ScanEnd(complete=True), {"State": "inactive"}, ScanEnd(complete=True)):
+        ascent.post(said)
+        await asyncio.sleep(0)
+    ascent.post(StateChange(DeviceState.FAILED, DeviceReason.NO_SECRETS))
+    with pytest.raises(AuthenticationFailed):
+        await joining
+
+
 def test_a_cause_that_came_with_the_end_of_the_time_is_the_cause() -> None:
     ascent = ascent_with(DeafStation())
     ascent.post({"State": "completed"})

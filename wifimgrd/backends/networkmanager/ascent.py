@@ -12,10 +12,11 @@ import structlog
 from wifimgrd.backends.networkmanager import diagnosis
 from wifimgrd.backends.networkmanager.activation import is_free
 from wifimgrd.backends.networkmanager.air import Bss
-from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
+from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, SupplicantState
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
 from wifimgrd.backends.networkmanager.reading import EarlyReader, Reading
-from wifimgrd.backends.networkmanager.supplicant import ScanRefused, Station
+from wifimgrd.backends.networkmanager.scans import ScanRefused
+from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.ports import JoinRequest
@@ -146,8 +147,12 @@ class Ascent:
             raise verdict
 
     async def _on_scan_end(self, scan: ScanEnd) -> None:
-        """See whether the network was heard in a scan that the supplicant made to join it."""
-        if scan.complete and diagnosis.is_down(self._witness.state) and not self._looker:
+        """See whether the network was heard in a scan that the supplicant made to join it.
+
+        In one that ran before it was asked to, it is not "scanning": NetworkManager's own, say, which ends
+        halfway where it sets the adapter's address.
+        """
+        if scan.complete and self._witness.state == SupplicantState.SCANNING and not self._looker:
             heard = bool(await self._station.heard_in_scan(self._ssid))
             self._log.debug("supplicant_scanned", heard=heard)
             self.post(Looked(heard))

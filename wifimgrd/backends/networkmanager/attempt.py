@@ -22,7 +22,8 @@ from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import Gone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.profile import settings_for
-from wifimgrd.backends.networkmanager.supplicant import ScanRefused, Station
+from wifimgrd.backends.networkmanager.scans import ScanRefused
+from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
 from wifimgrd.domain.errors import (
     BackendUnavailable,

@@ -16,7 +16,7 @@ from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, Rea
 from wifimgrd.backends.networkmanager.devices import Gone, StateChange
 from wifimgrd.backends.networkmanager.following import watch_properties
 from wifimgrd.backends.networkmanager.reading import LOOKS_FOR_FIRST_ADDRESS, Reading, look_for_link
-from wifimgrd.backends.networkmanager.supplicant import ScanRefused
+from wifimgrd.backends.networkmanager.scans import ScanRefused
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.device import HeldLink
 from wifimgrd.domain.errors import WifimgrdError

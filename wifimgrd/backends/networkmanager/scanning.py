@@ -15,7 +15,8 @@ from wifimgrd.backends.networkmanager import defs, diagnosis
 from wifimgrd.backends.networkmanager.air import Bss, frequencies_to_try, security_of
 from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import Gone, NmDevice, StateChange
-from wifimgrd.backends.networkmanager.supplicant import ScanEnd, ScanRefused, Station
+from wifimgrd.backends.networkmanager.scans import ScanRefused, SweepEnd
+from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost, WifimgrdError
@@ -63,7 +64,7 @@ async def _search(connection: BusConnection, device: NmDevice, interface: str) -
             if device.reserved or device.state != DeviceState.DISCONNECTED:
                 raise Busy("it has something else to do")
             # One that was ended early made room for a join, which the next turn sees, or for another search.
-            if await station.sweep() is ScanEnd.COMPLETE:
+            if await station.scans.sweep() is SweepEnd.COMPLETE:
                 return
         raise Busy("something else went before its scan")
     finally:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import Enum, auto
 from typing import Any, Final, Self
 
 import structlog
@@ -16,39 +15,20 @@ import structlog
 from wifimgrd.backends.networkmanager import defs
 from wifimgrd.backends.networkmanager.air import Bss, bss_of, heard_since
 from wifimgrd.backends.networkmanager.following import watch_properties
-from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant, Watch
+from wifimgrd.backends.networkmanager.scans import ScanRefused, Scans
+from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.device import Ssid
 
 _log = structlog.get_logger(__name__)
 
-_CHANNEL_WIDTH_MHZ: Final = 20
 _FEW: Final = 4
 """So many access points are read whole in one round trip, rather than by name first."""
 _ANSWER_S: Final = 5.0
 """How long the supplicant may take to answer."""
-_SCAN_TRIES: Final = 12
-_SCAN_S: Final = 30.0
-"""No scan takes longer; one of all channels takes some 10 s."""
-_SETTLE_S: Final = 0.25
-"""How long to wait for a word of the supplicant before a refused scan is asked for again."""
 _READ_AT_ONCE: Final = 32
 """A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _SLACK_S: Final = 0.05
 """A scan is heard to begin this much late, at most."""
-
-
-class ScanEnd(Enum):
-    """What came of a scan."""
-
-    COMPLETE = auto()
-    ENDED_EARLY = auto()
-    """Somebody ended it for something else."""
-    ANOTHER_RAN = auto()
-    """Another one ran, and is over now."""
-
-
-class ScanRefused(Exception):
-    """The supplicant does not scan: each request was refused or ended early."""
 
 
 class Station:
@@ -72,7 +52,7 @@ class Station:
         self._watches: list[Watch] = []
         self._ssids: dict[str, bytes] = {}
         self._names = {} if names is None else names
-        self._words: list[asyncio.Future[bool]] = []
+        self.scans = Scans(self._call)
 
     @classmethod
     async def open(
@@ -87,7 +67,7 @@ class Station:
         return cls(connection, path, names)
 
     async def listen(self) -> None:
-        """Subscribe, for `on_change`, `on_scan_done` and `look`."""
+        """Subscribe, for `on_change`, `on_scan_done`, `scans` and `look`."""
         if self._watches:
             return
         connection = self._connection
@@ -157,7 +137,7 @@ class Station:
         On the given frequencies, MHz, or on all that the adapter may use. A scan that runs is
         ended for it. Raises ScanRefused, BusError, and TimeoutError where no scan ever ends.
         """
-        started = await self._scan(ssid, frequencies)
+        started = await self.scans.run(ssid, frequencies)
         found = await self.networks(ssid)
         return heard_since(found, self._now() - started + _SLACK_S)
 
@@ -178,29 +158,6 @@ class Station:
             if points:
                 return points
         return []
-
-    async def sweep(self) -> ScanEnd:
-        """Scan all channels for whatever is there, unless a scan runs: then wait for the end of that.
-
-        Raises BusError, and TimeoutError where no scan ever ends.
-        """
-        ended = self._next_word()
-        refused = False
-        try:
-            await self._call_scan(None, ())
-        except BusError as error:
-            if error.name != defs.WPAS_SCAN_ERROR:
-                raise
-            refused = True
-        try:
-            async with asyncio.timeout(_SCAN_S):
-                complete = await ended
-        finally:
-            if ended in self._words:
-                self._words.remove(ended)
-        if refused:
-            return ScanEnd.ANOTHER_RAN
-        return ScanEnd.COMPLETE if complete else ScanEnd.ENDED_EARLY
 
     async def everything(self) -> list[Bss]:
         """Every access point in the supplicant's list, however long ago it was heard."""
@@ -231,65 +188,9 @@ class Station:
         await self._call("Disconnect")
         await self._call("Reassociate")
 
-    async def request_scan(self, ssid: Ssid, frequencies: Sequence[int]) -> bool:
-        """Ask for a scan and do not wait for it; False where the supplicant has another one to do first."""
-        try:
-            await self._call_scan(ssid, frequencies)
-        except BusError:
-            return False
-        return True
-
-    async def _scan(self, ssid: Ssid, frequencies: Sequence[int]) -> float:
-        """Scan to the end; returns the loop time of its start."""
-        for _ in range(_SCAN_TRIES):
-            started = self._now()
-            ended = self._next_word()
-            try:
-                await self._call_scan(ssid, frequencies)
-            except BusError as error:
-                if ended in self._words:  # else another scan ended meanwhile
-                    self._words.remove(ended)
-                if error.name == defs.WPAS_INVALID_ARGUMENTS:
-                    raise ScanRefused(error.message) from None
-                if error.name != defs.WPAS_SCAN_ERROR:
-                    raise
-                await self._settle()
-                continue
-            async with asyncio.timeout(_SCAN_S):
-                if await ended:
-                    return started
-        raise ScanRefused("each request was refused")
-
-    async def _settle(self) -> None:
-        """End the scan that is in the way, and wait for its end, or a moment where none is."""
-        ended = self._next_word()
-        with contextlib.suppress(BusError):  # none runs: the interface is on its way up
-            await self._call("AbortScan")
-        await asyncio.wait([ended], timeout=_SETTLE_S)
-        if ended in self._words:
-            self._words.remove(ended)
-
-    async def _call_scan(self, ssid: Ssid | None, frequencies: Sequence[int]) -> None:
-        arguments = {"Type": Variant("s", "active")}
-        if ssid is not None:
-            arguments["SSIDs"] = Variant("aay", [ssid.octets])
-        if frequencies:
-            channels = [[mhz, _CHANNEL_WIDTH_MHZ] for mhz in frequencies]
-            arguments["Channels"] = Variant("a(uu)", channels)
-        await self._call("Scan", "a{sv}", [arguments])
-
-    def _next_word(self) -> asyncio.Future[bool]:
-        """Resolves at the end of the next scan that ends, with whether it was complete."""
-        word: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._words.append(word)
-        return word
-
     def _scan_done(self, signal: Signal) -> None:
         complete = bool(signal.body[0])
-        words, self._words = self._words, []
-        for word in words:
-            if not word.done():
-                word.set_result(complete)
+        self.scans.ended(complete)
         if self.on_scan_done:
             self.on_scan_done(complete)
 
@@ -300,9 +201,15 @@ class Station:
         if self.on_change:
             self.on_change(changed)
 
-    async def _call(self, member: str, signature: str = "", body: Sequence[Any] = ()) -> None:
+    async def _call(
+        self,
+        member: str,
+        signature: str = "",
+        body: Sequence[Any] = (),
+        on_reply: Callable[[list[Any]], None] | None = None,
+    ) -> None:
         await self._connection.call(
-            defs.WPAS, self.path, defs.WPAS_INTERFACE, member, signature, body, _ANSWER_S
+            defs.WPAS, self.path, defs.WPAS_INTERFACE, member, signature, body, _ANSWER_S, on_reply
         )
 
     async def _get(self, name: str) -> Any:
