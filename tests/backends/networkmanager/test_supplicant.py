@@ -23,6 +23,7 @@ class ListOnTheBus:
     def __init__(self, **listed: bytes) -> None:
         self.listed = listed
         self.rounds = 0
+        self.age_s = 0
         self._answering: asyncio.Future[None] | None = None
 
     async def _round(self) -> None:
@@ -42,7 +43,7 @@ class ListOnTheBus:
         await self._round()
         if path not in self.listed:
             raise BusError("org.freedesktop.DBus.Error.UnknownObject", path)
-        return {"SSID": self.listed[path], "BSSID": b"\2\0\0\0\0\1", "Frequency": 2412, "Age": 0}
+        return {"SSID": self.listed[path], "BSSID": b"\2\0\0\0\0\1", "Frequency": 2412, "Age": self.age_s}
 
 
 async def met(bus: ListOnTheBus, names: dict[str, bytes]) -> list[str]:
@@ -76,6 +77,15 @@ async def test_of_many_the_names_alone_are_read() -> None:
     assert bus.rounds == 3
     assert await met(bus, {"ours": b"CAM"}) == ["ours"]
     assert bus.rounds == 5
+
+
+@pytest.mark.parametrize(("age_s", "heard"), [(1, ["a"]), (3, [])])
+async def test_what_a_scan_heard_that_was_told_of_late_was_heard_in_it(age_s: int, heard: list[str]) -> None:
+    bus = ListOnTheBus(a=b"CAM")
+    bus.age_s = age_s
+    station = Station(cast("BusConnection", bus), "/if")
+    station.scan_started = asyncio.get_running_loop().time() - 0.5
+    assert [point.path for point in await station.heard_in_scan(OURS)] == heard
 
 
 @dataclass(eq=False)

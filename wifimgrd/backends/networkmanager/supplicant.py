@@ -28,7 +28,9 @@ _ANSWER_S: Final = 5.0
 _READ_AT_ONCE: Final = 32
 """A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _SLACK_S: Final = 0.05
-"""A scan is heard to begin this much late, at most."""
+_LATE_S: Final = 1.0
+"""On a busy host, a scan of the supplicant's own is heard to begin this much late. A network that was heard
+just before it costs another look, one that is wrongly taken for absent costs the connection."""
 
 
 class Station:
@@ -173,7 +175,7 @@ class Station:
         """The access points of that name heard since the scan began that just ended."""
         since = self.scan_started
         found = await self.networks(ssid)
-        return found if since is None else heard_since(found, self._now() - since + _SLACK_S)
+        return found if since is None else heard_since(found, self._now() - since + _LATE_S)
 
     async def forget(self) -> None:
         """End the scan that runs, and forget what was heard; raises BusError."""
