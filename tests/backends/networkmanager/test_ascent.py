@@ -79,6 +79,31 @@ async def test_an_address_that_is_shown_after_networkmanager_is_done_is_waited_f
     assert (await joining).link.local_address == LINK.local_address
 
 
+class LateNetworkManager(NetworkManagerOnTheBus):
+    """It is done while it is asked for the address, which it shows only after that."""
+
+    def __init__(self, device: NmDevice) -> None:
+        super().__init__()
+        self.device = device
+        self.ascent = ascent_of(device, cast("BusConnection", self), DeafStation())
+
+    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+        shown = await super().get_all(destination, path, interface)
+        if path == "/ip4" and not self.addresses:
+            self.device.properties["State"] = DeviceState.ACTIVATED
+            self.ascent.post(StateChange(DeviceState.ACTIVATED, DeviceReason.NONE))
+            self.addresses = [{"address": LINK.local_address}]
+        return shown
+
+
+async def test_a_look_that_began_before_networkmanager_was_done_proves_nothing() -> None:
+    nm = LateNetworkManager(NmDevice("/d", {"State": DeviceState.IP_CHECK}, {}))
+    nm.ascent.post({"State": "completed"})
+    nm.ascent.post(StateChange(DeviceState.IP_CHECK, DeviceReason.NONE))
+    assert (await nm.ascent.reach_the_top()).link.local_address == LINK.local_address
+    assert [nm.looks.get_nowait() for _ in range(2)] == [False, True]
+
+
 async def test_a_scan_of_networkmanagers_that_ends_as_the_supplicant_is_asked_proves_nothing() -> None:
     ascent = ascent_with(DeafStation())
     joining = asyncio.create_task(ascent.reach_the_top())

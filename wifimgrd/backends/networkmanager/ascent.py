@@ -14,7 +14,7 @@ from wifimgrd.backends.networkmanager.activation import is_free
 from wifimgrd.backends.networkmanager.air import Bss
 from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, SupplicantState
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
-from wifimgrd.backends.networkmanager.reading import EarlyReader, Reading
+from wifimgrd.backends.networkmanager.reading import LOOKS_FOR_FIRST_ADDRESS, EarlyReader, Reading
 from wifimgrd.backends.networkmanager.scans import ScanRefused
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
@@ -115,11 +115,12 @@ class Ascent:
             else:
                 self._looker = asyncio.get_running_loop().create_task(self._look_again())
             if self._is_up and self._events.empty():
-                reading = await self._reader.reading()
-                if reading is None and self._device.state == DeviceState.ACTIVATED:
-                    raise diagnosis.no_address(self._ssid)
+                is_done = self._device.state == DeviceState.ACTIVATED  # it may be by the end of a look
+                reading = await self._reader.reading(LOOKS_FOR_FIRST_ADDRESS if is_done else 1)
                 if reading is not None and self._is_up and self._events.empty():
                     return reading
+                if reading is None and is_done and self._device.state == DeviceState.ACTIVATED:
+                    raise diagnosis.no_address(self._ssid)
 
     @property
     def _is_up(self) -> bool:

@@ -121,18 +121,16 @@ class EarlyReader:
             return _Object(path, told[-1])
         return await _object(self._connection, path, defs.NM_DHCP4_CONFIG)
 
-    async def reading(self) -> Reading | None:
+    async def reading(self, looks: int) -> Reading | None:
         """The link, for a device that is in IP_CHECK or beyond; None where it has no address (yet).
 
-        Where NetworkManager says that it is done, the address is waited for.
-        Raises BusError, BusClosed, TimeoutError.
+        `looks` as in `look_for_link`. Raises BusError, BusClosed, TimeoutError.
         """
         if self._lease is not None:
             dhcp4 = await self._lease
             point = self._point
             if point and (link := link_of({}, dhcp4.properties, point.sighting, point.link_percent)):
                 return Reading(link)
-        looks = LOOKS_FOR_FIRST_ADDRESS if self._device.state == DeviceState.ACTIVATED else 1
         return await look_for_link(self._connection, self._device, looks)
 
     def close(self) -> None:
