@@ -89,7 +89,7 @@ tail -n +1 -s 0.1 -f --pid=$guest "$out/log" & stream=$!
 status=125
 deadline=$((${EPOCHREALTIME%.*} + boot_s)) phase=boot
 while kill -0 $guest 2>/dev/null; do
-  [ -e "$out/status" ] && break
+  [ -s "$out/status" ] && break                 # it is there a moment before it says anything
   [ $phase = boot ] && [ -e "$out/booted" ] && { phase=command; deadline=$((${EPOCHREALTIME%.*} + command_s)); }
   [ "${EPOCHREALTIME%.*}" -lt $deadline ] || { status=124; break; }
   sleep 0.1
