@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Final
 
-from wifimgrd.dbus.bus import BusError
+from wifimgrd.dbus.bus import BusClosed, BusError
 from wifimgrd.dbus.names import ERROR_PREFIX
-from wifimgrd.domain.errors import ErrorCode, InvalidRequest, WifimgrdError, error_of
+from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, InvalidRequest, WifimgrdError, error_of
 
 NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
     {
@@ -67,3 +68,16 @@ def error_of_reply(reply: BusError) -> WifimgrdError:
     if code is ErrorCode.INVALID_REQUEST:
         return InvalidRequest(reply.message, {name: tuple(said) for name, said in fields.items()})
     return error_of(code, reply.message)
+
+
+@contextmanager
+def with_own_errors(no_answer: str) -> Iterator[None]:
+    """Raise the errors of the tree for what comes of a call; `no_answer` is the sentence for none in time."""
+    try:
+        yield
+    except BusError as error:
+        raise error_of_reply(error) from None
+    except BusClosed as error:
+        raise BackendUnavailable(str(error)) from None
+    except TimeoutError:
+        raise BackendUnavailable(no_answer) from None

@@ -9,8 +9,8 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
-from wifimgrd.dbus.errors import error_of_reply
+from wifimgrd.dbus.bus import BusConnection, BusError
+from wifimgrd.dbus.errors import with_own_errors
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     DeviceNotReachable,
@@ -73,23 +73,20 @@ class HelpersSockets:
 
     async def open(self, interface: str, address: str, port: int, kind: SocketKind) -> socket.socket:
         """See CameraSockets."""
-        try:
-            return await self._connection.call_for_socket(
-                names.NET_BUS_NAME,
-                names.NET_PATH,
-                names.NET,
-                "Open",
-                "ssqs",
-                [interface, address, port, kind.value],
-                timeout_s=_ANSWER_S,
-            )
-        except BusError as error:
-            if error.name in _NO_HELPER:
-                return await open_socket(interface, IPv4Address(address), port, kind)
-            if error.name == names.NET_REFUSED:
-                raise ServiceRefused(error.message) from None
-            raise error_of_reply(error) from None
-        except BusClosed as error:
-            raise BackendUnavailable(str(error)) from None
-        except TimeoutError:
-            raise BackendUnavailable("wifimgrd-net does not answer") from None
+        with with_own_errors("wifimgrd-net does not answer"):
+            try:
+                return await self._connection.call_for_socket(
+                    names.NET_BUS_NAME,
+                    names.NET_PATH,
+                    names.NET,
+                    "Open",
+                    "ssqs",
+                    [interface, address, port, kind.value],
+                    timeout_s=_ANSWER_S,
+                )
+            except BusError as error:
+                if error.name in _NO_HELPER:
+                    return await open_socket(interface, IPv4Address(address), port, kind)
+                if error.name == names.NET_REFUSED:
+                    raise ServiceRefused(error.message) from None
+                raise

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusClosed, BusError, Variant
+from wifimgrd.dbus.bus import Variant
 from wifimgrd.dbus.client.live_copy import NO_ANSWER, LiveCopy
 from wifimgrd.dbus.client.outcome import Outcome
 from wifimgrd.dbus.client.records import AirRecord, NetworkRecord
 from wifimgrd.dbus.client.variants import variant_of
-from wifimgrd.dbus.errors import error_of_reply
-from wifimgrd.domain.errors import BackendUnavailable, InternalError
+from wifimgrd.dbus.errors import with_own_errors
+from wifimgrd.domain.errors import InternalError
 
 _ANSWER_S: Final = 10.0
 """What a command that waits for nothing but the daemon itself may take to be answered."""
@@ -91,7 +91,7 @@ class HubClient(LiveCopy):
         # max_outgoing_unix_fds), with room to spare.
         async with self._sockets_on_their_way:
             connection = self._connected()
-            try:
+            with with_own_errors(NO_ANSWER):
                 return await connection.call_for_socket(
                     names.BUS_NAME,
                     names.device_path(device_id),
@@ -100,12 +100,6 @@ class HubClient(LiveCopy):
                     "qa{sv}",
                     [port, {}],
                 )
-            except BusError as error:
-                raise error_of_reply(error) from None
-            except BusClosed as error:
-                raise BackendUnavailable(str(error)) from None
-            except TimeoutError:
-                raise BackendUnavailable(NO_ANSWER) from None
 
     async def search_air(self, interface: str | None = None) -> AirRecord:
         """Search on every idle interface, or on one, and say what is in the air; raises
@@ -142,17 +136,14 @@ class HubClient(LiveCopy):
     ) -> list[Any]:
         async with self._places:
             connection = self._connected()
-            try:
-                return await connection.call(
-                    names.BUS_NAME, path, interface, member, signature, body, timeout_s, on_reply
-                )
-            except BusError as error:
-                raise error_of_reply(error) from None
-            except BusClosed as error:
-                raise BackendUnavailable(str(error)) from None
-            except TimeoutError:
-                self._unanswered(connection)
-                raise BackendUnavailable(NO_ANSWER) from None
+            with with_own_errors(NO_ANSWER):
+                try:
+                    return await connection.call(
+                        names.BUS_NAME, path, interface, member, signature, body, timeout_s, on_reply
+                    )
+                except TimeoutError:
+                    self._unanswered(connection)
+                    raise
 
 
 def _explained(properties: Mapping[str, Any]) -> dict[str, Any]:
