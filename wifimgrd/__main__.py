@@ -16,10 +16,11 @@ from typing import Final
 
 import structlog
 
-from wifimgrd import __version__, config, daemon, log
+from wifimgrd import __version__, config, daemon
 from wifimgrd.dbus.bus import BusClosed, BusError, NameTaken
 from wifimgrd.domain.errors import WifimgrdError
-from wifimgrd.service_manager import notify
+from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.systemd import notify
 from wifimgrd.store import SchemaFromFuture, StoreDamaged
 
 # sysexits(3)

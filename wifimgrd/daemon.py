@@ -29,10 +29,11 @@ from wifimgrd.net.power_save import PowerSaveWatch
 from wifimgrd.net.sockets import HelpersSockets
 from wifimgrd.net.wireless import HelpersWireless
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
-from wifimgrd.secrecy import forbid_core_dumps
-from wifimgrd.service_manager import keep_watchdog_quiet, notify
+from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.systemd import notify, start_watchdog
+from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.standing import StandingTeller
-from wifimgrd.stocktaking import tell_on_signal
 from wifimgrd.store import SqliteStore, StoreError
 
 if TYPE_CHECKING:
@@ -81,12 +82,15 @@ async def run(config: Config, options: DaemonOptions) -> None:
         loop.add_signal_handler(number, stopping.set)
     tell_on_signal()
     connection = await BusConnection.open(options.bus, sockets=True)
+    tasks = Tasks("wifimgrd")
+    tasks.require("message-bus", connection.wait_closed())
     try:
-        service = HubService(connection)
+        service = HubService(connection, tasks.part("service"))
         await service.claim()
         with _alone_in(Path(os.environ.get("STATE_DIRECTORY", STATE_DIRECTORY))) as directory:
-            await _serve(config, options, directory, connection, service, stopping)
+            await _serve(config, options, directory, connection, service, tasks, stopping)
     finally:
+        await tasks.stop()
         await connection.close()
 
 
@@ -128,41 +132,50 @@ async def _serve(
     directory: Path,
     connection: BusConnection,
     service: HubService,
+    tasks: Tasks,
     stopping: asyncio.Event,
 ) -> None:
     settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
     simulate = options.simulate or config.backend.name == "simulated"
     backend, adapters, sockets, contact, world = (
-        _simulated(options.scenario, store) if simulate else _networkmanager(config, store, connection)
+        _simulated(options.scenario, store) if simulate else _networkmanager(config, store, connection, tasks)
     )
     teller = StandingTeller(service, lambda line: notify(f"STATUS={line}"))
     network = None if simulate else settings.addresses.network
-    awake = None if simulate or config.adapters.usb_autosuspend else _awake_adapters(teller, store)
+    awake = None if simulate or config.adapters.usb_autosuspend else _awake_adapters(teller, store, tasks)
     addresses = (
-        None if network is None else AddressTeller(awake or teller, connection, network, config.cameras.share)
+        None
+        if network is None
+        else AddressTeller(
+            awake or teller, connection, network, config.cameras.share, tasks.part("addresses")
+        )
     )
     sink = addresses or awake or teller
-    power_save = None if simulate else PowerSaveWatch(sink, HelpersWireless(connection).end_power_save)
-    hub = Hub(settings, backend, adapters, store, power_save or sink, _now_us, sockets, contact)
+    power_save = (
+        None
+        if simulate
+        else PowerSaveWatch(sink, HelpersWireless(connection).end_power_save, tasks.part("power-save"))
+    )
+    hub = Hub(
+        settings, backend, adapters, store, power_save or sink, _now_us, sockets, contact, tasks.part("hub")
+    )
+    tasks.check("message-bus", connection.round_trip)
+    tasks.check("store", store.round_trip)
+    start_watchdog(tasks)
     await hub.start()
     if awake is not None:
         awake.start()
     if addresses is not None:
         await addresses.start(hub.device_statuses)
-    live = LiveSettings(hub, config, options.config)
+    live = LiveSettings(hub, config, options.config, tasks)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.reread_soon)
     try:
         service.start(hub, live.reread, world)
         _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
         notify("READY=1")
         teller.start(hub)
-        await _first(
-            stopping.wait(),
-            connection.wait_closed(),
-            service.wait_name_lost(),
-            keep_watchdog_quiet(hub.prove_progress),
-        )
+        await tasks.until_required_ends(stopping)
         if not connection.is_open:
             raise BusLost("the message bus went away")
         if not stopping.is_set():
@@ -202,32 +215,25 @@ def _simulated(
 
 
 def _networkmanager(
-    config: Config, memory: BackendMemory, connection: BusConnection
+    config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, None]:
     from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
     backend = NetworkManagerBackend(
-        memory, country=config.radio.country, restart_link=HelpersWireless(connection).restart_link
+        memory,
+        tasks.part("networkmanager"),
+        country=config.radio.country,
+        restart_link=HelpersWireless(connection).restart_link,
     )
     sockets = HelpersSockets(connection)
     return backend, UdevAdapterSource(), sockets, SocketContact(sockets), None
 
 
-def _awake_adapters(sink: EventSink, memory: BackendMemory) -> AwakeAdapters:
+def _awake_adapters(sink: EventSink, memory: BackendMemory, tasks: Tasks) -> AwakeAdapters:
     from wifimgrd.udev import AwakeAdapters, UsbDevices  # noqa: PLC0415
 
-    return AwakeAdapters(sink, memory, UsbDevices())
-
-
-async def _first(*waits: object) -> None:
-    """Return when the first of some waits is over; the others are cancelled."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]  # type: ignore[call-overload]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
+    return AwakeAdapters(sink, memory, UsbDevices(), tasks.part("usb-power"))
 
 
 def _now_us() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,8 @@ from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.service_manager import notify
+from wifimgrd.runtime.systemd import notify
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -54,11 +54,11 @@ def hub_settings(config: Config, models: Models) -> HubSettings:
 class LiveSettings:
     """The configuration in use, and the way to a newer one."""
 
-    def __init__(self, hub: Hub, config: Config, path: Path | None) -> None:
+    def __init__(self, hub: Hub, config: Config, path: Path | None, tasks: Tasks) -> None:
         self._hub = hub
-        self._config = config
+        self._started_with = config
         self._path = path
-        self._reading: asyncio.Task[None] | None = None
+        self._tasks = tasks
 
     async def reread(self) -> None:
         """Read the configuration again and use it; raises InvalidRequest, and then the old one stays."""
@@ -72,7 +72,6 @@ class LiveSettings:
         finally:
             notify("READY=1")
         _log.info("configuration_reloaded", needs_restart=self._beyond_reload(config) or None)
-        self._config = config
 
     def reread_soon(self) -> None:
         """The same on SIGHUP, where nobody hears what is wrong but the log."""
@@ -81,11 +80,11 @@ class LiveSettings:
             with suppress(InvalidRequest):
                 await self.reread()
 
-        self._reading = asyncio.create_task(reread())
+        self._tasks.start("reload", reread())
 
     def _beyond_reload(self, config: Config) -> list[str]:
-        """What has changed and is not taken over."""
-        was, now = self._config, config
+        """What differs from what the daemon was started with, and is not taken over."""
+        was, now = self._started_with, config
         changed = {
             "backend": was.backend != now.backend,
             "interfaces.match": was.interfaces.match != now.interfaces.match,

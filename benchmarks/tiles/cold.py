@@ -14,10 +14,11 @@ from typing import Final
 from benchmarks import progress
 from benchmarks.table import Row, Target
 from tests.http.tiles.planet import ENTRIES, LEAVES, write_planet
-from wifimgrd import log
 from wifimgrd.config import TileSource
 from wifimgrd.http.tiles.coordinates import tile_of_id
 from wifimgrd.http.tiles.library import Library
+from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.tasks import Tasks
 
 _TILES: Final = 3000
 _TILES_OF_PLANET: Final = 500
@@ -47,7 +48,7 @@ async def planet_reads(folder: Path) -> list[Row]:
 
 
 async def _row(name: str, kind: str, path: Path, places: list[tuple[int, int, int]]) -> Row:
-    library = Library([TileSource(name, kind, path)])
+    library = Library([TileSource(name, kind, path)], Tasks("bench"))
     await library.start()
     await asyncio.to_thread(_drop, path)
     asked = len(places)

@@ -14,6 +14,7 @@ from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusConnection, MethodCall
 from wifimgrd.dbus.service.authorization import Authorization
 from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.runtime.tasks import Tasks
 
 POLKIT = "org.freedesktop.PolicyKit1"
 STRANGER = 4242
@@ -80,14 +81,14 @@ def call_of(caller: BusConnection, *, interactive: bool = False) -> MethodCall:
 async def test_the_daemons_own_user_is_allowed_without_polkit(
     service: BusConnection, caller: BusConnection
 ) -> None:
-    authorization = Authorization(service)
+    authorization = Authorization(service, Tasks("test"))
     await authorization.identify(caller.unique_name)
     await authorization.require(call_of(caller), names.MANAGE_DEVICES)
 
 
 @pytest.mark.usefixtures("as_stranger")
 async def test_without_polkit_everybody_else_is_denied(service: BusConnection, caller: BusConnection) -> None:
-    authorization = Authorization(service)
+    authorization = Authorization(service, Tasks("test"))
     await authorization.identify(caller.unique_name)
     with pytest.raises(NotAuthorized, match="polkit does not answer"):
         await authorization.require(call_of(caller), names.CONNECT)
@@ -98,7 +99,7 @@ async def test_polkit_is_asked_about_the_real_caller_and_its_grant_is_kept(
     service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
 ) -> None:
     polkit.granted = True
-    authorization = Authorization(service)
+    authorization = Authorization(service, Tasks("test"))
     await authorization.identify(caller.unique_name)
     for _ in range(2):
         await authorization.require(call_of(caller), names.CONNECT)
@@ -114,7 +115,7 @@ async def test_a_grant_ends_when_polkits_rules_change(
     service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
 ) -> None:
     polkit.granted = True
-    authorization = Authorization(service)
+    authorization = Authorization(service, Tasks("test"))
     await authorization.start()
     await authorization.identify(caller.unique_name)
     await authorization.require(call_of(caller), names.CONNECT)
@@ -131,7 +132,7 @@ async def test_a_caller_that_went_is_forgotten(
     service: BusConnection, message_bus: MessageBusDaemon, polkit: ScriptedPolkit
 ) -> None:
     polkit.granted = True
-    authorization = Authorization(service)
+    authorization = Authorization(service, Tasks("test"))
     short_lived = await BusConnection.open(message_bus.address)
     sender = short_lived.unique_name
     await authorization.identify(sender)
@@ -152,7 +153,7 @@ async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_
     flags: list[int],
 ) -> None:
     polkit.challenge = polkit.granted_by_dialogue = True
-    authorization = Authorization(service)
+    authorization = Authorization(service, Tasks("test"))
     await authorization.identify(caller.unique_name)
     for _ in range(2):
         call = call_of(caller, interactive=interactive)

@@ -61,7 +61,7 @@ class Process:
         return {f"{self.name} {what}": count for what, count in counted.items()}
 
     async def _tasks(self) -> int:
-        """It tells on SIGUSR1 (wifimgrd.stocktaking)."""
+        """It tells on SIGUSR1 (wifimgrd.runtime.task_dump)."""
         before = len(self._told_tasks())
 
         async def told() -> list[str]:

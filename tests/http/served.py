@@ -15,6 +15,7 @@ from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
+from wifimgrd.runtime.tasks import Tasks
 
 P = "/plugin-views/platform_plugin_device_manager/devices"
 
@@ -67,7 +68,7 @@ class Served:
     @asynccontextmanager
     async def start(cls, client: HubClient, settings: Settings) -> AsyncIterator[Self]:
         """A shim in this process, on any free port."""
-        server = Server(build_app(client, settings))
+        server = Server(build_app(client, settings, Tasks("test")))
         await server.start(bind("127.0.0.1", 0))
         try:
             async with cls.at(server.addresses[0].rstrip("/")) as served:

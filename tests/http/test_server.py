@@ -15,6 +15,7 @@ from wifimgrd.http import server
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
+from wifimgrd.runtime.tasks import Tasks
 
 
 def test_every_address_of_a_name_gets_the_same_free_port() -> None:
@@ -42,7 +43,7 @@ async def test_a_request_that_waits_does_not_hold_up_the_end(
         await asyncio.Event().wait()
 
     fake_hub._do = forever  # type: ignore[method-assign]
-    stopping = Server(build_app(fake_hub, Settings()))
+    stopping = Server(build_app(fake_hub, Settings(), Tasks("test")))
     await stopping.start(bind("127.0.0.1", 0))
     async with Served.at(stopping.addresses[0].rstrip("/")) as served:
         fake_hub.appear(DeviceRecord(1))

@@ -11,6 +11,7 @@ from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.ports import JoinRequest
+from wifimgrd.runtime.tasks import Tasks
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -110,7 +111,7 @@ class Listener:
 
 async def started(listener: Listener, memory: Memory, **options: Any) -> NetworkManagerBackend:
     """A backend that is ready."""
-    backend = NetworkManagerBackend(memory, **options)
+    backend = NetworkManagerBackend(memory, Tasks("test"), **options)
     await backend.start(listener)
     await listener.status(BackendState.READY)
     return backend
@@ -118,9 +119,8 @@ async def started(listener: Listener, memory: Memory, **options: Any) -> Network
 
 async def killed(backend: NetworkManagerBackend) -> None:
     """Nothing is given back and nobody is told: all that is seen of a SIGKILL."""
-    assert backend._supervisor is not None
     assert backend._connection is not None
-    backend._supervisor.cancel()
+    backend._tasks.cancel()
     await backend._connection.close()
 
 

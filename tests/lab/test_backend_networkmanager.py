@@ -23,6 +23,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
+from wifimgrd.runtime.tasks import Tasks
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -230,7 +231,7 @@ async def test_facts_and_status(
 ) -> None:
     run("systemctl", "stop", "NetworkManager")
     camera, adapter = cameras("A"), adapters()
-    backend = NetworkManagerBackend(Memory())
+    backend = NetworkManagerBackend(Memory(), Tasks("test"))
     await backend.start(listener)
     await listener.status(BackendState.UNAVAILABLE)
     with pytest.raises(BackendUnavailable, match="NetworkManager"):

@@ -11,6 +11,7 @@ from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.device import Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost
 from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.runtime.tasks import Tasks
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -47,7 +48,7 @@ class LabStage:
 
     def _new_life(self) -> None:
         self.listener = QuietRecorder(patience_s=30)
-        self.backend = NetworkManagerBackend(self._memory)
+        self.backend = NetworkManagerBackend(self._memory, Tasks("test"))
 
     async def power_on(self) -> None:
         self._camera.on()

@@ -18,6 +18,7 @@ from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import CameraSockets
+from wifimgrd.runtime.tasks import Tasks
 
 
 @dataclass
@@ -75,6 +76,7 @@ def make_bench(
         lambda: next(ticks),
         sockets or world.sockets,
         world.contact,
+        Tasks("test"),
     )
     return Bench(hub, world, store, story)
 

@@ -155,7 +155,7 @@ def test_nobody_is_asked_while_no_camera_is_connected(on_bench: RunOnBench) -> N
         assert not is_reachable(bench, device)
         asked = len(journal.probes)
         await asyncio.sleep(0)
-        assert not bench.hub._presence._watches
+        assert not bench.hub._presence._tasks._parts
         await asyncio.sleep(60)
         assert len(journal.probes) == asked
 

@@ -11,6 +11,7 @@ from wifimgrd.domain.events import Event
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import AdapterListener
+from wifimgrd.runtime.tasks import Tasks
 
 
 class Unheard:
@@ -108,6 +109,7 @@ def test_a_start_before_udev_knows_its_adapters_drops_no_link(on_bench: RunOnBen
             lambda: 1,
             world.sockets,
             world.contact,
+            Tasks("test"),
         )
         await bench.hub.start()
         assert state_of(bench.hub, device) is DeviceState.DISCONNECTED

@@ -14,6 +14,7 @@ from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Ssid
 from wifimgrd.domain.events import DeviceStateChanged, Event
 from wifimgrd.net.client import AddressTeller
+from wifimgrd.runtime.tasks import Tasks
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Daemon:
     passed_on: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.teller = AddressTeller(self, self.connection, IPv4Network(NETWORK))
+        self.teller = AddressTeller(self, self.connection, IPv4Network(NETWORK), (), Tasks("test"))
 
     def publish(self, event: Event) -> None:
         self.passed_on.append(event)

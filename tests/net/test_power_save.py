@@ -20,6 +20,7 @@ from wifimgrd.net import wireless
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.power_save import LATER_S, PowerSaveWatch
 from wifimgrd.net.wireless import end_power_save
+from wifimgrd.runtime.tasks import Tasks
 
 CAMERA = Device(DeviceId(1), "Camera", "x", Ssid(b"x"))
 
@@ -33,7 +34,7 @@ class Host:
         self.asked: list[str] = []
         self.refusal: BusError | None = None
         self.passed_on: list[Event] = []
-        self.watch = PowerSaveWatch(self, self.end_power_save)
+        self.watch = PowerSaveWatch(self, self.end_power_save, Tasks("test"))
 
     async def end_power_save(self, interface: str) -> bool:
         self.asked.append(interface)

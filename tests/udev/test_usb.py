@@ -14,6 +14,7 @@ from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Ssid
 from wifimgrd.domain.events import Event, InterfaceChanged, InterfaceRemoved, SignalChanged
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
+from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.udev.awake import AwakeAdapters
 from wifimgrd.udev.usb import UsbDevices
 
@@ -113,7 +114,7 @@ class Keeper:
         self.memory = BriefMemory()
         self.passed_on: list[Event] = []
         self.devices = Devices(sysfs.root)
-        self.awake = AwakeAdapters(self, self.memory, self.devices)
+        self.awake = AwakeAdapters(self, self.memory, self.devices, Tasks("test"))
 
     def publish(self, event: Event) -> None:
         self.passed_on.append(event)
@@ -169,9 +170,8 @@ async def test_what_a_crash_left_is_given_back_by_the_next_life(sysfs: Sysfs, ke
     sysfs.plug("wlan0")
     keeper.tell(InterfaceState.IN_USE)
     await keeper.until("on")
-    after = AwakeAdapters(keeper, keeper.memory, keeper.devices)
-    assert keeper.awake._worker is not None
-    keeper.awake._worker.cancel()
+    after = AwakeAdapters(keeper, keeper.memory, keeper.devices, Tasks("test"))
+    keeper.awake._tasks.cancel()
     keeper.awake = after
     after.start()
     keeper.tell(InterfaceState.AVAILABLE)

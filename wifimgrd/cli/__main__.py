@@ -17,7 +17,7 @@ from wifimgrd.cli.screen import Screen
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
-from wifimgrd.secrecy import forbid_core_dumps
+from wifimgrd.runtime.hardening import forbid_core_dumps
 
 DONE: Final = 0
 FAILED: Final = 1

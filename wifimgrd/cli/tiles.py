@@ -7,13 +7,14 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from wifimgrd import config, log
+from wifimgrd import config
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell
 from wifimgrd.cli.text import Style, safe
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import read_token
 from wifimgrd.http.tiles.check import Question, TilesetReport, check
+from wifimgrd.runtime import logging as log
 
 _WRONG: Final = "invalid-request"
 _BAR: Final = 24

@@ -183,6 +183,11 @@ class BusConnection:
         conditions = {key: value for key, value in given.items() if value is not None}
         return await self._watches.add(handler, conditions)
 
+    async def round_trip(self) -> None:
+        """Call the message bus and wait for its answer; returns at once where the connection is gone."""
+        if self.is_open:
+            await self.ask_bus("GetId", "", [])
+
     async def request_name(self, name: str) -> None:
         """Own a well-known name; raises NameTaken where somebody has it already."""
         reply = (await self.ask_bus("RequestName", "su", [name, _DO_NOT_QUEUE]))[0]
@@ -244,7 +249,7 @@ class BusConnection:
     async def _drained(self) -> None:
         """Wait until nothing is queued: a round trip, because the socket keeps the order."""
         if self._sender.busy:
-            await self.ask_bus("GetId", "", [])
+            await self.round_trip()
 
     # -- receiving
 

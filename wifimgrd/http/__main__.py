@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import resource
 import signal
 import socket
@@ -14,14 +15,16 @@ from typing import Final
 
 import structlog
 
-from wifimgrd import __version__, config, log
+from wifimgrd import __version__, config
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
-from wifimgrd.secrecy import forbid_core_dumps
-from wifimgrd.service_manager import notify
-from wifimgrd.stocktaking import tell_on_signal
+from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.systemd import notify, start_watchdog
+from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.tasks import Tasks
 
 # sysexits(3)
 EX_OSERR: Final = 71
@@ -34,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; see `wifimgrd-http --help`."""
     options = _parser().parse_args(arguments)
     log.configure()
+    faulthandler.enable()  # where it hung, when the watchdog sends SIGABRT: functions and lines, no values
     forbid_core_dumps()
     _allow_many_clients()
     try:
@@ -63,7 +67,9 @@ async def _serve(settings: Settings, bus: str, sockets: Sequence[socket.socket])
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     tell_on_signal()
-    server = Server(build_app(HubClient(bus), settings))
+    tasks = Tasks("wifimgrd-http")
+    server = Server(build_app(HubClient(bus, tasks.part("client")), settings, tasks))
+    start_watchdog(tasks)
     try:
         await server.start(sockets)
         _log.info("listening", addresses=server.addresses, url=server.addresses[0])
@@ -72,6 +78,7 @@ async def _serve(settings: Settings, bus: str, sockets: Sequence[socket.socket])
         notify("STOPPING=1")
     finally:
         await server.stop()
+        await tasks.stop()
     _log.info("stopped")
 
 

@@ -27,12 +27,13 @@ from wifimgrd.http.requests import BODY_LIMIT
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles.none import NoTiles
+from wifimgrd.runtime.tasks import Tasks
 
 FAST_PATH: Final[Any] = web.AppKey("fast_path", object) if hasattr(web, "AppKey") else "fast_path"
 """What an application knows its short way to tiles by, where it has one."""
 
 
-def build_app(client: HubClient, settings: Settings) -> web.Application:
+def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Application:
     """The whole shim on a client that is started and stopped with it."""
     safety = RequestSafety(settings.hosts, settings.origins)
     cors = Cors(settings.origins)
@@ -72,7 +73,7 @@ def build_app(client: HubClient, settings: Settings) -> web.Application:
         await channel.close()
 
     if settings.tile_sources:
-        _add_tiles(app, routes, settings, safety, token, cors, channel, health, metrics)
+        _add_tiles(app, routes, settings, safety, token, cors, channel, health, metrics, tasks.part("tiles"))
     else:
         NoTiles(settings.platform).add_to(routes)
     app.cleanup_ctx.append(running_client)
@@ -92,13 +93,14 @@ def _add_tiles(
     channel: Channel,
     health: Health,
     metrics: Metrics,
+    tasks: Tasks,
 ) -> None:
     """Tiles, whose modules nobody pays for who has none."""
     from wifimgrd.http.tiles.fast import FastPath  # noqa: PLC0415
     from wifimgrd.http.tiles.library import Library  # noqa: PLC0415
     from wifimgrd.http.tiles.resource import TilesResource  # noqa: PLC0415
 
-    library = Library(settings.tile_sources)
+    library = Library(settings.tile_sources, tasks)
     library.subscribe(lambda data: channel.announce("tileset.updated", data))
     health.tiles = library.report
     metrics.tile_counts = library.counts

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from wifimgrd.domain.device import Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.reachability import Reachability
+from wifimgrd.runtime.tasks import Tasks
 
 
 @dataclass(slots=True)
@@ -19,7 +20,7 @@ class DeviceEntry:
     link: Link | None = None
     reachability: Reachability = field(default_factory=Reachability)
     """Of the link that is up."""
-    watch: asyncio.Task[None] | None = None
+    watch: Tasks | None = None
     """Asks the camera now and then whether it is there; runs while CONNECTED."""
     outcome: asyncio.Future[None] | None = None
     """How the attempt or interruption that runs will have ended; set while CONNECTING."""

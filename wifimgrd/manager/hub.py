@@ -38,6 +38,7 @@ from wifimgrd.manager.settings import HubSettings
 from wifimgrd.manager.sockets import Sockets
 from wifimgrd.manager.state import Clock, HubState
 from wifimgrd.ports import AdapterSource, Backend, CameraContact, CameraSockets, DeviceStore, EventSink
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -55,6 +56,7 @@ class Hub:
         clock: Clock,
         sockets: CameraSockets,
         contact: CameraContact,
+        tasks: Tasks,
     ) -> None:
         self._backend = backend
         self._adapters = adapters
@@ -62,13 +64,20 @@ class Hub:
         self._state = HubState(settings, store, sink, clock)
         self._connections = Connections(self._state, backend)
         self._reconnecting = Reconnecting(self._state, self._connections, backend)
-        self._recovering = Recovering(self._state, self._connections, self._reconnecting, backend, adapters)
+        self._recovering = Recovering(
+            self._state, self._connections, self._reconnecting, backend, adapters, tasks.part("recovery")
+        )
         self._reconciling = Reconciling(
-            self._state, self._connections, self._reconnecting, self._recovering, backend
+            self._state,
+            self._connections,
+            self._reconnecting,
+            self._recovering,
+            backend,
+            tasks.part("reconciliation"),
         )
         self._scans = Scans(self._state, backend)
         self._sockets = Sockets(self._state, sockets)
-        self._presence = Presence(self._state, contact)
+        self._presence = Presence(self._state, contact, tasks.part("presence"))
         self._creating = asyncio.Lock()
 
     # -- life
@@ -119,10 +128,6 @@ class Hub:
                 await self._backend.release(name)
             else:
                 await self._backend.hold(name)
-
-    async def prove_progress(self) -> None:
-        """Return once every part has taken a turn: the event loop, the disk's thread."""
-        await self._store.find_key("")
 
     # -- what clients read
 

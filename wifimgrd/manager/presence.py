@@ -7,6 +7,7 @@ the pure `Reachability`; this module has the clock.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Final
 
 import structlog
@@ -17,9 +18,11 @@ from wifimgrd.domain.reachability import ANSWERED_S, Reachability
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.state import HubState
 from wifimgrd.ports import Answer, CameraContact
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger()
 
+_BACKOFF: Final = Backoff(first_s=1.0, last_s=60.0)
 _FIRST_S: Final = 0.25
 """After the link is up: whoever waits for that is told first."""
 
@@ -27,42 +30,25 @@ _FIRST_S: Final = 0.25
 class Presence:
     """Asks each camera from the moment on at which its link is up."""
 
-    def __init__(self, state: HubState, contact: CameraContact) -> None:
+    def __init__(self, state: HubState, contact: CameraContact, tasks: Tasks) -> None:
         self._state = state
         self._contact = contact
-        self._watches: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
         state.on_established.append(self._begin)
 
     async def stop(self) -> None:
         """Ask no more."""
-        for watch in self._watches:
-            watch.cancel()
-        if self._watches:
-            await asyncio.wait(self._watches)
+        await self._tasks.stop()
 
     def _begin(self, entry: DeviceEntry) -> None:
-        watch = entry.watch = asyncio.create_task(self._watch(entry))
-        self._watches.add(watch)
-        watch.add_done_callback(self._ended)
-
-    def _ended(self, watch: asyncio.Task[None]) -> None:
-        self._watches.discard(watch)
-        if not watch.cancelled() and (error := watch.exception()) is not None:
-            _log.error("presence_crashed", exc_info=error)
-
-    async def _watch(self, entry: DeviceEntry) -> None:
-        await asyncio.sleep(_FIRST_S)
+        watch = entry.watch = self._tasks.part(f"device-{entry.device.id}")
         model = self._state.model(entry.device)
-        waking = None
+        watch.keep("probe", partial(self._ask, entry, model), _BACKOFF)
         if model.keep_alive is not None:
-            waking = asyncio.create_task(self._keep_awake(entry, model.keep_alive))
-        try:
-            await self._ask(entry, model)
-        finally:
-            if waking is not None:
-                waking.cancel()
+            watch.keep("keep-alive", partial(self._keep_awake, entry, model.keep_alive), _BACKOFF)
 
     async def _ask(self, entry: DeviceEntry, model: CameraModel) -> None:
+        await asyncio.sleep(_FIRST_S)
         while True:
             interface, address = self._where(entry)
             answer = Answer.UNKNOWN
@@ -76,6 +62,7 @@ class Presence:
             await asyncio.sleep(ANSWERED_S if answer is Answer.UNKNOWN else entry.reachability.wait_s)
 
     async def _keep_awake(self, entry: DeviceEntry, keep_alive: KeepAlive) -> None:
+        await asyncio.sleep(_FIRST_S)
         while True:
             interface, address = self._where(entry)
             if address:

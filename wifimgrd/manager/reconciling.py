@@ -8,9 +8,8 @@ come between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -34,6 +33,7 @@ from wifimgrd.manager.reconnecting import Reconnecting
 from wifimgrd.manager.recovering import Recovering
 from wifimgrd.manager.state import HubState
 from wifimgrd.ports import Backend
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -51,6 +51,7 @@ class Reconciling:
         reconnecting: Reconnecting,
         recovering: Recovering,
         backend: Backend,
+        tasks: Tasks,
     ) -> None:
         self._state = state
         self._connections = connections
@@ -65,12 +66,11 @@ class Reconciling:
         self._due = False
         self._backend_is_new = False
         self._agreement: asyncio.Task[None] | None = None
-        self._work: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
 
     async def settle(self) -> None:
         """Return when nothing is left to be done."""
-        while self._work:
-            await asyncio.wait(self._work)
+        await self._tasks.settle()
 
     async def settle_with_backend(self) -> None:
         """Wait a moment for the backend's first word, then for agreement with it."""
@@ -86,7 +86,7 @@ class Reconciling:
         return asks again."""
         self._due = True
         if self._agreement is None or self._agreement.done():
-            self._agreement = self._spawn(self._agree())
+            self._agreement = self._tasks.start("agree", self._agree())
 
     async def _agree(self) -> None:
         while self._due and self._backend.status.state is BackendState.READY:
@@ -149,7 +149,7 @@ class Reconciling:
             self._recovering.present(name)
             state.tell_of_interface(name)
             if not interface.exclusion:
-                self._spawn(self._backend.hold(name))
+                self._tasks.start("hold", self._backend.hold(name))
             self.agree_soon()
         elif interface != before.interfaces[name]:
             state.publish_interface(name)
@@ -213,19 +213,6 @@ class Reconciling:
     def link_changed(self, interface: str, link: Link) -> None:
         """A link that is up has another signal, address or access point."""
         self._links.link_changed(interface, link)
-
-    # -- work that goes on
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work_done)
-        return task
-
-    def _work_done(self, task: asyncio.Task[None]) -> None:
-        self._work.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("background_work_failed", exc_info=error)
 
 
 def _phase(entry: DeviceEntry) -> Phase:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -26,6 +26,7 @@ from wifimgrd.manager.reconnecting import Reconnecting
 from wifimgrd.manager.scans import ScanReport
 from wifimgrd.manager.state import HubState
 from wifimgrd.ports import AdapterSource, Backend
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -44,6 +45,7 @@ class Recovering:
         reconnecting: Reconnecting,
         backend: Backend,
         adapters: AdapterSource,
+        tasks: Tasks,
     ) -> None:
         self._state = state
         self._reconnecting = reconnecting
@@ -56,7 +58,7 @@ class Recovering:
         """Adapters that are being plugged in anew."""
         self._unseen: Counter[DeviceId] = Counter()
         """How often the network of a lost device was not found."""
-        self._work: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
         self._timer: asyncio.TimerHandle | None = None
         connections.on_attempt_over = self._attempt_over
         reconnecting.on_unseen = self._unseen_by
@@ -70,11 +72,7 @@ class Recovering:
         """Do nothing more."""
         self._ladder = Ladder(RecoveryRules(frozenset()))
         self._arm()
-        work = list(self._work)
-        for task in work:
-            task.cancel()
-        if work:
-            await asyncio.wait(work)
+        await self._tasks.stop()
 
     # -- evidence
 
@@ -87,7 +85,7 @@ class Recovering:
             self._ladder = self._ladder.joined(identity, end.device.ssid, self._now())
             self._go_on()
         elif isinstance(end.error, DeviceNotReachable):
-            self._spawn(self._verify(end.device, end.interface, identity))
+            self._tasks.start("verify", self._verify(end.device, end.interface, identity))
 
     def _unseen_by(self, device: Device, interface: str) -> None:
         """A lost device's network was not found. Mostly the camera is off; so it is asked ever more rarely
@@ -98,14 +96,14 @@ class Recovering:
         self._unseen[device.id] += 1
         looks = self._unseen[device.id]
         if identity is not None and self._ladder.rules.steps and looks > 1 and looks.bit_count() == 1:
-            self._spawn(self._verify(device, interface, identity))
+            self._tasks.start("verify", self._verify(device, interface, identity))
 
     async def _verify(self, device: Device, interface: str, identity: AdapterIdentity) -> None:
         """Count the failure where another adapter finds the network in the air."""
         other = next((name for name in self._idle() if name != interface and name not in self._looks), None)
         if other is None:
             return
-        look = asyncio.create_task(self._look(device, interface, identity, other))
+        look = self._tasks.start("look", self._look(device, interface, identity, other))
         self._looks[other] = look
         try:
             await look
@@ -208,7 +206,7 @@ class Recovering:
             _log.error("adapter_quarantined", interface=name, reason=why)
         else:
             _log.warning("adapter_recovery", interface=name, step=step.value, reason=why)
-            self._spawn(self._carry_out(name, identity, step))
+            self._tasks.start(step.value, self._carry_out(name, identity, step))
 
     async def _carry_out(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
         returned = self._returned[identity] = asyncio.Event()
@@ -265,11 +263,6 @@ class Recovering:
     def _identity(self, name: str) -> AdapterIdentity | None:
         interface = self._state.allocator.interfaces.get(name)
         return None if interface is None else interface.adapter.identity
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
 
     @staticmethod
     def _now() -> float:

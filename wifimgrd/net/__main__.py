@@ -9,22 +9,25 @@ sys.modules["ssl"] = None  # type: ignore[assignment]
 
 import argparse
 import asyncio
+import faulthandler
 import pwd
 import signal
 from typing import Final
 
 import structlog
 
-from wifimgrd import __version__, log
+from wifimgrd import __version__
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, NameTaken
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plumbing import Plumbing
 from wifimgrd.net.service import NetService
 from wifimgrd.net.watching import watch
-from wifimgrd.secrecy import forbid_core_dumps
-from wifimgrd.service_manager import notify
-from wifimgrd.stocktaking import tell_on_signal
+from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.systemd import notify, start_watchdog
+from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.tasks import Tasks
 
 # sysexits(3)
 EX_UNAVAILABLE: Final = 69
@@ -54,6 +57,7 @@ def main() -> None:
     parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
     arguments = parser.parse_args()
     log.configure()
+    faulthandler.enable()  # where it hung, when the watchdog sends SIGABRT: functions and lines, no values
     forbid_core_dumps()
     try:
         if arguments.clear:
@@ -79,29 +83,25 @@ async def _serve(bus: str, uid: int, linger_s: float) -> None:
     tell_on_signal()
     plumbing = Plumbing()
     connection = await BusConnection.open(bus, sockets=True)
-    service = NetService(connection, plumbing, uid, linger_s)
-    watching = asyncio.create_task(watch(service.changed))
-    waits = [
-        asyncio.create_task(stopping.wait()),
-        asyncio.create_task(service.unneeded.wait()),
-        asyncio.create_task(connection.wait_closed()),
-        watching,
-    ]
+    tasks = Tasks("wifimgrd-net")
+    service = NetService(connection, plumbing, uid, linger_s, tasks.part("service"))
+    tasks.require("message-bus", connection.wait_closed())
+    tasks.check("message-bus", connection.round_trip)
+    watch(service.changed, tasks)
     try:
         await service.start()
         notify("READY=1")
+        start_watchdog(tasks)
         _log.info("started", version=__version__, bus=bus)
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        await tasks.until_required_ends(stopping, service.unneeded)
         notify("STOPPING=1")
     finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
         await service.stop()
+        await tasks.stop()
         await connection.close()
         plumbing.close()
     if not stopping.is_set() and not service.unneeded.is_set():
-        raise BusClosed("the message bus went away, or a monitor cannot run")
+        raise BusClosed("the message bus went away")
     _log.info("stopped")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from ipaddress import IPv4Network
 from typing import Final
 
@@ -14,11 +15,11 @@ from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.device import DeviceState, DeviceStatus
 from wifimgrd.domain.events import Event, SignalChanged
 from wifimgrd.ports import EventSink
+from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 
 _log = structlog.get_logger()
 
-_FIRST_RETRY_S: Final = 1.0
-_LAST_RETRY_S: Final = 60.0
+_BACKOFF: Final = Backoff(first_s=1.0, last_s=60.0)
 _ANSWER_S: Final = 20.0
 _LATER_S: Final = 0.002
 """Whoever asked for the change hears of it first: the helper is busy for some milliseconds."""
@@ -26,6 +27,10 @@ _LATER_S: Final = 0.002
 Statuses = Callable[[], Iterable[DeviceStatus]]
 Led = tuple[tuple[str, str, str], ...]
 """Of each connected camera its address, its interface and its own address there."""
+
+
+class _NotApplied(Exception):
+    """The helper did not take the state in."""
 
 
 class AddressTeller:
@@ -39,7 +44,8 @@ class AddressTeller:
         sink: EventSink,
         connection: BusConnection,
         network: IPv4Network,
-        share: Sequence[str] = (),
+        share: Sequence[str],
+        tasks: Tasks,
     ) -> None:
         """`share` are the networks whose hosts reach the cameras, too."""
         self._sink = sink
@@ -52,8 +58,11 @@ class AddressTeller:
         self._awake = False
         """The helper is there, or has been called for."""
         self._conflict = ""
+        self._trouble = ""
+        """Why the last call failed, where it did."""
         self._due = asyncio.Event()
-        self._telling: asyncio.Task[None] | None = None
+        self._tasks = tasks
+        self._telling: Kept | None = None
 
     async def start(self, statuses: Statuses) -> None:
         """Tell the helper of the devices that `statuses` gives, now and after each event."""
@@ -73,23 +82,25 @@ class AddressTeller:
         )
         # A helper that outlived an earlier daemon is told even that there is nothing.
         self._awake = await self._connection.name_owner(names.NET_BUS_NAME) is not None
-        self._telling = asyncio.create_task(self._tell())
         self._due.set()
+        self._telling = self._tasks.keep("apply", self._tell, _BACKOFF, expected=(_NotApplied,), quiet=True)
 
     async def stop(self) -> None:
         """Tell nothing more; the helper decides how long what stands is kept."""
-        if self._telling is not None:
-            self._telling.cancel()
-            await asyncio.gather(self._telling, return_exceptions=True)
+        await self._tasks.stop()
 
     def publish(self, event: Event) -> None:
         """Pass one event on."""
         self._sink.publish(event)
         if not isinstance(event, SignalChanged):
-            asyncio.get_running_loop().call_later(_LATER_S, self._due.set)
+            asyncio.get_running_loop().call_later(_LATER_S, self._tell_soon)
+
+    def _tell_soon(self) -> None:
+        self._due.set()
+        if self._telling is not None:
+            self._telling.retry_now()
 
     async def _tell(self) -> None:
-        pause = _FIRST_RETRY_S
         while True:
             await self._due.wait()
             self._due.clear()
@@ -110,25 +121,28 @@ class AddressTeller:
                     "s" + names.NET_CAMERAS + "as",
                     [self._network, [list(one) for one in led], self._share],
                     timeout_s=_ANSWER_S,
+                    on_reply=partial(self._applied, led),
                 )
-            except BusClosed:
-                return
-            except (BusError, TimeoutError) as error:
-                if pause == _FIRST_RETRY_S:
-                    _log.warning("addresses_unavailable", reason=str(error) or "wifimgrd-net does not answer")
-                self._told = None
-                asyncio.get_running_loop().call_later(pause, self._due.set)
-                pause = min(pause * 2, _LAST_RETRY_S)
-            else:
-                pause = _FIRST_RETRY_S
-                self._told = led
-                self._hear_conflict(conflict)
+            except (BusError, BusClosed, TimeoutError) as error:
+                reason = str(error) or "wifimgrd-net does not answer"
+                if self._trouble != reason:
+                    _log.warning("addresses_unavailable", reason=reason)
+                self._trouble, self._told = reason, None
+                self._due.set()
+                raise _NotApplied(reason) from None
+            self._trouble = ""
+            self._hear_conflict(conflict)
+
+    def _applied(self, led: Led, reply: list[object]) -> None:
+        """Noted in the order of the bus: that the helper went may come right behind its answer."""
+        del reply
+        self._told = led
 
     def _helper_came_or_went(self, signal: Signal) -> None:
         if not signal.body[2]:
             self._told = None
             self._awake = False
-            self._due.set()  # where it is needed, the call starts it again
+            self._tell_soon()  # where it is needed, the call starts it again
 
     def _hear_conflict(self, conflict: str) -> None:
         if conflict != self._conflict:

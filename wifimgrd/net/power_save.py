@@ -22,6 +22,7 @@ from wifimgrd.domain.events import (
     SignalChanged,
 )
 from wifimgrd.ports import EventSink
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -36,14 +37,14 @@ EndPowerSave = Callable[[str], Awaitable[bool]]
 class PowerSaveWatch:
     """An EventSink that passes every event on, and has the adapters of connected cameras looked at."""
 
-    def __init__(self, sink: EventSink, end_power_save: EndPowerSave) -> None:
+    def __init__(self, sink: EventSink, end_power_save: EndPowerSave, tasks: Tasks) -> None:
         self._sink = sink
         self._end_power_save = end_power_save
         self._used: dict[DeviceId, str] = {}
         """The interface of each connected device."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         """Looks that are to come."""
-        self._looks: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
         self._told: set[str] = set()
         """Interfaces on which it was on at the last look."""
 
@@ -53,10 +54,7 @@ class PowerSaveWatch:
             timer.cancel()
         self._timers.clear()
         self._used.clear()
-        for look in self._looks:
-            look.cancel()
-        if self._looks:
-            await asyncio.wait(self._looks)
+        await self._tasks.stop()
 
     def publish(self, event: Event) -> None:
         """Pass one event on."""
@@ -80,9 +78,7 @@ class PowerSaveWatch:
     def _begin(self, interface: str) -> None:
         del self._timers[interface]
         if interface in self._used.values():
-            look = asyncio.create_task(self._look(interface))
-            self._looks.add(look)
-            look.add_done_callback(self._looks.discard)
+            self._tasks.start("look", self._look(interface))
 
     async def _look(self, interface: str) -> None:
         try:

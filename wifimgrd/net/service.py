@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from ipaddress import IPv4Address
 from typing import Any, Final
@@ -24,6 +24,7 @@ from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.plumbing import Conflict, Plumbing
 from wifimgrd.net.sockets import open_socket
 from wifimgrd.net.wireless import end_power_save, restart_link
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -33,6 +34,8 @@ _SETTLE_S: Final = 0.8
 a burst, and over by then."""
 _AGAIN_S: Final = 0.2
 """Then it is looked again: NetworkManager ends a link some time before the daemon says so."""
+_END_S: Final = 5.0
+"""What calls that run get to end by themselves."""
 _LATER_S: Final = 0.05
 """After an answer, whoever waited for it comes first."""
 
@@ -40,7 +43,9 @@ _LATER_S: Final = 0.05
 class NetService:
     """Answers calls, looks after what stands, and says when it is not needed any more."""
 
-    def __init__(self, connection: BusConnection, plumbing: Plumbing, uid: int, linger_s: float) -> None:
+    def __init__(
+        self, connection: BusConnection, plumbing: Plumbing, uid: int, linger_s: float, tasks: Tasks
+    ) -> None:
         """`uid` may call; `linger_s` is how long what stands outlives the daemon."""
         self._connection = connection
         self._plumbing = plumbing
@@ -53,14 +58,14 @@ class NetService:
         """What the last look found not as it was made."""
         self._trusted = ""
         """The daemon's name on the bus, as the last call came from it; no other connection ever gets it."""
-        self._work: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
         self._look: asyncio.TimerHandle | None = None
         self._farewell: asyncio.TimerHandle | None = None
         self.unneeded = asyncio.Event()
 
     async def start(self) -> None:
         """Own the name and answer; raises NameTaken."""
-        self._connection.serve(lambda call: self._spawn(self._answer(call)))
+        self._connection.serve(self._called)
         await self._connection.watch(
             self._daemon_came_or_went,
             sender=names.BUS_DAEMON,
@@ -108,6 +113,9 @@ class NetService:
             self._connection.emit(names.NET_PATH, names.NET, "ConflictChanged", "s", [conflict])
 
     # -- calls
+
+    def _called(self, call: MethodCall) -> None:
+        self._tasks.start(call.member, self._answer(call))
 
     async def _answer(self, call: MethodCall) -> None:
         try:
@@ -191,19 +199,13 @@ class NetService:
         if self._farewell is None:
             self._farewell = asyncio.get_running_loop().call_later(self._linger_s, self.unneeded.set)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
-
     async def stop(self) -> None:
         """Answer nothing more, and take everything away."""
         self._wanted = None
         for timer in (self._look, self._farewell):
             if timer is not None:
                 timer.cancel()
-        if self._work:
-            await asyncio.wait(self._work, timeout=5)
+        await self._tasks.settle(_END_S)
         with suppress(CommandError, NftablesError):
             self._plumbing.clear()
 

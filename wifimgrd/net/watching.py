@@ -6,40 +6,35 @@ import asyncio
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
-import structlog
-
-_log = structlog.get_logger()
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _MONITORS: Final = (("nft", "monitor"), ("ip", "-4", "monitor", "link", "route", "rule"))
-_AGAIN_S: Final = 1.0
+_BACKOFF: Final = Backoff(first_s=1.0, last_s=30.0)
 
 
-async def watch(changed: Callable[[str], None]) -> None:
-    """Call `changed` with each line that tells of a change, ours included, until cancelled.
+def watch(changed: Callable[[str], None], tasks: Tasks) -> None:
+    """Call `changed` with each line that tells of a change, ours included, as long as `tasks` go on.
 
     An empty one stands for changes that nobody has told of.
     """
-    async with asyncio.TaskGroup() as group:
-        for command in _MONITORS:
-            group.create_task(_follow(command, changed))
+    for command in _MONITORS:
+        tasks.keep(f"{command[0]}-monitor", partial(_follow, command, changed), _BACKOFF, expected=(OSError,))
 
 
 async def _follow(command: tuple[str, ...], changed: Callable[[str], None]) -> None:
-    while True:
-        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
-        assert process.stdout is not None  # noqa: S101 - for the type checker
-        try:
-            changed("")  # what was missed before it listened
-            while line := await _next_line(process.stdout):
-                changed(line.strip())
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        _log.warning("monitor_ended", command=command[0])
-        await asyncio.sleep(_AGAIN_S)
+    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
+    assert process.stdout is not None  # noqa: S101 - for the type checker
+    try:
+        changed("")  # what was missed before it listened
+        while line := await _next_line(process.stdout):
+            changed(line.strip())
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
 
 async def _next_line(output: asyncio.StreamReader) -> str:

@@ -87,6 +87,11 @@ class SqliteStore:
             store._copy_soon()
         return store
 
+    async def round_trip(self) -> None:
+        """Return once the store's thread has taken a turn; it is alive also where the disk is not."""
+        if not self._closed:
+            await self._loop.run_in_executor(self._worker, lambda: None)
+
     async def load(self) -> Mapping[DeviceId, Device]:
         """Every device that was acknowledged and not removed, in order of id; raises StoreDamaged."""
 

@@ -21,12 +21,14 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.ports import BackendMemory, EventSink
+from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.udev.usb import UsbDevices
 
 _log = structlog.get_logger()
 
 _KEY: Final = "usb-power/"
 _AWAKE: Final = "on"
+_BACKOFF: Final = Backoff(first_s=1.0, last_s=60.0)
 
 
 class AwakeAdapters:
@@ -35,7 +37,7 @@ class AwakeAdapters:
     Whatever is told of an adapter in use is an occasion to look whether somebody else has changed it.
     """
 
-    def __init__(self, sink: EventSink, memory: BackendMemory, devices: UsbDevices) -> None:
+    def __init__(self, sink: EventSink, memory: BackendMemory, devices: UsbDevices, tasks: Tasks) -> None:
         self._sink = sink
         self._memory = memory
         self._devices = devices
@@ -47,17 +49,15 @@ class AwakeAdapters:
         self._due: dict[str, None] = {}
         self._wake = asyncio.Event()
         self._refused = ""
-        self._worker: asyncio.Task[None] | None = None
+        self._tasks = tasks
 
     def start(self) -> None:
         """See to what was told so far, and from here on."""
-        self._worker = asyncio.create_task(self._work())
+        self._tasks.keep("work", self._work, _BACKOFF)
 
     async def stop(self) -> None:
         """Leave every adapter as it was found."""
-        if self._worker is not None:
-            self._worker.cancel()
-            await asyncio.gather(self._worker, return_exceptions=True)
+        await self._tasks.stop()
         self._in_use.clear()
         for interface in list(self._ports):
             await self._see_to(interface)

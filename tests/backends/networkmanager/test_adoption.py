@@ -13,6 +13,7 @@ from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.profile import MARK
 from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.runtime.tasks import Tasks
 
 SETTINGS = {defs.WIRELESS_TYPE: {"ssid": b"CAM"}, "user": {"data": {MARK: "3"}}}
 
@@ -32,7 +33,9 @@ class Devices:
 async def test_a_link_that_came_up_a_moment_ago_is_adopted_though_its_address_is_not_shown_yet() -> None:
     bus = NetworkManagerOnTheBus()
     async with asyncio.timeout(10):
-        adopting = asyncio.create_task(adopt(cast("BusConnection", bus), cast("Inventory", Devices())))
+        adopting = asyncio.create_task(
+            adopt(cast("BusConnection", bus), cast("Inventory", Devices()), Tasks("test"))
+        )
         assert not await bus.looks.get()
         bus.addresses = [{"address": LINK.local_address}]
         [keeper] = await adopting

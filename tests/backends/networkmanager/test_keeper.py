@@ -22,6 +22,7 @@ from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
 from wifimgrd.ports import BackendListener
+from wifimgrd.runtime.tasks import Tasks
 
 
 class Listener:
@@ -70,7 +71,9 @@ def keeper_on(connection: BusConnection, device: NmDevice) -> Keeper:
     """Of a link that was read off its lease."""
     held = HeldLink(DeviceId(1), "wlan0", Ssid(b"CAM"), LINK)
     station = Station(connection, "/station")
-    return Keeper(connection, held, Joined(device, station, Activation("", "/p", "/a"), Reading(LINK)))
+    return Keeper(
+        connection, held, Joined(device, station, Activation("", "/p", "/a"), Reading(LINK)), Tasks("test")
+    )
 
 
 async def begun(keeper: Keeper) -> tuple[WifimgrdError, list[Any]]:

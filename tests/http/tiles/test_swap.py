@@ -22,6 +22,7 @@ from wifimgrd.http.tiles import library as library_module
 from wifimgrd.http.tiles import tileset as tileset_module
 from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.tileset import Tileset
+from wifimgrd.runtime.tasks import Tasks
 
 WRITERS: dict[str, Callable[[Path, Mapping[Place, bytes]], Path]] = {
     "pmtiles": write_pmtiles,
@@ -47,7 +48,7 @@ class Watched:
     """A library of one tileset, looked at when the test says."""
 
     def __init__(self, kind: str, path: Path) -> None:
-        self.library = Library([TileSource("t", kind, path)])
+        self.library = Library([TileSource("t", kind, path)], Tasks("test"))
         self.told: list[dict[str, Any]] = []
         self.library.subscribe(self.told.append)
 
@@ -187,7 +188,9 @@ async def test_what_no_file_should_do_harms_no_other(
     put(kind, tmp_path / "file", pyramid(1))
     openers = {"folder": lambda _: 1 // 0, kind: tileset_module.OPENERS[kind]}
     monkeypatch.setattr(tileset_module, "OPENERS", openers)
-    library = Library([TileSource("bad", "folder", tmp_path), TileSource("t", kind, tmp_path / "file")])
+    library = Library(
+        [TileSource("bad", "folder", tmp_path), TileSource("t", kind, tmp_path / "file")], Tasks("test")
+    )
     await library.look()
     await library.look()
     assert (library.get("bad"), library.get("t") is None) == (None, False)
@@ -221,7 +224,7 @@ async def test_hundreds_of_tilesets_are_opened(tmp_path: Path) -> None:
     for number in range(300):
         put("pmtiles", tmp_path / str(number), pyramid(0, str(number)))
         sources.append(TileSource(f"t{number}", "pmtiles", tmp_path / str(number)))
-    library = Library(sources)
+    library = Library(sources, Tasks("test"))
     await library.look()
     assert all(library.get(f"t{number}") for number in range(300))
     await library.stop()

@@ -15,6 +15,7 @@ from wifimgrd.backends.networkmanager.reading import look_for_link
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusConnection, BusError
 from wifimgrd.domain.device import HeldLink
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger(__name__)
 
@@ -22,7 +23,7 @@ _LOOKS: Final = 4
 """For the address of a link that may have come up a moment ago."""
 
 
-async def adopt(connection: BusConnection, inventory: Inventory) -> list[Keeper]:
+async def adopt(connection: BusConnection, inventory: Inventory, tasks: Tasks) -> list[Keeper]:
     """A keeper for each link of ours that is up. Attempts that nobody waits for any more are taken down."""
     keepers = []
     for device in list(inventory.devices.values()):
@@ -30,7 +31,7 @@ async def adopt(connection: BusConnection, inventory: Inventory) -> list[Keeper]
         if carried is None or not carried.ours:
             continue
         inventory.reserve(device, True)
-        keeper = await _keeper_of(connection, device, carried)
+        keeper = await _keeper_of(connection, device, carried, tasks)
         if keeper is None:
             _log.info("leftover_removed", interface=device.name, profile=carried.name)
             await take_down(connection, device, Activation(carried.uuid, carried.profile, carried.path))
@@ -41,7 +42,9 @@ async def adopt(connection: BusConnection, inventory: Inventory) -> list[Keeper]
     return keepers
 
 
-async def _keeper_of(connection: BusConnection, device: NmDevice, carried: Carried) -> Keeper | None:
+async def _keeper_of(
+    connection: BusConnection, device: NmDevice, carried: Carried, tasks: Tasks
+) -> Keeper | None:
     """The keeper of a link that is up; None where there is none."""
     if not device.has_address or carried.settings is None:
         return None
@@ -61,6 +64,6 @@ async def _keeper_of(connection: BusConnection, device: NmDevice, carried: Carri
         return None
     activation = Activation(carried.uuid, carried.profile, carried.path)
     held = HeldLink(marked, device.name, ssid_of(carried.settings), reading.link)
-    keeper = Keeper(connection, held, Joined(device, station, activation, reading))
+    keeper = Keeper(connection, held, Joined(device, station, activation, reading), tasks.part(device.name))
     keeper.note_state(state)
     return keeper

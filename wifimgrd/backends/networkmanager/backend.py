@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import structlog
 
@@ -22,18 +22,19 @@ from wifimgrd.backends.networkmanager.scanning import heard_points, look, scan
 from wifimgrd.backends.networkmanager.session import Session
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import HeldLink, Link, Sighting, Ssid
-from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost
+from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import HeardPoint
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
-_T = TypeVar("_T")
 _log = structlog.get_logger(__name__)
 
-_FIRST_RETRY_S: Final = 0.5
-_LAST_RETRY_S: Final = 30.0
+_BACKOFF: Final = Backoff(first_s=0.5, last_s=30.0)
+_BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
+_BUS_AWAY: Final = "the message bus is away"
 _READY_S: Final = 5.0
 """How long a join waits for a backend that is starting."""
 
@@ -50,6 +51,7 @@ class NetworkManagerBackend:
     def __init__(
         self,
         memory: BackendMemory,
+        tasks: Tasks,
         *,
         country: str | None = None,
         bus: str = "system",
@@ -65,11 +67,10 @@ class NetworkManagerBackend:
         self._status = BackendStatus(BackendState.STARTING, "not started yet")
         self._status_changed = asyncio.Event()
         self._session: Session | None = None
-        self._supervisor: asyncio.Task[None] | None = None
+        self._tasks = tasks
         self._attempts: dict[str, Attempt] = {}
         self._keepers: dict[str, Keeper] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def name(self) -> str:
@@ -84,7 +85,8 @@ class NetworkManagerBackend:
     async def start(self, listener: BackendListener) -> None:
         """Begin to watch; see Backend.start."""
         self._listener = listener
-        self._supervisor = asyncio.get_running_loop().create_task(self._supervise(), name="nm-backend")
+        self._tasks.check("message-bus", self._round_trip)
+        self._tasks.keep("session", self._follow, _BACKOFF, expected=_BUS_ERRORS)
 
     async def stop(self) -> None:
         """Give autoconnect back and close; links stay up."""
@@ -99,11 +101,8 @@ class NetworkManagerBackend:
         keepers, self._keepers = list(self._keepers.values()), {}
         for keeper in keepers:
             keeper.close()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_READY_S)
-        if self._supervisor:
-            self._supervisor.cancel()
-            await asyncio.wait([self._supervisor])
+        await self._tasks.settle(_READY_S)
+        await self._tasks.stop()
         if self._connection:
             await self._connection.close()
 
@@ -124,11 +123,11 @@ class NetworkManagerBackend:
     async def join(self, request: JoinRequest) -> Link:
         """Bring a link up; see Backend.join for the errors."""
         deadline = asyncio.get_running_loop().time() + request.timeout_s
-        task = self._do(self._join(request, deadline))
+        task = self._tasks.start("join", self._join(request, deadline), expected=(WifimgrdError,))
         try:
             keeper = await asyncio.shield(task)
         except asyncio.CancelledError:
-            await asyncio.shield(self._do(self._undo(task, request.interface)))
+            await asyncio.shield(self._tasks.start("undo", self._undo(task, request.interface)))
             raise
         link = keeper.held.link
         if self._listener:
@@ -141,7 +140,7 @@ class NetworkManagerBackend:
             attempt.abort(Cancelled("the attempt was ended"))
         if keeper := self._keepers.get(interface):
             keeper.close()
-        await asyncio.shield(self._do(self._leave(interface)))
+        await asyncio.shield(self._tasks.start("leave", self._leave(interface)))
 
     async def links(self) -> Sequence[HeldLink]:
         """The links that are up or interrupted now."""
@@ -180,7 +179,7 @@ class NetworkManagerBackend:
             finally:
                 del self._attempts[interface]
             held = HeldLink(request.device, interface, request.ssid, joined.reading.link)
-            keeper = Keeper(session.connection, held, joined)
+            keeper = Keeper(session.connection, held, joined, self._tasks.part(interface))
             self._keepers[interface] = keeper
             return keeper
 
@@ -245,8 +244,8 @@ class NetworkManagerBackend:
             self._listener.interface_facts(device.name, facts)
         if self._session:
             self._holder.look_for_drift(device)
-            self._do(self._holder.apply(self._session.connection, device))
-            self._do(self._country.apply(self._session.connection, device))
+            self._tasks.start("hold", self._holder.apply(self._session.connection, device))
+            self._tasks.start("country", self._country.apply(self._session.connection, device))
 
     def device_gone(self, device: NmDevice) -> None:
         """A device was removed; what stood in its way is gone with it."""
@@ -257,7 +256,7 @@ class NetworkManagerBackend:
 
     async def manager_found(self, connection: BusConnection, inventory: Inventory) -> None:
         """NetworkManager is there: take up the links that it carries for us, and end those that are gone."""
-        found = await adopt(connection, inventory)
+        found = await adopt(connection, inventory, self._tasks)
         before, self._keepers = self._keepers, {keeper.held.interface: keeper for keeper in found}
         alive = {keeper.activation.uuid for keeper in found}
         for keeper in before.values():
@@ -288,25 +287,32 @@ class NetworkManagerBackend:
 
     # -- the connection to the bus
 
-    async def _supervise(self) -> None:
-        """Keep a session running; open the bus again where it is lost, ever more patiently."""
-        pause = _FIRST_RETRY_S
-        while True:
-            try:
-                if self._connection is None or not self._connection.is_open:
-                    self._connection = await BusConnection.open(self._bus)
-                pause = _FIRST_RETRY_S
-                self._session = Session(self._connection, self)
-                await self._session.run_until_closed()
-            except (BusClosed, BusError, TimeoutError) as error:
-                _log.warning("bus_lost", error=str(error), retry_s=pause)
-            if self._session:
-                await self._session.close()
-                self._session = None
-            self.manager_lost()
-            self.status_changed(BackendStatus(BackendState.UNAVAILABLE, "the message bus is away"))
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LAST_RETRY_S)
+    async def _follow(self) -> None:
+        """Follow NetworkManager over a connection to the bus, opened again where it was lost."""
+        reason = ""
+        try:
+            if self._connection is None or not self._connection.is_open:
+                self._connection = await BusConnection.open(self._bus)
+            self._session = Session(self._connection, self, self._tasks)
+            await self._session.run_until_closed()
+            reason = _BUS_AWAY
+        except _BUS_ERRORS:
+            reason = _BUS_AWAY
+            raise
+        except Exception:
+            reason = "an internal error: the log says which; it is tried again"
+            raise
+        finally:
+            session, self._session = self._session, None
+            if session:
+                await session.close()
+            if reason:
+                self.manager_lost()
+                self.status_changed(BackendStatus(BackendState.UNAVAILABLE, reason))
+
+    async def _round_trip(self) -> None:
+        if self._connection is not None:
+            await self._connection.round_trip()
 
     # -- small things
 
@@ -316,9 +322,3 @@ class NetworkManagerBackend:
 
     def _lock(self, interface: str) -> asyncio.Lock:
         return self._locks.setdefault(interface, asyncio.Lock())
-
-    def _do(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task

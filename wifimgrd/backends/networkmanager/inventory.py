@@ -14,6 +14,7 @@ from wifimgrd.backends.networkmanager.devices import Carried, Gone, NmDevice, Ra
 from wifimgrd.backends.networkmanager.following import Following
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger(__name__)
 
@@ -29,6 +30,7 @@ class InventoryListener(Protocol):
 
 
 _PULLED: Final = (DeviceReason.REMOVED, DeviceReason.UNMANAGED_LINK_NOT_INIT)
+_BACKOFF: Final = Backoff(first_s=0.5, last_s=30.0)
 _KERNEL_INTERFACES: Final = "/sys/class/net"
 _TELLING: Final = frozenset(("Interface", "Managed", "ActiveConnection", "FirmwareMissing"))
 """Properties of a device that change what may be done with it."""
@@ -37,7 +39,7 @@ _TELLING: Final = frozenset(("Interface", "Managed", "ActiveConnection", "Firmwa
 class Inventory:
     """Follows the devices of one run of NetworkManager; nothing is polled."""
 
-    def __init__(self, connection: BusConnection, listener: InventoryListener) -> None:
+    def __init__(self, connection: BusConnection, listener: InventoryListener, tasks: Tasks) -> None:
         self.devices: dict[str, NmDevice] = {}
         """By object path."""
         self.radio = Radio()
@@ -52,7 +54,7 @@ class Inventory:
         """What signals said of a device while it was being read: newer than the reply, or the same."""
         self._wake = asyncio.Event()
         self._appeared = asyncio.Event()
-        self._refresher: asyncio.Task[None] | None = None
+        self._tasks = tasks
 
     async def start(self) -> None:
         """Subscribe, then look at every device; returns when all are known. Raises BusError, BusClosed."""
@@ -67,13 +69,11 @@ class Inventory:
         root = await self._connection.get_all(defs.NM, defs.NM_PATH, defs.NM)
         self._note_radio(root)
         await asyncio.gather(*(self._look(path) for path in root["Devices"]))
-        self._refresher = asyncio.get_running_loop().create_task(self._refresh(), name="nm-inventory")
+        self._tasks.keep("refresh", self._refresh, _BACKOFF)
 
     async def stop(self) -> None:
         """Stop following; every device is gone for its ears."""
-        if self._refresher:
-            self._refresher.cancel()
-            await asyncio.wait([self._refresher])
+        await self._tasks.stop()
         watches, self._watches = self._watches, []
         for watch in watches:
             watch.drop()

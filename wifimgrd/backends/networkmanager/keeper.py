@@ -21,6 +21,7 @@ from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.device import HeldLink
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.ports import BackendListener
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger(__name__)
 
@@ -45,6 +46,7 @@ class Keeper:
         connection: BusConnection,
         held: HeldLink,
         joined: Joined,
+        tasks: Tasks,
     ) -> None:
         self.held = held
         self.device = joined.device
@@ -64,7 +66,7 @@ class Keeper:
         self._closed = False
         self._moved = asyncio.Event()
         self._watches: list[Watch] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = tasks
         self._seeker: asyncio.Task[None] | None = None
         self._log = _log.bind(device=held.device, interface=held.interface)
         self._station.on_change = self._changed
@@ -94,8 +96,8 @@ class Keeper:
             return
         self._do(self._follow_readings)
         self._do(self._carrier.watch)
-        if diagnosis.is_down(self._state):
-            self._drop()
+        # A moment later, too: who is about to get the link does not know of it yet.
+        asyncio.get_running_loop().call_soon(self._drop_where_down)
 
     def note_state(self, state: str) -> None:
         """Take in the supplicant's state as it was found, for a link that is adopted."""
@@ -107,10 +109,7 @@ class Keeper:
         if self._device_event in self.device.ears:
             self.device.ears.remove(self._device_event)
         self._listener = None
-        if self._seeker:
-            self._seeker.cancel()
-        for task in self._tasks:
-            task.cancel()
+        self._tasks.cancel()
         self._carrier.drop()
         self._drop_watches()
         self._station.close()
@@ -152,10 +151,13 @@ class Keeper:
             return
         self._state = state
         self._moved.set()
-        if diagnosis.is_down(state):
-            self._drop()
-        elif state == SupplicantState.COMPLETED:
+        self._drop_where_down()
+        if state == SupplicantState.COMPLETED:
             self._look_restored()
+
+    def _drop_where_down(self) -> None:
+        if diagnosis.is_down(self._state):
+            self._drop()
 
     def _drop(self) -> None:
         """The association is lost."""
@@ -288,10 +290,7 @@ class Keeper:
     # -- tasks
 
     def _do(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._guarded(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        return self._tasks.start(work.__name__, self._guarded(work))
 
     async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:

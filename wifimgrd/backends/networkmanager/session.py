@@ -11,9 +11,10 @@ from wifimgrd.backends.networkmanager import defs
 from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory, InventoryListener
-from wifimgrd.dbus.bus import BusConnection, BusError, Signal
+from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger(__name__)
 
@@ -40,11 +41,13 @@ class SessionListener(InventoryListener, Protocol):
 class Session:
     """Follows the two names on a bus, by NameOwnerChanged alone, for as long as the bus lasts."""
 
-    def __init__(self, connection: BusConnection, listener: SessionListener) -> None:
+    def __init__(self, connection: BusConnection, listener: SessionListener, tasks: Tasks) -> None:
         self.connection = connection
         self.inventory: Inventory | None = None
         """While NetworkManager is there and its devices are known."""
         self._listener = listener
+        self._tasks = tasks
+        self._watches: list[Watch] = []
         self._owners: dict[str, str] = {}
         self._changed = asyncio.Event()
         self._supplicant_seen = False
@@ -65,9 +68,10 @@ class Session:
 
     async def _follow(self) -> None:
         for name in (defs.NM, defs.WPAS):
-            await self.connection.watch(
+            watch = await self.connection.watch(
                 self._owner_changed, sender=defs.BUS, interface=defs.BUS, member="NameOwnerChanged", arg0=name
             )
+            self._watches.append(watch)
         for name in (defs.NM, defs.WPAS):
             self._owners[name] = await self.connection.name_owner(name) or ""
         self._supplicant_seen = bool(self._owners[defs.WPAS])
@@ -79,7 +83,10 @@ class Session:
             await self._with_manager(self._owners[defs.NM])
 
     async def close(self) -> None:
-        """Stop following the devices."""
+        """Stop following names and devices."""
+        watches, self._watches = self._watches, []
+        for watch in watches:
+            watch.drop()
         inventory, self.inventory = self.inventory, None
         if inventory:
             await inventory.stop()
@@ -99,7 +106,7 @@ class Session:
     async def _with_manager(self, owner: str) -> None:
         """From the moment NetworkManager is there until it is gone."""
         self._tell(BackendState.STARTING, "NetworkManager is starting")
-        inventory = Inventory(self.connection, self)
+        inventory = Inventory(self.connection, self, self._tasks.part("inventory"))
         try:
             await inventory.start()
             self.inventory = inventory

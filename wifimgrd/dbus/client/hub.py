@@ -15,6 +15,7 @@ from wifimgrd.dbus.client.records import AirRecord, NetworkRecord
 from wifimgrd.dbus.client.variants import variant_of
 from wifimgrd.dbus.errors import with_own_errors
 from wifimgrd.domain.errors import InternalError
+from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
 """What a command that waits for nothing but the daemon itself may take to be answered."""
@@ -33,9 +34,9 @@ class HubClient(LiveCopy):
     A command's effects are in the copy when its call returns.
     """
 
-    def __init__(self, bus: str = "system") -> None:
-        """`bus` is `system`, `session` or a D-Bus address."""
-        super().__init__(bus)
+    def __init__(self, bus: str = "system", tasks: Tasks | None = None) -> None:
+        """`bus` is `system`, `session` or a D-Bus address; `tasks` are stopped with the client."""
+        super().__init__(bus, tasks)
         self._places = asyncio.Semaphore(_COMMANDS_AT_ONCE)
         self._sockets_on_their_way = asyncio.Semaphore(_SOCKETS_AT_ONCE)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -15,11 +15,12 @@ from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.dbus.client.mirror import Mirror
 from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 
 Listener = Callable[[Change], None]
 
-_FIRST_RETRY_S: Final = 0.2
-_LAST_RETRY_S: Final = 5.0
+_BACKOFF: Final = Backoff(first_s=0.2, last_s=5.0)
+_BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
 NO_ANSWER: Final = "wifimgrd does not answer"
 _AWAY: Final = re.compile(
     r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(ServiceUnknown|NameHasNoOwner|TimedOut|Spawn\..*))"
@@ -34,32 +35,27 @@ class LiveCopy:
     read anew and DaemonAppeared is told.
     """
 
-    def __init__(self, bus: str = "system") -> None:
-        """`bus` is `system`, `session` or a D-Bus address."""
+    def __init__(self, bus: str = "system", tasks: Tasks | None = None) -> None:
+        """`bus` is `system`, `session` or a D-Bus address; `tasks` are stopped with the copy."""
         self._address = bus
         self._connection: BusConnection | None = None
         self._mirror = Mirror()
         self._listeners: list[Listener] = []
         self._reason = "wifimgrd is not connected yet"
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._reading: asyncio.Task[None] | None = None
+        self._tasks = tasks or Tasks("client")
+        self._reading: Kept | None = None
         self._tried = asyncio.Event()
 
     async def start(self) -> None:
         """Connect and read the objects where the daemon is there; returns also where it, or the
         bus, is not, and goes on waiting for it."""
-        self._spawn(self._keep_connected())
+        self._tasks.check("message-bus", self._round_trip)
+        self._tasks.keep("message-bus", self._follow, _BACKOFF, expected=_BUS_ERRORS, quiet=True)
         await self._tried.wait()
 
     async def stop(self) -> None:
         """Close the connection."""
-        for task in list(self._tasks):
-            task.cancel()
-        for task in list(self._tasks):
-            with suppress(asyncio.CancelledError):
-                await task
-        if self._connection is not None:
-            await self._connection.close()
+        await self._tasks.stop()
 
     @property
     def available(self) -> bool:
@@ -110,30 +106,26 @@ class LiveCopy:
 
     # -- keeping the copy
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    async def _keep_connected(self) -> None:
-        pause = _FIRST_RETRY_S
-        while True:
-            try:
-                self._connection = await BusConnection.open(self._address, sockets=True)
-                await self._watch(self._connection)
-                pause = _FIRST_RETRY_S
-                self._tried.set()
-                await self._connection.wait_closed()
-                self._vanish("the message bus is gone")
-            except (BusClosed, BusError, TimeoutError) as error:
-                self._reason = str(error) or "the message bus does not answer"
-                if self._connection is not None:
-                    await self._connection.close()
+    async def _follow(self) -> None:
+        """Connect, and follow the daemon until the connection is gone."""
+        try:
+            self._connection = await BusConnection.open(self._address, sockets=True)
+            await self._watch(self._connection)
+            self._read_again(self._connection)
+            await self._connection.wait_closed()
+            self._vanish("the message bus is gone")
+        except _BUS_ERRORS as error:
+            self._reason = str(error) or "the message bus does not answer"
             self._tried.set()
-            self._connection = None
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LAST_RETRY_S)
+            raise
+        finally:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await connection.close()
+
+    async def _round_trip(self) -> None:
+        if self._connection is not None:
+            await self._connection.round_trip()
 
     async def _watch(self, connection: BusConnection) -> None:
         await connection.watch(
@@ -143,7 +135,6 @@ class LiveCopy:
             arg0=names.BUS_NAME,
         )
         await connection.watch(self._changed, sender=names.BUS_NAME, path_namespace=names.ROOT_PATH)
-        await self._read(connection)
 
     def _owner_changed(self, signal: Signal) -> None:
         owner = signal.body[2]
@@ -157,32 +148,38 @@ class LiveCopy:
         self._read_again(connection)
 
     def _read_again(self, connection: BusConnection) -> None:
+        """Read the objects, again and again where the daemon is there and does not answer."""
         if self._reading is not None:
             self._reading.cancel()
-        self._reading = self._spawn(self._read(connection))
+        self._reading = self._tasks.keep(
+            "objects",
+            partial(self._read, connection),
+            _BACKOFF,
+            expected=_BUS_ERRORS,
+            quiet=True,
+            until_done=True,
+        )
 
     async def _read(self, connection: BusConnection) -> None:
-        """Read the objects, again and again where the daemon is there and does not answer."""
-        pause = _FIRST_RETRY_S
-        while connection.is_open:
-            try:
-                await connection.call(
-                    names.BUS_NAME,
-                    names.ROOT_PATH,
-                    names.OBJECT_MANAGER,
-                    "GetManagedObjects",
-                    on_reply=self._appear,
-                )
-            except (BusError, BusClosed, TimeoutError) as error:
-                if isinstance(error, BusError) and _AWAY.fullmatch(error.name):
-                    self._reason = "wifimgrd is not running"
-                    return  # its name will be told when it comes
-                self._reason = NO_ANSWER
-                self._tried.set()
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, _LAST_RETRY_S)
+        """Read the objects, where the daemon and the connection are there."""
+        if not connection.is_open:
+            return
+        try:
+            await connection.call(
+                names.BUS_NAME,
+                names.ROOT_PATH,
+                names.OBJECT_MANAGER,
+                "GetManagedObjects",
+                on_reply=self._appear,
+            )
+        except _BUS_ERRORS as error:
+            if isinstance(error, BusError) and _AWAY.fullmatch(error.name):
+                self._reason = "wifimgrd is not running"  # its name will be told when it comes
             else:
-                return
+                self._reason = NO_ANSWER
+                raise
+        finally:
+            self._tried.set()
 
     def _appear(self, reply: list[Any]) -> None:
         self._mirror = Mirror.of_objects(reply[0])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,6 +16,7 @@ import structlog
 from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
 from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -43,11 +43,11 @@ class _Caller:
 class Authorization:
     """Asks polkit. Root and the daemon's own user need no asking; without polkit nobody else may."""
 
-    def __init__(self, connection: BusConnection) -> None:
+    def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
         self._connection = connection
+        self._tasks = tasks
         self._callers: dict[str, _Caller] = {}
         self._dialogues = 0
-        self._work: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Keep in touch with polkit: what it granted holds until its rules change."""
@@ -114,7 +114,7 @@ class Authorization:
         try:
             granted, _ = await self._ask(sender, action, _ALLOW_USER_INTERACTION, dialogue, _DIALOGUE_S)
         except (TimeoutError, asyncio.CancelledError):
-            self._spawn(self._call_off(dialogue))
+            self._tasks.start("call-off", self._call_off(dialogue))
             raise
         return granted
 
@@ -151,8 +151,3 @@ class Authorization:
         del signal
         for caller in self._callers.values():
             caller.allowed.clear()
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)

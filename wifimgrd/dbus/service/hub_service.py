@@ -33,6 +33,7 @@ from wifimgrd.domain.events import (
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.manager.hub import Hub
+from wifimgrd.runtime.tasks import Tasks
 
 
 class HubService:
@@ -41,10 +42,12 @@ class HubService:
     Events before `start` are dropped: the objects are then made of what the hub says.
     """
 
-    def __init__(self, connection: BusConnection) -> None:
+    def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
+        """That the name stays ours is required of `tasks`."""
         self._connection = connection
-        self._authorization = Authorization(connection)
-        self._server = ObjectServer(connection, self._authorization)
+        self._tasks = tasks
+        self._authorization = Authorization(connection, tasks)
+        self._server = ObjectServer(connection, self._authorization, tasks)
         self._hub: Hub | None = None
         self._manager: ManagerObject | None = None
         self._recoveries = dict.fromkeys(map(str, RecoveryStep), 0)
@@ -63,11 +66,8 @@ class HubService:
             arg0=names.BUS_NAME,
         )
         await self._connection.request_name(names.BUS_NAME)
+        self._tasks.require("name", self._name_lost.wait())
         await self._authorization.start()
-
-    async def wait_name_lost(self) -> None:
-        """Return once the name is another's, or nobody's."""
-        await self._name_lost.wait()
 
     def start(self, hub: Hub, reload: Callable[[], Awaitable[None]], world: World | None = None) -> None:
         """Export everything and answer. `reload` reads the configuration again; raises InvalidRequest."""

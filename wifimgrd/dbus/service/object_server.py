@@ -6,9 +6,8 @@ lets one bad property fail all others and sends tracebacks to callers.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from wifimgrd.dbus.errors import NAME_OF, error_arguments
 from wifimgrd.dbus.service.authorization import Authorization
 from wifimgrd.dbus.service.objects import ExportedObject, Method
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -42,13 +42,13 @@ class _Refused(Exception):
 class ObjectServer:
     """Serves exported objects on one connection; calls that come before `open` wait for it."""
 
-    def __init__(self, connection: BusConnection, authorization: Authorization) -> None:
+    def __init__(self, connection: BusConnection, authorization: Authorization, tasks: Tasks) -> None:
         self._connection = connection
+        self._tasks = tasks
         self._authorization = authorization
         self._held_back: dict[str, list[MethodCall]] = {}
         """Calls of senders of whom it is being asked who they are: begun in the order they were sent."""
         self._objects: dict[str, ExportedObject] = {}
-        self._running: set[asyncio.Task[None]] = set()
         self._in_hand: Counter[str] = Counter()
         """Calls that were begun and have not ended, by sender."""
         self._waiting: list[MethodCall] | None = []
@@ -117,8 +117,7 @@ class ObjectServer:
 
     async def stop(self) -> None:
         """Let the calls that run end, at most some seconds."""
-        if self._running:
-            await asyncio.wait(self._running, timeout=_END_S)
+        await self._tasks.settle(_END_S)
 
     # -- calls
 
@@ -152,14 +151,9 @@ class ObjectServer:
             return
         if identify and call.member in exported.actions and not self._authorization.knows(call.sender):
             self._held_back[call.sender] = [call]
-            self._spawn(self._identify(call.sender))
+            self._tasks.start("identify", self._identify(call.sender))
         else:
-            self._spawn(self._run(call, exported, method))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+            self._tasks.start(call.member, self._run(call, exported, method))
 
     async def _identify(self, sender: str) -> None:
         try:

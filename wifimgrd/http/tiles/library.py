@@ -6,13 +6,13 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, Final
 
 from wifimgrd.config import TileSource
 from wifimgrd.http.tiles.readers import Readers
 from wifimgrd.http.tiles.tileset import FileSlot, Slot, Tileset
 from wifimgrd.http.tiles.upstream import UpstreamSlot
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 LOOK_S: Final = 1.0
 """How often the paths are looked at: what comes by a rename is served within two seconds. Mounts,
@@ -30,13 +30,13 @@ Listener = Callable[[dict[str, Any]], None]
 class Library:
     """The tilesets by name."""
 
-    def __init__(self, sources: Sequence[TileSource]) -> None:
+    def __init__(self, sources: Sequence[TileSource], tasks: Tasks) -> None:
         self.readers = Readers()
         self._workers = ThreadPoolExecutor(_WORKERS, "tiles")
         self._files: list[FileSlot] = []
         self._upstreams: list[UpstreamSlot] = []
         self._listeners: list[Listener] = []
-        self._looking: asyncio.Task[None] | None = None
+        self._tasks = tasks
         self._opening: dict[FileSlot, asyncio.Task[None]] = {}
         by_name: dict[str, list[TileSource]] = {}
         for source in sources:
@@ -55,17 +55,11 @@ class Library:
         if opening:
             await asyncio.wait(opening, timeout=_START_S)
         if self._files:
-            self._looking = asyncio.create_task(self._keep_looking())
+            self._tasks.keep("look", self._keep_looking, Backoff(first_s=LOOK_S, last_s=60.0))
 
     async def stop(self) -> None:
         """Let go of everything."""
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
-        for opening in self._opening.values():
-            opening.cancel()
-        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        await self._tasks.stop()
         for upstream in self._upstreams:
             await upstream.stop()
         self.readers.stop()
@@ -93,7 +87,7 @@ class Library:
         closed = [slot for slot in self._files if slot not in self._opening]
         begun = []
         for slot in await self.work(_changed, closed):
-            self._opening[slot] = asyncio.create_task(self._open(slot))
+            self._opening[slot] = self._tasks.start("open", self._open(slot))
             begun.append(self._opening[slot])
         return begun
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from tests.lab.guest.deadline import async_poll_until
-from wifimgrd.stocktaking import tell_on_signal
+from wifimgrd.runtime.task_dump import tell_on_signal
 
 
 async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:

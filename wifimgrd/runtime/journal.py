@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from wifimgrd.messages import known_message
+from wifimgrd.runtime.message_ids import known_message
 
 SOCKET: Final = "/run/systemd/journal/socket"
 PRIORITIES: Final = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}

@@ -11,7 +11,7 @@ from typing import Any, Final, TextIO, cast
 
 import structlog
 
-from wifimgrd.journal import Journal, is_journal_at, record_of
+from wifimgrd.runtime.journal import Journal, is_journal_at, record_of
 
 _ASIDE: Final = ("level", "event", "exception")
 _STDERR: Final = 2

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.journal import Journal, record_of
-from wifimgrd.messages import MESSAGES, known_message
+from wifimgrd.runtime.journal import Journal, record_of
+from wifimgrd.runtime.message_ids import MESSAGES, known_message
 
-CATALOG = Path(__file__).parents[1] / "systemd" / "wifimgrd.catalog"
+CATALOG = Path(__file__).parents[2] / "systemd" / "wifimgrd.catalog"
 
 
 @pytest.fixture

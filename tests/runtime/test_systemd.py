@@ -17,7 +17,8 @@ from wifimgrd.config import Config
 from wifimgrd.daemon import BusLost, DaemonOptions, run
 from wifimgrd.dbus import names
 from wifimgrd.dbus.bus import BusConnection
-from wifimgrd.service_manager import keep_watchdog_quiet, watchdog_s
+from wifimgrd.runtime.systemd import start_watchdog, watchdog_s
+from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.standing import standing
 
 
@@ -56,19 +57,19 @@ def test_the_watchdogs_limit(
     assert watchdog_s() == limit
 
 
-async def test_pulses_come_while_there_is_progress_and_only_then(
+async def test_pulses_come_while_everything_is_alive_and_only_then(
     manager: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WATCHDOG_USEC", "200000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
-    progress = asyncio.Event()
-    asked = asyncio.Event()
+    tasks, progress, asked = Tasks("test"), asyncio.Event(), asyncio.Event()
 
-    async def makes_progress() -> None:
+    async def check() -> None:
         asked.set()
         await progress.wait()
 
-    pulsing = asyncio.create_task(keep_watchdog_quiet(makes_progress))
+    tasks.check("disk", check)
+    start_watchdog(tasks)
     await asked.wait()
     asked.clear()
     await asked.wait()  # asked again, half an interval later
@@ -77,7 +78,7 @@ async def test_pulses_come_while_there_is_progress_and_only_then(
     progress.set()
     assert await told(manager) == "WATCHDOG=1"
     assert await told(manager) == "WATCHDOG=1"
-    pulsing.cancel()
+    await tasks.stop()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is said to the service manager: sd_notify(3)'s protocol, a datagram on a socket."""
+"""Notifications to the service manager: sd_notify(3)'s protocol, a datagram on a socket."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import structlog
+
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger()
 
@@ -38,21 +41,26 @@ def watchdog_s() -> float | None:
     return limit_us / 1e6 if limit_us > 0 and meant_for in (0, os.getpid()) else None
 
 
-async def keep_watchdog_quiet(makes_progress: Callable[[], Awaitable[None]]) -> None:
-    """Send a pulse at half the watchdog's interval, each after `makes_progress` came back.
+def start_watchdog(tasks: Tasks) -> None:
+    """Send pulses as long as every kept task is there and every check answers."""
+    tasks.keep("watchdog", partial(send_pulses, tasks.find_dead), Backoff(first_s=1.0, last_s=1.0))
 
-    Goes on until it is cancelled, also where nobody watches.
+
+async def send_pulses(find_dead: Callable[[float], Awaitable[list[str]]]) -> None:
+    """Send a pulse at half the watchdog's interval while `find_dead` finds nothing.
+
+    It is given the seconds that it may take. Goes on until it is cancelled, also where nobody watches.
     """
     limit_s = watchdog_s()
     if limit_s is None:
         await asyncio.Event().wait()
         return
+    loop, period_s = asyncio.get_running_loop(), limit_s / 2
     while True:
-        try:
-            async with asyncio.timeout(limit_s / 2):
-                await makes_progress()
-        except TimeoutError:
-            _log.error("no_progress", limit_s=limit_s)
-            continue
-        notify("WATCHDOG=1")
-        await asyncio.sleep(limit_s / 2)
+        began_s = loop.time()
+        dead = await find_dead(period_s)
+        if dead:
+            _log.error("no_progress", parts=dead, limit_s=limit_s)
+        else:
+            notify("WATCHDOG=1")
+        await asyncio.sleep(began_s + period_s - loop.time())

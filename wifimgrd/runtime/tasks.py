@@ -1,0 +1,258 @@
+"""Tasks that outlive the call that started them: named, logged, and never silently gone.
+
+A process has one tree of `Tasks`, a part of it for each part of the program. What runs once is started;
+its bugs are logged. What must always run is kept: started again after a pause where it ends or fails, the
+pauses growing up to a limit until it has held for a while. What a process cannot do without is required:
+its end ends the process. The watchdog asks the tree whether all of that still holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+_T = TypeVar("_T")
+
+_DOUBLINGS: Final = 16
+_STOP_S: Final = 5.0
+"""How long tasks that are cancelled may take to end."""
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+Check = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Pauses between attempts, in seconds: they double from `first_s` to `last_s`, and begin anew once an
+    attempt has held for `reset_s`."""
+
+    first_s: float
+    last_s: float
+    reset_s: float = 30.0
+
+    def pause_s(self, failures: int) -> float:
+        """How long to wait after so many failures in a row, at least one."""
+        return min(self.last_s, self.first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
+
+
+class Kept:
+    """A task that is started again where it ends; `cancel` is what ends it for good."""
+
+    def __init__(self, name: str, work: Work, backoff: Backoff, *, until_done: bool) -> None:
+        self.name = name
+        self.cancelled = False
+        self._work = work
+        self._backoff = backoff
+        self._until_done = until_done
+        self._hurry = asyncio.Event()
+        self.expected: tuple[type[Exception], ...] = ()
+        self.quiet = False
+
+    def cancel(self) -> None:
+        """End it for good."""
+        self.cancelled = True
+        self.task.cancel()
+
+    def retry_now(self) -> None:
+        """Cut the pause short that it is in, or the next one where it is in none."""
+        self._hurry.set()
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it ended although nobody ended it."""
+        return self.task.done() and not self.cancelled and not (self._until_done and self._is_success())
+
+    def _is_success(self) -> bool:
+        return not self.task.cancelled() and self.task.exception() is None
+
+    def begin(self, full_name: str) -> None:
+        """Start it."""
+        self.task = asyncio.create_task(self._run(full_name), name=full_name)
+
+    async def _run(self, full_name: str) -> None:
+        loop, failures = asyncio.get_running_loop(), 0
+        while True:
+            self._hurry.clear()
+            began_s = loop.time()
+            error: BaseException | None = None
+            try:
+                await self._work()
+                if self._until_done:
+                    return
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # Something that it waited for was cancelled, not the task itself.
+                error = asyncio.CancelledError("what it waited for was cancelled")
+            except Exception as failure:  # noqa: BLE001 - whatever it is, the task goes on
+                error = failure
+            if loop.time() - began_s >= self._backoff.reset_s:
+                failures = 0
+            failures += 1
+            pause_s = self._backoff.pause_s(failures)
+            self._report(full_name, error, failures, pause_s)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await self._hurry.wait()
+
+    def _report(self, name: str, error: BaseException | None, failures: int, pause_s: float) -> None:
+        """The first failure is news; those after it are not, until it has held again."""
+        if error is not None and not isinstance(error, self.expected):
+            if failures == 1:
+                _log().error("task_failed", task=name, retry_s=pause_s, exc_info=error)
+        elif not self.quiet:
+            log = _log().warning if failures == 1 else _log().debug
+            log("task_ended", task=name, reason=str(error or "it returned"), retry_s=pause_s)
+
+
+class Tasks:
+    """The tasks of one part of a process."""
+
+    def __init__(self, name: str, _parent: Tasks | None = None) -> None:
+        self.name = name
+        self._parent = _parent
+        self._parts: list[Tasks] = []
+        self._once: set[asyncio.Task[Any]] = set()
+        self._kept: list[Kept] = []
+        self._checks: dict[str, Check] = {}
+        self._required_ended = asyncio.Event()
+
+    def part(self, name: str) -> Tasks:
+        """The tasks of a smaller part, stopped with this one at the latest."""
+        part = Tasks(f"{self.name}/{name}", self)
+        self._parts.append(part)
+        return part
+
+    def start(
+        self, name: str, work: Coroutine[Any, Any, _T], *, expected: tuple[type[BaseException], ...] = ()
+    ) -> asyncio.Task[_T]:
+        """Run something once; an error is logged, unless it is of those that whoever waits expects."""
+        task = asyncio.create_task(work, name=f"{self.name}/{name}")
+        self._once.add(task)
+
+        def ended(_: asyncio.Task[_T]) -> None:
+            self._once.discard(task)
+            if not task.cancelled() and (error := task.exception()) and not isinstance(error, expected):
+                _log().error("task_failed", task=task.get_name(), exc_info=error)
+
+        task.add_done_callback(ended)
+        return task
+
+    def keep(
+        self,
+        name: str,
+        work: Work,
+        backoff: Backoff,
+        *,
+        expected: tuple[type[Exception], ...] = (),
+        quiet: bool = False,
+        until_done: bool = False,
+    ) -> Kept:
+        """Run something for good: it is started again where it returns or raises.
+
+        Errors of the `expected` kinds are told in a line, others with their traceback; `quiet` is for work
+        that reports its expected errors itself. With `until_done` it ends once it has returned.
+        """
+        kept = Kept(name, work, backoff, until_done=until_done)
+        kept.expected, kept.quiet = expected, quiet
+        kept.begin(f"{self.name}/{name}")
+        self._kept = [one for one in self._kept if not one.task.done() or one.is_missing]
+        self._kept.append(kept)
+        return kept
+
+    def require(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        """Run something that the process cannot do without; see `until_required_ends`."""
+        task = self.start(name, work)
+        task.add_done_callback(lambda _: self._root._required_ended.set())
+
+    async def until_required_ends(self, *events: asyncio.Event) -> None:
+        """Return once something required of the tree has ended, or one of some events has come."""
+        waits = [asyncio.create_task(event.wait()) for event in (self._root._required_ended, *events)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def check(self, name: str, check: Check) -> None:
+        """Have the watchdog's pulse depend on this, too: that it returns or raises in time."""
+        self._checks[name] = check
+
+    async def find_dead(self, timeout_s: float) -> list[str]:
+        """The names of kept tasks that are gone, and of checks that do not return or raise in time.
+
+        A check that raises has answered all the same.
+        """
+        parts = list(self._walk())
+        names = [f"{part.name}/{name}" for part in parts for name in part._checks]
+        checks = [check for part in parts for check in part._checks.values()]
+        answered = await asyncio.gather(*(_answers(check, timeout_s) for check in checks))
+        dead = [name for name, alive in zip(names, answered, strict=True) if not alive]
+        dead += [kept.task.get_name() for part in parts for kept in part._kept if kept.is_missing]
+        return dead
+
+    def cancel(self) -> None:
+        """End all of it soon, and have nothing to do with the rest of the tree any more."""
+        self._checks.clear()
+        for kept in self._kept:
+            kept.cancel()
+        for task in self._once:
+            task.cancel()
+        for part in list(self._parts):
+            part.cancel()
+        if self._parent is not None and self in self._parent._parts:
+            self._parent._parts.remove(self)
+            for task in self._running():  # who stops the whole tree waits for these, too
+                self._parent._once.add(task)
+                task.add_done_callback(self._parent._once.discard)
+
+    async def stop(self) -> None:
+        """End all of it, and wait until it has ended; never raises."""
+        running = self._running()
+        self.cancel()
+        if running:
+            _, late = await asyncio.wait(running, timeout=_STOP_S)
+            for task in late:
+                _log().error("task_does_not_stop", task=task.get_name())
+
+    async def settle(self, timeout_s: float | None = None) -> None:
+        """Wait until nothing that runs once is left, or the time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while running := self._once - {asyncio.current_task()}:
+                    await asyncio.wait(running)
+
+    @property
+    def _root(self) -> Tasks:
+        return self if self._parent is None else self._parent._root
+
+    def _walk(self) -> Iterator[Tasks]:
+        yield self
+        for part in self._parts:
+            yield from part._walk()
+
+    def _running(self) -> set[asyncio.Task[Any]]:
+        current = asyncio.current_task()
+        found: set[asyncio.Task[Any]] = set()
+        for part in self._walk():
+            found |= part._once
+            found |= {kept.task for kept in part._kept}
+        return {task for task in found if not task.done() and task is not current}
+
+
+async def _answers(check: Check, timeout_s: float) -> bool:
+    deadline = asyncio.timeout(timeout_s)
+    with suppress(Exception):
+        async with deadline:
+            await check()
+    return not deadline.expired()
+
+
+def _log() -> Any:
+    import structlog  # noqa: PLC0415 - the command line has no log, and no time to import it
+
+    return structlog.get_logger("wifimgrd.tasks")
