@@ -50,9 +50,10 @@ class BackendListener(Protocol):
         reads `links()`.
         """
 
-    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
         """What the backend knows of an interface changed, or is known now; it may come before the
-        adapter is told of. Until then the interface counts as unavailable."""
+        adapter is told of. Until then the interface counts as unavailable, and so it does where the
+        backend has lost it (None)."""
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
         """A link that was up dropped; the backend tries to restore it on the same interface."""

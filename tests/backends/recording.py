@@ -38,7 +38,7 @@ class Recorder:
     def backend_changed(self, status: BackendStatus) -> None:
         self._note(Told("backend_changed", status=status))
 
-    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
         self._note(Told("interface_facts", name, facts=facts))
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:

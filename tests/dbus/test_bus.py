@@ -332,3 +332,55 @@ async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBus
     with pytest.raises(BusClosed):
         await asking
     assert open_descriptors() == before
+
+
+NAME = "org.example.Followed"
+
+
+async def heard_once(server: BusConnection, watching: asyncio.Future[object], signals: list[Signal]) -> None:
+    await watching
+    server.emit("/a", "a.b", "Happened", "", [])
+    async with asyncio.timeout(5):
+        while not signals:
+            await server.round_trip()
+    assert len(signals) == 1
+
+
+async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_hearing(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    for turns in range(5):  # of the loop: given up at each of its steps
+        first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+    signals: list[Signal] = []
+    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+
+
+async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+    await asyncio.sleep(0)
+    signals: list[Signal] = []
+    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await first
+
+
+async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+
+    async def refuses(name: str) -> str:
+        raise BusError("a.b.Refused", name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "name_owner", refuses)
+        with pytest.raises(BusError):
+            await client.watch(lambda _: None, sender=NAME)
+    signals: list[Signal] = []
+    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)

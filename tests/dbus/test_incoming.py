@@ -159,3 +159,53 @@ async def test_descriptors_of_other_messages_are_closed(kind: int) -> None:
             assert (await kept.frames.get()).descriptors == ()
         assert end.recv(1) == b""  # nobody has the other end any more
         incoming.close()
+
+
+class Clumsy:
+    """A receiver that fails on some messages."""
+
+    def __init__(self, failing: set[int]) -> None:
+        self.failing = failing
+        self.taken: list[int] = []
+        self.took_all = asyncio.Event()
+
+    def hears(self, sender: str) -> bool:
+        return True
+
+    def take(self, frame: Frame) -> None:
+        self.taken.append(frame.serial)
+        if len(self.taken) == 4:
+            self.took_all.set()
+        if frame.serial in self.failing:
+            raise ValueError("a bug")
+
+    def turn_away(self, call: Frame) -> None:
+        raise AssertionError
+
+    def lost(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+@pytest.mark.parametrize("kind", [SIGNAL, CALL])
+async def test_a_message_that_cannot_be_used_is_given_once_and_harms_no_other(kind: int) -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    receiver, reported = Clumsy({1, 3}), list[str]()
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: reported.append(context["message"]))
+    incoming = Incoming(ours, receiver, descriptors=False)
+    with ours, theirs:
+        theirs.send(b"".join(message(serial, kind, ":1.1", 0) for serial in (1, 2, 3)))
+        theirs.send(message(4, kind, ":1.1", 0))
+        async with asyncio.timeout(5):
+            await receiver.took_all.wait()
+        incoming.close()
+    assert receiver.taken == [1, 2, 3, 4]
+    assert len(reported) == 2
+
+
+def test_a_message_is_given_once_though_its_consumer_fails() -> None:
+    framing = Framing()
+    stream = message(1, CALL, ":1.1", 8) + message(2, CALL, ":1.1", 8)
+    first = next(framing.feed(stream))  # and no more is asked for
+    assert [first.serial, *(frame.serial for frame in framing.feed(b""))] == [1, 2]

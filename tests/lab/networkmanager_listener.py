@@ -45,7 +45,7 @@ class Listener:
     def backend_changed(self, status: BackendStatus) -> None:
         self._tell("backend_changed", "", status)
 
-    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
         self._tell("interface_facts", name, facts)
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:

@@ -204,6 +204,30 @@ def test_an_adapter_pulled_while_disconnecting_is_no_failure(on_bench: RunOnBenc
     on_bench(test)
 
 
+def test_an_adapter_pulled_while_an_automatic_attempt_is_disconnected_leaves_nothing_automatic(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        for adapter in ("wlan0", "wlan1", "wlan2"):
+            bench.world.unplug_adapter(adapter)
+        bench.world.set_fault("slow-join", {"seconds": 5})
+        bench.world.plug_adapter("wlan0")
+        await asyncio.sleep(2)
+        assert bench.state(device) is DeviceState.CONNECTING  # by itself
+        ending = asyncio.create_task(bench.hub.disconnect(device))
+        await asyncio.sleep(0)
+        bench.world.unplug_adapter("wlan0")
+        await ending
+        bench.story.forget()
+        with pytest.raises(NoInterfaceAvailable):
+            await bench.hub.connect(device, wait=False)
+        assert bench.story.told == ["1 failed no-interface-available", "1 disconnected"]
+        assert bench.code(device) == "no-interface-available"
+
+    on_bench(test)
+
+
 def test_a_link_that_does_not_come_back_is_lost_after_the_grace_time(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()

@@ -124,3 +124,24 @@ def test_a_start_before_udev_knows_its_adapters_drops_no_link(on_bench: RunOnBen
 
 def state_of(hub: Hub, device: DeviceId) -> DeviceState:
     return next(status.state for status in hub.device_statuses() if status.device.id == device)
+
+
+def test_a_replugged_adapter_waits_for_the_backend_though_that_was_late_to_lose_it(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        adapter = bench.hub._state.allocator.interfaces["wlan0"].adapter
+        facts = bench.hub._reconciling._facts["wlan0"]
+        hub = bench.hub._reconciling
+        hub.adapter_gone("wlan0")
+        hub.interface_facts("wlan0", None)  # the backend comes after udev
+        hub.adapter_present(adapter)
+        status = bench.story.interfaces["wlan0"]
+        assert (status.state.value, status.reason) == ("unavailable", "not known to simulated yet")
+        hub.interface_facts("wlan0", facts)
+        assert bench.story.interfaces["wlan0"].state.value == "available"
+        hub.interface_facts("wlan0", None)  # the backend loses one that udev still has
+        assert bench.story.interfaces["wlan0"].state.value == "unavailable"
+        hub.interface_facts("wlan0", facts)
+
+    on_bench(test)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tests.manager.conftest import Bench, RunOnBench
+from tests.manager.test_reconnecting import CAMERA, LOST_FOR_GOOD_S
 from wifimgrd.domain.allocator import AllocationRules
+from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.manager.settings import HubSettings
 
@@ -31,5 +35,50 @@ def test_a_new_device_waits_for_its_first_command_where_that_is_set_now(on_bench
         await bench.hub.reconfigure(HubSettings(connect_on_create=False))
         device = await bench.create(1)
         assert bench.state(device).value == "disconnected"
+
+    on_bench(scenario)
+
+
+def test_lost_devices_are_brought_back_from_the_reload_on_that_asks_for_it(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        await bench.hub.reconfigure(HubSettings(auto_reconnect=False))
+        device = await bench.connected(1)
+        bench.world.power_off_camera(CAMERA, orderly=True)
+        await asyncio.sleep(LOST_FOR_GOOD_S)
+        bench.world.power_on_camera(CAMERA)
+        await asyncio.sleep(100)
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        assert not bench.story.devices[device].lost_us
+        await bench.hub.reconfigure(HubSettings())
+        assert bench.story.devices[device].lost_us
+        await asyncio.sleep(2)
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(scenario)
+
+
+def test_lost_devices_are_looked_for_no_more_after_a_reload_that_ends_it(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        device = await bench.connected(1)
+        bench.world.power_off_camera(CAMERA, orderly=True)
+        await asyncio.sleep(LOST_FOR_GOOD_S)
+        assert bench.story.devices[device].lost_us
+        await bench.hub.reconfigure(HubSettings(auto_reconnect=False))
+        assert not bench.story.devices[device].lost_us
+        bench.world.power_on_camera(CAMERA)
+        await asyncio.sleep(100)
+        assert bench.state(device) is DeviceState.DISCONNECTED
+
+    on_bench(scenario)
+
+
+def test_devices_that_somebody_disconnected_stay_so_through_a_reload(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        device = await bench.connected(1)
+        await bench.hub.disconnect(device)
+        await bench.hub.reconfigure(HubSettings(auto_reconnect=False))
+        await bench.hub.reconfigure(HubSettings())
+        await asyncio.sleep(100)
+        assert bench.state(device) is DeviceState.DISCONNECTED
 
     on_bench(scenario)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -9,8 +10,10 @@ from ipaddress import IPv4Network
 
 import pytest
 
+from tests.message_bus import MessageBusDaemon
 from tests.net.small_world import NETWORK, SmallWorld, small_world
-from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus import names
+from wifimgrd.dbus.bus import BusConnection, MethodCall
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Ssid
 from wifimgrd.domain.events import DeviceStateChanged, Event
 from wifimgrd.net.client import AddressTeller
@@ -105,3 +108,42 @@ async def test_without_cameras_the_helper_is_not_called_for(world: SmallWorld, d
     await world.start_helper()
     await daemon.connection.name_owner("org.wifimgrd1.Net")
     assert world.left() == before
+
+
+async def test_a_helper_that_ends_right_behind_its_answer_is_told_everything_again(
+    message_bus: MessageBusDaemon,
+) -> None:
+    """Both are read at once: the answer is handled before the call returns, and so is the end."""
+
+    async def helper(*, ends: bool) -> BusConnection:
+        connection = await BusConnection.open(message_bus.address)
+
+        async def end() -> None:
+            await connection.close()
+            daemon.connection._incoming.resume()
+
+        def answer(call: MethodCall) -> None:
+            if ends:
+                daemon.connection._incoming.pause()
+            connection.reply(call, "s", [""])
+            told.put_nowait(call.member)
+            if ends:
+                tasks.start("end", end())
+
+        connection.serve(answer)
+        await connection.ask_bus("RequestName", "su", [names.NET_BUS_NAME, 0])
+        return connection
+
+    told, tasks = asyncio.Queue[str](), Tasks("test")
+    daemon = Daemon(await BusConnection.open(message_bus.address))
+    daemon.connect(("10.77.0.1", "w1", "192.168.42.1"))
+    await helper(ends=True)
+    second = await helper(ends=False)  # waits for the name
+    async with asyncio.timeout(20):
+        await daemon.start()
+        assert await told.get() == "Apply"
+        await tasks.settle()
+        assert await told.get() == "Apply"
+    await daemon.teller.stop()
+    await daemon.connection.close()
+    await second.close()

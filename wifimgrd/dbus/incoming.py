@@ -68,38 +68,53 @@ class Framing:
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
         self._held = bytearray()
+        self._begin = 0
+        """Of what was not given yet."""
         self._to_skip = 0
 
     @property
     def between_messages(self) -> bool:
         """Whether the last octet was a message's last, or is of one that is passed over."""
-        return not self._held
+        return len(self._held) == self._begin
 
     def feed(self, octets: bytes) -> Iterator[Frame]:
-        """Give the messages that are whole now; raises StreamBroken."""
+        """Give the messages that are whole now, each of them once, whatever becomes of those before it;
+        raises StreamBroken."""
         skipped = min(self._to_skip, len(octets))
         self._to_skip -= skipped
         self._held += octets[skipped:]
-        begin = 0
-        while (held := len(self._held) - begin) >= _FIXED:
-            order, kind = self._held[begin], self._held[begin + 1]
-            if order not in _ENDIAN:
-                raise StreamBroken("a message of no known byte order came")
-            fixed = struct.unpack_from(_ENDIAN[order] + "xxBxIII", self._held, begin)
-            flags, body, serial, fields = fixed
-            head = _FIXED + fields + -fields % 8
-            size = head + body
-            if size > _LARGEST_OF_ALL:
-                raise StreamBroken("a message came that is larger than any may be")
-            too_large = size > self._largest and kind not in (REPLY, ERROR)
-            if held < (head if too_large else size):
-                break
-            sender = _sender(bytes(self._held[begin : begin + head]), _ENDIAN[order])
-            whole = b"" if too_large else bytes(self._held[begin : begin + size])
-            yield Frame(kind, flags, serial, sender, whole)
-            self._to_skip = max(0, size - held)
-            begin += min(size, held)
-        del self._held[:begin]
+        try:
+            while (cut := self._cut()) is not None:
+                frame, size = cut
+                held = len(self._held) - self._begin
+                self._to_skip = max(0, size - held)
+                self._begin += min(size, held)
+                yield frame
+        finally:
+            del self._held[: self._begin]
+            self._begin = 0
+
+    def _cut(self) -> tuple[Frame, int] | None:
+        """The next message and its size; None where it is not whole."""
+        begin = self._begin
+        held = len(self._held) - begin
+        if held < _FIXED:
+            return None
+        order, kind = self._held[begin], self._held[begin + 1]
+        if order not in _ENDIAN:
+            raise StreamBroken("a message of no known byte order came")
+        fixed = struct.unpack_from(_ENDIAN[order] + "xxBxIII", self._held, begin)
+        flags, body, serial, fields = fixed
+        head = _FIXED + fields + -fields % 8
+        size = head + body
+        if size > _LARGEST_OF_ALL:
+            raise StreamBroken("a message came that is larger than any may be")
+        too_large = size > self._largest and kind not in (REPLY, ERROR)
+        if held < (head if too_large else size):
+            return None
+        sender = _sender(bytes(self._held[begin : begin + head]), _ENDIAN[order])
+        whole = b"" if too_large else bytes(self._held[begin : begin + size])
+        return Frame(kind, flags, serial, sender, whole), size
 
 
 def _sender(head: bytes, endian: str) -> str:
@@ -208,7 +223,7 @@ class Incoming:
                     return
                 frames = self._framing.feed(octets)
                 for frame in self._endowed(frames, descriptors) if descriptors or self._early else frames:
-                    self._sort(frame)
+                    self._give(frame)
         except (BlockingIOError, InterruptedError):
             return
         except (OSError, StreamBroken) as error:
@@ -238,6 +253,13 @@ class Incoming:
             close_descriptors(descriptors)
         return iter(whole)
 
+    def _give(self, frame: Frame) -> None:
+        """Use a message; one that cannot be used harms no other."""
+        try:
+            self._sort(frame)
+        except Exception as error:  # noqa: BLE001 - whatever a message does, the connection goes on
+            _report(self._loop, frame, error)
+
     def _sort(self, frame: Frame) -> None:
         if frame.descriptors and frame.kind != REPLY:
             close_descriptors(frame.descriptors)  # no call or signal of ours has any
@@ -260,8 +282,17 @@ class Incoming:
         self._turn = None
         end = self._loop.time() + _TURN_S
         while self._reading and self._turns and self._loop.time() < end:
-            self._receiver.take(self._turns.next())
+            call = self._turns.next()
+            try:
+                self._receiver.take(call)
+            except Exception as error:  # noqa: BLE001 - nor does a call
+                _report(self._loop, call, error)
         self._have_a_turn()
+
+
+def _report(loop: asyncio.AbstractEventLoop, frame: Frame, error: Exception) -> None:
+    text = f"a D-Bus message of kind {frame.kind} from {frame.sender or 'nobody'} could not be used"
+    loop.call_exception_handler({"message": text, "exception": error})
 
 
 def close_descriptors(descriptors: Sequence[int]) -> None:

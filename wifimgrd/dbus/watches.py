@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
 from wifimgrd.dbus.traffic import BusClosed, BusError, Signal
@@ -66,6 +67,9 @@ class Watches:
         self._bus = bus
         self._watches: list[Watch] = []
         self._owners: dict[str, str | None] = {}
+        """Of the well-known names that are followed."""
+        self._found: dict[str, asyncio.Task[None]] = {}
+        """Subscriptions to the owner of a name, each of which ends once the owner is known."""
 
     async def add(self, handler: Callable[[Signal], None], conditions: Mapping[str, str]) -> Watch:
         """Subscribe; raises as a call does."""
@@ -109,11 +113,27 @@ class Watches:
         self._watches.clear()
 
     async def _follow_owner(self, name: str) -> None:
-        if name in self._owners:
-            return
-        self._owners[name] = None
-        await self.add(self._owner_changed, {"sender": _DAEMON, "member": "NameOwnerChanged", "arg0": name})
-        self._owners[name] = await self._bus.name_owner(name)
+        """Know the owner of a name from here on; who gives up waiting for that leaves the others to it."""
+        finding = self._found.get(name)
+        if finding is None:
+            finding = self._found[name] = asyncio.create_task(self._find_owner(name))
+            finding.add_done_callback(partial(self._owner_found, name))
+        await asyncio.shield(finding)
+
+    async def _find_owner(self, name: str) -> None:
+        watch = await self.add(
+            self._owner_changed, {"sender": _DAEMON, "member": "NameOwnerChanged", "arg0": name}
+        )
+        try:
+            owner = await self._bus.name_owner(name)
+        except BaseException:
+            watch.drop()
+            raise
+        self._owners.setdefault(name, owner)  # a change that came since is newer
+
+    def _owner_found(self, name: str, finding: asyncio.Task[None]) -> None:
+        if finding.cancelled() or finding.exception() is not None:
+            del self._found[name]  # the next who asks tries again
 
     def _owner_changed(self, signal: Signal) -> None:
         name, _, owner = signal.body

@@ -129,6 +129,7 @@ class Connections:
     def begin(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
+        entry.automatic = automatic
         try:
             self._require_backend()
             state.allocator, name = state.allocator.assign(self.claim(entry))
@@ -139,7 +140,6 @@ class Connections:
             raise
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
-        entry.automatic = automatic
         state.amend(entry, replace(device, last_adapter=identity))
         entry.outcome = asyncio.get_running_loop().create_future()
         state.publish_interface(name)

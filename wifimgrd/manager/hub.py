@@ -119,6 +119,7 @@ class Hub:
             now = state.status(state.entries[status.device.id])
             if now != status:
                 state.publish(DeviceUpdated(now))
+        self._reconnecting.reconfigured()
         self._recovering.follow(settings.recovery)
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:

@@ -134,7 +134,7 @@ class Reconciling:
         """An adapter appeared, or is described anew under the same name."""
         state, name = self._state, adapter.name
         before = state.allocator
-        facts = self._facts.get(name) or BackendFacts(obstacle=f"not known to {self._backend.name} yet")
+        facts = self._facts.get(name) or self._unknown()
         state.allocator = before.plug(adapter, facts)
         interface = state.allocator.interfaces.get(name)
         if interface is None:
@@ -190,13 +190,20 @@ class Reconciling:
             self._backend_is_new = True
             self.agree_soon()
 
-    def interface_facts(self, name: str, facts: BackendFacts) -> None:
-        """What the backend knows of an interface changed, or is known now."""
-        self._facts[name] = facts
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
+        """What the backend knows of an interface changed, or is known now; None where it has lost it."""
+        if facts is None:
+            self._facts.pop(name, None)
+        else:
+            self._facts[name] = facts
         before = self._state.allocator
-        self._state.allocator = before.learn(name, facts)
+        self._state.allocator = before.learn(name, facts or self._unknown())
         if self._state.allocator is not before:
             self._state.publish_interface(name)
+
+    def _unknown(self) -> BackendFacts:
+        """Of an interface that the backend does not know, or knows no more."""
+        return BackendFacts(obstacle=f"not known to {self._backend.name} yet")
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
         """A link that was up dropped and may come back."""

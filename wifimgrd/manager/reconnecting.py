@@ -84,6 +84,14 @@ class Reconnecting:
         elif entry.state is DeviceState.DISCONNECTED:
             self.lost(entry)
 
+    def reconfigured(self) -> None:
+        """Whether lost devices are brought back at all may be another setting now."""
+        for entry in self._state.entries.values():
+            if not self._state.is_brought_back(entry.device):
+                self._end(entry.device.id)
+            elif entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._pursuits.all:
+                self.lost(entry)
+
     def backend_ready(self) -> None:
         """The backend is there, for the first time or again, and agrees with us."""
         for entry in self._state.entries.values():

@@ -252,6 +252,7 @@ class HubState:
         self.step(entry, Step.LOSE)
         self.free(entry)
         if asked_for:
+            entry.automatic = False
             self.publish(DeviceStateChanged(self.status(entry)))
             return
         _log.warning(

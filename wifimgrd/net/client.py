@@ -139,10 +139,9 @@ class AddressTeller:
         self._told = led
 
     def _helper_came_or_went(self, signal: Signal) -> None:
-        if not signal.body[2]:
-            self._told = None
-            self._awake = False
-            self._tell_soon()  # where it is needed, the call starts it again
+        self._told = None
+        self._awake = self._awake and bool(signal.body[2])
+        self._tell_soon()  # one that went is started again by the call, where it is needed
 
     def _hear_conflict(self, conflict: str) -> None:
         if conflict != self._conflict:

@@ -20,7 +20,7 @@ from wifimgrd.backends.networkmanager.reading import Reading
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
-from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
+from wifimgrd.domain.errors import ErrorCode, InterfaceLost, WifimgrdError
 from wifimgrd.ports import BackendListener
 from wifimgrd.runtime.tasks import Tasks
 
@@ -108,6 +108,13 @@ async def test_a_link_that_fell_while_nobody_listened_is_told(keeper: Keeper, de
     error, ended = await begun(keeper)
     assert 'the connection to "CAM" was lost' in error.message
     assert ended == [keeper]
+
+
+async def test_an_interruption_before_it_began_is_told_once_the_listener_has_the_link(keeper: Keeper) -> None:
+    keeper._station.on_change({"State": "disconnected", "DisconnectReason": 3})  # type: ignore[misc]
+    error, ended = await begun(keeper)
+    assert (error.code, ended) == (ErrorCode.CONNECTION_LOST, [])
+    keeper.close()
 
 
 async def test_a_link_that_was_let_go_of_before_it_began_is_not_watched(device: NmDevice) -> None:

@@ -52,7 +52,7 @@ class Story:
     def adapters_recounted(self) -> None:
         raise AssertionError("nothing is lost here")
 
-    def interface_facts(self, name: str, facts: BackendFacts) -> None:
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
         self.facts.add(name)
 
     def backend_changed(self, status: BackendStatus) -> None:

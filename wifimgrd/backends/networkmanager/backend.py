@@ -252,7 +252,7 @@ class NetworkManagerBackend:
         self._holder.forget(device)
         self._country.forget(device)
         if self._listener:
-            self._listener.interface_facts(device.name, BackendFacts())
+            self._listener.interface_facts(device.name, None)
 
     async def manager_found(self, connection: BusConnection, inventory: Inventory) -> None:
         """NetworkManager is there: take up the links that it carries for us, and end those that are gone."""

@@ -1,0 +1,41 @@
+"""A configuration that is read again: what is taken over, and what waits for a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from structlog.testing import capture_logs
+
+from wifimgrd.config import load
+from wifimgrd.live_settings import LiveSettings
+from wifimgrd.manager.hub import Hub
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.runtime.tasks import Tasks
+
+
+class Reconfigured:
+    """A hub that takes every setting."""
+
+    async def reconfigure(self, settings: HubSettings) -> None:
+        """Take it."""
+
+
+async def test_what_runs_decides_what_a_restart_would_change_not_the_file_that_was_read_last(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "wifimgrd.toml"
+    file.write_text("")
+    live = LiveSettings(cast("Hub", Reconfigured()), load(file), file, Tasks("test"))
+
+    async def needs_restart(text: str) -> Any:
+        file.write_text(text)
+        with capture_logs() as entries:
+            await live.reread()
+        return entries[-1]["needs_restart"]
+
+    assert await needs_restart("[connect]\ntimeout_s = 10\n") is None
+    assert await needs_restart('[cameras]\nnetwork = "10.88.0.0/24"\n') == ["cameras"]
+    both = '[cameras]\nnetwork = "10.88.0.0/24"\n[radio]\ncountry = "DE"\n'
+    assert await needs_restart(both) == ["radio", "cameras"]
+    assert await needs_restart("") is None
