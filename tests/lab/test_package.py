@@ -36,13 +36,16 @@ def ours_left() -> str:
 async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
     nm: NetworkManager, adapters: Callable[..., Adapter], cameras: Callable[..., Camera]
 ) -> None:
-    for adapter in (adapters(), adapters()):
+    plugged = adapters(), adapters()
+    for adapter in plugged:
         await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
     one, other = cameras("A"), cameras("B", security="sae")
     with packaged():
         async with whole_hub() as hub:
             for name in ("wlan0", "wlan1"):
                 await hub.interface_state(name, "available")
+            for adapter in plugged:  # read inside of the unit's sandbox
+                assert hub.dbus.interfaces[adapter.interface].mac_address == adapter.permanent_address
             devices = [await hub.add(one), await hub.add(other)]
             names = dict(zip(devices, "AB", strict=True))
             for device in devices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.udev.describe import clean, permanent_mac
+from wifimgrd.udev.describe import clean
 
 
 @given(st.binary() | st.text(st.characters()))
@@ -25,12 +25,6 @@ def test_plain_text_is_left_as_it_is() -> None:
 
 def test_an_endless_string_is_cut() -> None:
     assert clean("x" * 1_000_000) == "x" * 128
-
-
-def test_the_permanent_address_of_what_is_not_there_is_unknown() -> None:
-    assert permanent_mac("no-such-if") == ""
-    assert permanent_mac("a name that is too long for an interface") == ""
-    assert permanent_mac("lo") == ""
 
 
 def test_a_cut_leaves_no_blank_at_the_end() -> None:

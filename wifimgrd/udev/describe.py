@@ -5,15 +5,12 @@ Whatever a USB device says of itself is hostile until it is cleaned: any bytes, 
 
 from __future__ import annotations
 
-import array
-import fcntl
 import re
-import socket
-import struct
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
+from wifimgrd.udev.permanent_address import permanent_address
 
 _ARPHRD_ETHER: Final = "1"
 """A netdev that can be a station; monitors are 801 to 803 (linux/if_arp.h)."""
@@ -21,10 +18,6 @@ _NET_ADDR_PERM: Final = "0"
 """Not random, copied or set (linux/netdevice.h, `addr_assign_type`)."""
 _LONGEST_TEXT: Final = 128
 """A USB string has at most 126 characters (USB 2.0, 9.6.7)."""
-
-_SIOCETHTOOL: Final = 0x8946
-_ETHTOOL_GPERMADDR: Final = 0x20
-_MAX_ADDR_LEN: Final = 32
 
 _MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NAME_BY_MAC: Final = re.compile(r"wl(?:an)?x([0-9a-f]{12})")
@@ -75,7 +68,7 @@ def describe(device: UdevDevice) -> Adapter:
     return Adapter(
         name=name,
         identity=AdapterIdentity(
-            mac=permanent_mac(name) or _mac_of_udev(device),
+            mac=_mac(permanent_address(name).hex(":")) or _mac_of_udev(device),
             usb_port=port,
             usb_serial=_usb_serial(device, usb) if on_usb else "",
         ),
@@ -88,22 +81,6 @@ def describe(device: UdevDevice) -> Adapter:
         usb_product=_usb_product(device, usb) if on_usb else "",
         rfkill=_rfkill(device),
     )
-
-
-def permanent_mac(name: str) -> str:
-    """The address burnt into the adapter, as ethtool asks for it; empty where it says none.
-
-    Source: linux/ethtool.h, struct ethtool_perm_addr.
-    """
-    answer = array.array("B", struct.pack("II", _ETHTOOL_GPERMADDR, _MAX_ADDR_LEN) + bytes(_MAX_ADDR_LEN))
-    request = struct.pack("16sP16x", name.encode(), answer.buffer_info()[0])
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            fcntl.ioctl(sock, _SIOCETHTOOL, request)
-    except OSError:
-        return ""
-    _, size = struct.unpack_from("II", answer)
-    return _mac(answer.tobytes()[8 : 8 + size].hex(":"))
 
 
 def clean(text: str | bytes) -> str:
