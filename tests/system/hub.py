@@ -25,7 +25,7 @@ class Hub:
         self.machine.sh(
             f"systemctl stop {UNIT} {SHIM} {NET} wifimgrd-http.socket; systemctl reset-failed; "
             "systemctl unmask --runtime --quiet NetworkManager; "
-            f"rm -rf /var/lib/wifimgrd/* /etc/wifimgrd/wifimgrd.toml.d/* /etc/systemd/system/{UNIT}.d; "
+            "rm -rf /var/lib/wifimgrd/* /etc/wifimgrd/wifimgrd.toml.d/* /etc/systemd/system/wifimgrd*.d; "
             "systemctl daemon-reload; systemctl start wifimgrd-http.socket; "
             "journalctl --rotate --vacuum-time=1s --quiet 2>/dev/null"
         )
@@ -38,9 +38,9 @@ class Hub:
         """Write a drop-in of the configuration."""
         self.machine.write(f"/etc/wifimgrd/wifimgrd.toml.d/{name}.toml", text)
 
-    def override(self, text: str) -> None:
-        """Write a drop-in of the daemon's unit."""
-        self.machine.write(f"/etc/systemd/system/{UNIT}.d/test.conf", text)
+    def override(self, text: str, unit: str = UNIT) -> None:
+        """Write a drop-in of a unit, the daemon's by default."""
+        self.machine.write(f"/etc/systemd/system/{unit}.d/test.conf", text)
         self.machine.run("systemctl", "daemon-reload")
 
     def show(self, name: str, unit: str = UNIT) -> str:

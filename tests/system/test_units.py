@@ -107,6 +107,37 @@ def test_a_daemon_that_makes_progress_is_left_alone(hub: Hub) -> None:
     assert hub.show("MainPID") == pid
 
 
+@pytest.mark.parametrize("unit", [SHIM, NET])
+def test_a_hung_shim_or_helper_is_killed_and_comes_back(hub: Hub, unit: str) -> None:
+    machine = hub.machine
+    hub.override("[Service]\nWatchdogSec=2\n", unit)
+    machine.run("systemctl", "start", unit)
+    pid = hub.show("MainPID", unit)
+    first = hub.show("WatchdogTimestampMonotonic", unit)
+    machine.wait_until(
+        lambda: int(hub.show("WatchdogTimestampMonotonic", unit)) > int(first), "it sends pulses"
+    )
+    assert hub.show("MainPID", unit) == pid
+    machine.run("kill", "-STOP", pid)
+    machine.wait_until(
+        lambda: hub.show("ActiveState", unit) == "active" and hub.show("MainPID", unit) not in (pid, "0"),
+        "another process serves",
+        30,
+    )
+
+
+def test_restarts_come_ever_later_where_systemd_knows_how_and_it_warns_of_nothing(hub: Hub) -> None:
+    machine = hub.machine
+    knows = int(machine.sh("systemctl --version").split()[1]) >= 254
+    for unit in (UNIT, SHIM):
+        machine.run("systemctl", "restart", unit)
+        steps, longest = hub.show("RestartSteps", unit), hub.show("RestartMaxDelayUSec", unit)
+        assert (steps, longest) == (("6", "1min") if knows else ("", ""))
+    # Nothing of systemd's own about any of our files, at this boot or at a reload of all units.
+    machine.run("systemctl", "daemon-reload")
+    assert "wifimgrd" not in hub.journal("--boot", "_PID=1", "--priority=warning")
+
+
 def test_a_reload_takes_a_good_file_and_keeps_the_links(hub: Hub) -> None:
     device = hub.add(1)
     pid = hub.show("MainPID")
