@@ -31,7 +31,8 @@ if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
     need xz-utils
     step "UML kernel: unpack $LAB_KERNEL"
     rm -rf "$UML.new"; mkdir "$UML.new"; tar xf "$LAB_KERNEL" -C "$UML.new"
-    python3 "$IMAGE/mend_uml_kernel.py" "$UML.new/linux-uml"
+    "$IMAGE/check_uml_kernel.sh" "$UML.new/linux-uml" \
+      || { echo "build.sh: LAB_KERNEL=$LAB_KERNEL is refused; without LAB_KERNEL one is built" >&2; exit 2; }
   else
     need linux-source-6.1 build-essential patch flex bison bc xz-utils kmod libelf-dev libssl-dev
     step "UML kernel: build (minutes)"

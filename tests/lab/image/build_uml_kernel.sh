@@ -10,8 +10,8 @@ patch -p1 <"$here/uml.patch"
 make -s ARCH=um x86_64_defconfig
 ./scripts/kconfig/merge_config.sh -m .config "$here/uml.frag"
 make -s ARCH=um olddefconfig
-grep -q MAC80211_HWSIM=m .config
 make -s ARCH=um -j"$(nproc)" linux modules
+"$here/check_uml_kernel.sh" "$PWD/linux"
 make -s ARCH=um modules_install INSTALL_MOD_PATH="$out"
 rm -f "$out"/lib/modules/*/{build,source}
 cp linux "$out/linux-uml"

@@ -15,5 +15,5 @@ kernel_key=$(cat "$IMAGE/build_uml_kernel.sh" "$IMAGE"/uml.{frag,patch} | hash_o
 PACKAGES_TAR=$CACHE/packages-$SUITE-$packages_key.tar   # a plain Debian tree, as mmdebstrap leaves it
 ROOTFS=$CACHE/rootfs-$SUITE-$guest_key                  # the same, unpacked and made the lab's guest
 UML=$CACHE/uml-$kernel_key                              # linux-uml and lib/modules: built from source, ...
-[ -z "${LAB_KERNEL:-}" ] || UML=$CACHE/uml-$(cat "$LAB_KERNEL" "$IMAGE/mend_uml_kernel.py" | hash_of)   # ... or handed over, and then of the hand-over
+[ -z "${LAB_KERNEL:-}" ] || UML=$CACHE/uml-$(cat "$LAB_KERNEL" "$IMAGE"/{check_uml_kernel.sh,uml.frag} | hash_of)   # ... or handed over, and then of the hand-over
 DISK=$CACHE/tcg-$SUITE-$guest_key                       # vmlinuz, initrd.img and root.erofs for QEMU
