@@ -10,18 +10,22 @@ PYTEST_ARGS ?=
 LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run tests/lab/test_random_life.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run test system lab bench soak lint deb clean
+.PHONY: help run test test-all system lab bench soak lint deb clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENARIO= CONFIG= BACKEND=)
 	@tools/set-up run >&2
 	@PORT='$(PORT)' STATE='$(STATE)' SCENARIO='$(SCENARIO)' CONFIG='$(CONFIG)' BACKEND='$(BACKEND)' exec .venv/bin/python tools/run_hub.py
 
-test: ## everything that must pass: lint, the suite on both D-Bus libraries, booted Debians, real 802.11
+test: ## lint, the suite, the package in a booted Debian 12, each promise on real 802.11 (15 minutes)
 	@tools/set-up test
 	@tools/test
+
+test-all: ## the rest of what must pass: Debian 13, all of the lab, other D-Bus libraries
+	@tools/set-up test-all
+	@tools/test-all
 
 lab: ## the tests on real 802.11 alone, on Debian 12 and 13 (PYTEST_ARGS=)
 	@tools/set-up test
@@ -46,7 +50,7 @@ soak: ## the long version: CRASHES= (1000) kills, then a random life of DURATION
 		$(if $(DURATION)$(CRASHES),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py),tests/faults))
 
 lint: ## ruff, mypy --strict, import rules
-	@tools/set-up test
+	@tools/set-up lint
 	@tools/lint
 
 clean: ## forget what was installed and built here

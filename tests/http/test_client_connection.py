@@ -22,6 +22,8 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TILE = b"GET /tiles/pmtiles/1/1/1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
 READ_TILE = TILE.replace(b"pmtiles", b"mbtiles")
 """Its tile is always read by a thread."""
+DESCRIPTION = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+"""Its answer is large, and fills what the kernel keeps for a client with few requests."""
 BODY = f"POST {P}/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{{".encode()
 PATIENCE_S = 10.0
 
@@ -116,7 +118,7 @@ async def test_a_client_that_takes_nothing_is_let_go(served: Served) -> None:
         async with asyncio.timeout(PATIENCE_S):
             with suppress(ConnectionError):
                 while True:
-                    await loop.sock_sendall(client, TILE + HEALTH)
+                    await loop.sock_sendall(client, TILE + DESCRIPTION)
 
 
 @pytest.mark.usefixtures("short_times")

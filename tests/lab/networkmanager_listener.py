@@ -120,7 +120,8 @@ async def started(listener: Listener, memory: Memory, **options: Any) -> Network
 async def killed(backend: NetworkManagerBackend) -> None:
     """Nothing is given back and nobody is told: all that is seen of a SIGKILL."""
     assert backend._connection is not None
-    backend._tasks.cancel()
+    for kept in backend._tasks._kept:  # what it was at is not ended in order
+        kept.cancel()
     await backend._connection.close()
 
 

@@ -155,7 +155,8 @@ async def test_what_is_required_is_waited_for_until_something_else_is_to_end_it(
     tasks, stopping = Tasks("test"), asyncio.Event()
     tasks.require("connection", asyncio.sleep(100))
     waiting = asyncio.create_task(tasks.until_required_ends(stopping))
-    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await tasks.settle()  # it is none of those that end by themselves
     assert not waiting.done()
     stopping.set()
     async with asyncio.timeout(5):

@@ -119,6 +119,7 @@ class Tasks:
         self._once: set[asyncio.Task[Any]] = set()
         self._kept: list[Kept] = []
         self._checks: dict[str, Check] = {}
+        self._required: list[asyncio.Task[Any]] = []
         self._required_ended = asyncio.Event()
 
     def part(self, name: str) -> Tasks:
@@ -167,6 +168,8 @@ class Tasks:
     def require(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         """Run something that the process cannot do without; see `until_required_ends`."""
         task = self.start(name, work)
+        self._once.discard(task)  # not of those that `settle` waits for
+        self._required.append(task)
         task.add_done_callback(lambda _: self._root._required_ended.set())
 
     async def until_required_ends(self, *events: asyncio.Event) -> None:
@@ -200,7 +203,7 @@ class Tasks:
         self._checks.clear()
         for kept in self._kept:
             kept.cancel()
-        for task in self._once:
+        for task in (*self._once, *self._required):
             task.cancel()
         for part in list(self._parts):
             part.cancel()
@@ -239,7 +242,7 @@ class Tasks:
         current = asyncio.current_task()
         found: set[asyncio.Task[Any]] = set()
         for part in self._walk():
-            found |= part._once
+            found |= part._once | set(part._required)
             found |= {kept.task for kept in part._kept}
         return {task for task in found if not task.done() and task is not current}
 

@@ -18,6 +18,8 @@ from tests.http.tiles.making import pyramid, write_mbtiles
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
 
+pytestmark = pytest.mark.tileserver
+
 PROGRAM = Path(__file__).parents[3] / ".node/node_modules/tileserver-gl-light/src/main.js"
 PATIENCE_S = 60.0
 WORLD = pyramid(3)
