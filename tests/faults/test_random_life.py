@@ -17,7 +17,7 @@ from tests.http.served import Served
 from tests.processes import Hub
 from wifimgrd.dbus.bus import BusConnection
 
-DURATION_S: Final = duration_s("60s")
+DURATION_S: Final = duration_s("25s")
 SEED: Final = seed()
 CHAPTER_S: Final = 5.0
 WARM_UP: Final = 0.2

@@ -23,7 +23,7 @@ async def test_schemathesis_finds_nothing(shim: Served) -> None:
         shim.url + "/openapi.json",
         f"--url={shim.url}",
         "--phases=examples,coverage,fuzzing,stateful",
-        "--max-examples=20",
+        "--max-examples=10",
         "--exclude-path=/ws/management/",  # what is said there is no HTTP
         "--exclude-path-regex=^/events/?$",  # an answer that never ends
         "--request-timeout=30",

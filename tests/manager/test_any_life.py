@@ -170,4 +170,4 @@ class AnyLife(RuleBasedStateMachine):
 
 
 TestAnyLife = AnyLife.TestCase
-TestAnyLife.settings = settings(max_examples=300, stateful_step_count=50)
+TestAnyLife.settings = settings(max_examples=150, stateful_step_count=50)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,8 @@ import structlog
 from tests.store.samples import SECRET, draft
 from wifimgrd.domain.device import DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
-from wifimgrd.store import SqliteStore, StoreFull, StoreReadOnly
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.store import SqliteStore, StoreError, StoreFull, StoreReadOnly
 
 
 @pytest.fixture
@@ -150,3 +152,21 @@ def test_a_commit_that_finds_no_room_is_no_commit(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+async def test_a_store_whose_reads_fail_is_alive_and_one_whose_thread_hangs_is_not(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    tasks = Tasks("test")
+    tasks.check("store", store.round_trip)
+    with sqlite3.connect(tmp_path / "wifimgrd.db", isolation_level=None) as other:
+        other.execute("ALTER TABLE idempotency_key RENAME TO somewhere_else")
+        with pytest.raises(StoreError):
+            await store.find_key("key")
+        assert await tasks.find_dead(10) == []
+        other.execute("ALTER TABLE somewhere_else RENAME TO idempotency_key")
+    go_on = threading.Event()
+    store._worker.submit(go_on.wait)
+    assert await tasks.find_dead(0.05) == ["test/store"]
+    go_on.set()
+    assert await tasks.find_dead(10) == []
