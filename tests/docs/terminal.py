@@ -25,11 +25,15 @@ _CTRL_C: Final = "^C"
 _SIZE: Final = struct.pack("HHHH", 50, 200, 0, 0)
 _PROMPT: Final = re.compile(r"<<prompt (\d+)>>\r?\n?")
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-B0-2]|\x1b[=>]|\r")
-_SHOWS: Final = re.compile(r"(sudo )?wifimgrctl( (devices|interfaces|networks|status)\b.*)?\n")
+_SHOWS: Final = re.compile(
+    r"(sudo )?(wifimgrctl( (devices|interfaces|networks|status)\b.*)?|journalctl .*)\n"
+)
 """Commands that only show something: a person types them again until what was begun has happened."""
 _VARIABLE: Final = re.compile(
     r"(?P<anything>\.\.\.)"
     r"|(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)"
+    r"|(?P<entry>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ (?=[\w.-]+\[))"
+    r"|(?P<process>\[\d+\]:)"
     r"|(?P<clock>(?<![\w:])\d\d:\d\d:\d\d(?:\.\d+)?(?![\w:]))"
     r"|(?P<scratch>/tmp/wifimgrd-\w+)"
     r"|(?P<guid>guid=[0-9a-f]+)"
@@ -38,6 +42,8 @@ _VARIABLE: Final = re.compile(
 _PATTERNS: Final = {
     "anything": ".*",
     "moment": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z",
+    "entry": r"[A-Z][a-z]{2}\d{1,2}\d\d:\d\d:\d\d[\w.-]+?",
+    "process": r"\[\d+\]:",
     "clock": r"\d\d:\d\d:\d\d(\.\d+)?",
     "scratch": r"/tmp/wifimgrd-\w+",
     "guid": "guid=[0-9a-f]+",

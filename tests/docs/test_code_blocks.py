@@ -73,6 +73,8 @@ def test_a_session_is_commands_and_what_they_print() -> None:
         ("17:31:56.330  watching", "09:00:00.001 watching", True),
         ("02:00:00:00:00:01", "02:00:00:00:00:02", False),
         ("/tmp/wifimgrd-abc/bus,guid=12...", "/tmp/wifimgrd-x_1/bus,guid=34", True),
+        ("Nov 22 15:33:31 hub wifimgrd[1]: up", "Dec  1 00:00:00 other.lan wifimgrd[23]: up", True),
+        ("Nov 22 15:33:31 hub wifimgrd[1]: up", "Dec  1 00:00:00 other.lan wifimgrd[23]: down", False),
         ("[1] 48113", "[1] 7", True),
         ('"2026-11-20T17:07:43.804600Z"', '"2027-01-01T00:00:00Z"', True),
     ],

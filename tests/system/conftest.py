@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.system.hub import Hub
-from tests.system.machine import Machine
+from tests.system.machine import Machine, image_of
 
 PACKAGES = os.environ.get("SYSTEM_PACKAGES")
 collect_ignore_glob = (
     [] if PACKAGES else ["test_*"]
 )  # tests/system/run sets it; plain `pytest tests` passes by
-
-HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session", params=["bookworm", "trixie"])
@@ -29,8 +26,7 @@ def suite(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def image(suite: str) -> Path:
     """Its root file system, without wifimgrd."""
-    made = subprocess.run([HERE / "build_image", suite], check=True, stdout=subprocess.PIPE, text=True)
-    return Path(made.stdout.split()[-1])
+    return image_of(suite)
 
 
 @pytest.fixture(scope="session")

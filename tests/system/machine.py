@@ -16,6 +16,13 @@ _BOOT_S = 60.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+def image_of(suite: str) -> Path:
+    """The root file system of a Debian, without wifimgrd."""
+    make = Path(__file__).with_name("build_image")
+    made = subprocess.run([make, suite], check=True, stdout=subprocess.PIPE, text=True)
+    return Path(made.stdout.split()[-1])
+
+
 class Layer:
     """What was written on top of an image: a folder of an overlay, in memory until `close`."""
 
@@ -104,12 +111,9 @@ class Machine:
         timeout_s: float = 120,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command in it, as root or as `user`; a status other than 0 fails the test if `check`."""
-        enter = ["nsenter", f"--target={self._leader}", "--mount", "--uts", "--ipc", "--net", "--pid"]
-        enter += ["env", "-i", f"PATH={_PATH}", "LANG=C.UTF-8", "HOME=/root", "TERM=dumb"]
-        if user is not None:
-            enter += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
+        become = [] if user is None else _become(user)
         done = subprocess.run(
-            [*enter, *command],
+            [*self._inside, *_environment(_PATH), *become, *command],
             check=False,
             input=stdin or "",
             capture_output=True,
@@ -119,6 +123,16 @@ class Machine:
         if check and done.returncode != 0:
             raise AssertionError(f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def login(self, user: str) -> list[str]:
+        """The beginning of a command that is to run as a person who has just logged in, at home."""
+        home = f"/home/{user}"
+        environment = _environment("/usr/local/bin:/usr/bin:/bin", home, USER=user)
+        return [*self._inside, "env", f"--chdir={home}", *environment, *_become(user)]
+
+    @property
+    def _inside(self) -> list[str]:
+        return ["nsenter", f"--target={self._leader}", "--mount", "--uts", "--ipc", "--net", "--pid"]
 
     def sh(self, script: str) -> str:
         """Run a shell script in it as root; returns what it wrote."""
@@ -172,6 +186,15 @@ class Machine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _environment(path: str, home: str = "/root", **more: str) -> list[str]:
+    variables = {"PATH": path, "LANG": "C.UTF-8", "HOME": home, "TERM": "dumb", **more}
+    return ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
+
+
+def _become(user: str) -> list[str]:
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
 
 
 def _run(*command: str) -> None:
