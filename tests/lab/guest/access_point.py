@@ -159,6 +159,12 @@ class Camera:
         """End that."""
         self._namespace.run("nft", "delete table ip mute")
 
+    def publish(self, path: str, text: str) -> None:
+        """Have a file on its web server."""
+        file = self._folder / "www" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
     def serve_crowd(self, crowd: int) -> None:
         """Answer HTTP on port 8080 with its name, once so many wait for it; and echo on UDP port 7."""
         program = Path(__file__).with_name("camera_program.py")
