@@ -23,7 +23,8 @@ CACHE = Path(
     os.environ.get("LAB_CACHE")
     or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "wifimgrd-lab")
 )
-DURATIONS = CACHE / "durations.json"  # seconds per test file, as last measured
+DURATIONS = CACHE / "durations.json"  # seconds per test file, as last measured here; before that, elsewhere
+MEASURED_ELSEWHERE = LAB / "durations.json"
 UNKNOWN_DURATION_S = 30.0
 
 # A boot takes 2 s (tcg: 15 s); a guest that takes this long is given up, and booted once more.
@@ -169,10 +170,13 @@ def _shares(files: list[str], jobs: int) -> list[list[str]]:
 
 
 def _durations() -> dict[str, float]:
+    known: dict[str, float] = json.loads(MEASURED_ELSEWHERE.read_text())
     try:
-        return {str(file): float(seconds) for file, seconds in json.loads(DURATIONS.read_text()).items()}
+        return known | {
+            str(file): float(seconds) for file, seconds in json.loads(DURATIONS.read_text()).items()
+        }
     except (OSError, ValueError):
-        return {}
+        return known
 
 
 def _remember_durations(guests: list[Guest]) -> None:

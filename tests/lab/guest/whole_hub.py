@@ -229,7 +229,9 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
             listening.cancel()
     finally:
         await dbus.stop()
-        run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service", "wifimgrd-net.service")
+        run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service")
+        # Then: what the daemon called for at the last moment would cancel its stop.
+        run("systemctl", "stop", "wifimgrd-net.service")
 
 
 def journal_of_daemon(*options: str) -> str:
