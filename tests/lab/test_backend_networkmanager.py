@@ -139,14 +139,28 @@ async def test_an_open_network_of_the_same_name_is_passed_by(
     assert twin.joins() == []
 
 
-@pytest.mark.parametrize("refusal", ["weak-signal", "not-listed"])
-async def test_a_refusal_is_told_from_absence(
+@pytest.mark.parametrize("refusal", ["full", "weak-signal", "not-listed"])
+async def test_a_refusal_is_told_from_absence_and_over_when_the_camera_admits(
     backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, refusal: str
 ) -> None:
     camera, adapter = cameras("A", refusal=refusal), adapters()
     with pytest.raises(AssociationRefused, match="CAM_A"):
         await backend.join(request_for(adapter, camera))
     assert profiles() == []
+    camera.admit()
+    await backend.join(request_for(adapter, camera))
+    assert fetch(adapter.interface) == "A"
+
+
+async def test_a_camera_that_the_supplicant_keeps_away_from_is_not_absent(
+    backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
+) -> None:
+    """A refusal for a weak signal can say for how long to keep away."""
+    camera, adapter = cameras("A", refusal="weak-signal"), adapters()
+    camera.keep_away(60)
+    for _ in range(2):
+        with pytest.raises(AssociationRefused):
+            await backend.join(request_for(adapter, camera, timeout_s=8))
 
 
 async def test_a_full_sae_camera_is_not_a_wrong_password(

@@ -10,13 +10,19 @@ import pytest
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
 from wifimgrd.backends.networkmanager.air import Bss
-from wifimgrd.backends.networkmanager.ascent import Ascent, ScanEnd
+from wifimgrd.backends.networkmanager.ascent import Ascent, Looked, ScanEnd
 from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
 from wifimgrd.backends.networkmanager.supplicant import Station
 from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
-from wifimgrd.domain.errors import AddressFailed, AuthenticationFailed, DeviceNotReachable
+from wifimgrd.domain.errors import (
+    AddressFailed,
+    AssociationRefused,
+    AuthenticationFailed,
+    DeviceNotReachable,
+    WifimgrdError,
+)
 from wifimgrd.ports import JoinRequest
 
 SSID = Ssid(b"CAM")
@@ -121,3 +127,16 @@ def test_a_cause_that_came_with_the_end_of_the_time_is_the_cause() -> None:
     ascent.post(StateChange(DeviceState.IP_CONFIG, DeviceReason.NONE))
     ascent.post(StateChange(DeviceState.FAILED, DeviceReason.IP_CONFIG_UNAVAILABLE))
     assert isinstance(ascent.at_deadline(), AddressFailed)
+
+
+@pytest.mark.parametrize(("heard", "refusal"), [(True, AssociationRefused), (False, DeviceNotReachable)])
+async def test_networkmanager_calls_absent_what_the_supplicant_keeps_away_from(
+    heard: bool, refusal: type[WifimgrdError]
+) -> None:
+    ascent = ascent_with(DeafStation())
+    ascent.post({"State": "scanning"})
+    if heard:
+        ascent.post(Looked(heard=True))
+    ascent.post(StateChange(DeviceState.FAILED, DeviceReason.SSID_NOT_FOUND))
+    with pytest.raises(refusal):
+        await ascent.reach_the_top()

@@ -118,18 +118,19 @@ def test_an_open_network_has_no_wrong_password() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "device_state", "code"),
+    ("changes", "device_state", "heard", "code"),
     [
-        ([*SHAKING, {"State": "completed"}], DeviceState.IP_CONFIG, "address-failed"),
-        (SHAKING, DeviceState.CONFIG, "authentication-failed"),
-        ([{"State": "scanning"}], DeviceState.CONFIG, "device-not-reachable"),
-        (UP, DeviceState.CONFIG, "device-not-reachable"),
+        ([*SHAKING, {"State": "completed"}], DeviceState.IP_CONFIG, True, "address-failed"),
+        (SHAKING, DeviceState.CONFIG, True, "authentication-failed"),
+        ([{"State": "scanning"}], DeviceState.CONFIG, False, "device-not-reachable"),
+        ([{"State": "scanning"}], DeviceState.CONFIG, True, "association-refused"),
+        (UP, DeviceState.CONFIG, True, "device-not-reachable"),
     ],
 )
-def test_at_the_deadline(changes: Changes, device_state: DeviceState, code: str) -> None:
+def test_at_the_deadline(changes: Changes, device_state: DeviceState, heard: bool, code: str) -> None:
     witness = Witness(SSID, sae=False, protected=True)
     assert [witness.hear(changed) for changed in changes] == [None] * len(changes)
-    assert witness.at_deadline(device_state).code.value == code
+    assert witness.at_deadline(device_state, heard=heard).code.value == code
 
 
 # What NetworkManager gives as the reason for FAILED, and as what it comes out.
@@ -189,6 +190,6 @@ def test_every_sentence_can_be_shown(octets: bytes, code: int) -> None:
         not_seen(ssid),
         witness.hear({"AuthStatusCode": code}),
         witness.hear({"DisconnectReason": code}),
-        witness.at_deadline(70),
+        *(witness.at_deadline(state, heard=True) for state in (50, 70)),
     ]
     assert all(error.message.isprintable() for error in errors if error)

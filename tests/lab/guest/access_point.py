@@ -175,6 +175,10 @@ class Camera:
         self.refusal = refusal
         self._hostapd_cli("set", *refusing(refusal))
 
+    def keep_away(self, seconds: int) -> None:
+        """Have stations that are refused for their weak signal keep away for so long."""
+        self._hostapd_cli("set", "rssi_reject_assoc_timeout", str(seconds))
+
     def admit(self) -> None:
         """End a refusal."""
         if self.refusal:

@@ -44,7 +44,7 @@ class Network:
             "ssid2": self.ssid.hex(), "ignore_broadcast_ssid": "1" if self.hidden else "0",
             "hw_mode": "g" if self.channel < 36 else "a", "channel": str(self.channel),
             "ieee80211n": "1", "wmm_enabled": "1", "beacon_int": "100",
-            "rssi_reject_assoc_timeout": "1",  # s; for so long a station keeps away after "weak-signal"
+            "rssi_reject_assoc_timeout": "0",  # s; for so long a station keeps away after "weak-signal"
         }  # fmt: skip
         if self.country:
             options["country_code"] = self.country

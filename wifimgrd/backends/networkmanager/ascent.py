@@ -70,6 +70,8 @@ class Ascent:
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._looker: asyncio.Task[None] | None = None
         self._second_looks = 0
+        self._heard = False
+        """The last look has shown the network."""
         self._log = _log.bind(device=request.device, interface=request.interface)
 
     def listen(self) -> None:
@@ -98,7 +100,7 @@ class Ascent:
                     self._on_supplicant(event)
             except WifimgrdError as cause:
                 return cause
-        return self._witness.at_deadline(self._device.state)
+        return self._witness.at_deadline(self._device.state, heard=self._heard)
 
     async def reach_the_top(self) -> Reading:
         """Return the link when it is up; raises the cause as soon as one is known."""
@@ -135,6 +137,10 @@ class Ascent:
         if change.state == DeviceState.NEED_AUTH and change.reason == DeviceReason.SUPPLICANT_DISCONNECT:
             raise diagnosis.wrong_password(self._ssid)
         if change.state >= DeviceState.DEACTIVATING or is_free(change.state):
+            if change.reason == DeviceReason.SSID_NOT_FOUND and self._heard:
+                raise self._witness.at_deadline(
+                    self._device.state, heard=self._heard
+                )  # which it says of any that took 25 s
             raise diagnosis.attempt_failed(change.reason, self._ssid, self._device.name)
 
     def _on_supplicant(self, changed: Mapping[str, Any]) -> None:
@@ -164,6 +170,7 @@ class Ascent:
         Unless the supplicant has begun to join it meanwhile, of what it had heard before: that
         stands in the queue before this.
         """
+        self._heard = look.heard
         if not look.heard and diagnosis.is_down(self._witness.state):
             raise diagnosis.not_seen(self._ssid)
 

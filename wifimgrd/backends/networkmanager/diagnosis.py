@@ -90,6 +90,11 @@ class Witness:
     furthest: str = SupplicantState.DISCONNECTED.value
     """The last state on the way up, before it fell."""
 
+    @property
+    def tried(self) -> bool:
+        """Whether the supplicant began to join the access point."""
+        return not is_down(self.furthest)
+
     def hear(self, changed: Mapping[str, Any]) -> WifimgrdError | None:
         """Take one PropertiesChanged in; returns the verdict where it holds one.
 
@@ -123,13 +128,14 @@ class Witness:
             return wrong_password(self.ssid)
         return None
 
-    def at_deadline(self, device_state: int) -> WifimgrdError:
-        """The best that can be said when the time is over, by how far the attempt came."""
+    def at_deadline(self, device_state: int, *, heard: bool) -> WifimgrdError:
+        """The best that can be said when the time is over, by how far the attempt came, and whether a scan
+        has shown the network since it began."""
         if device_state in (DeviceState.IP_CONFIG, DeviceState.IP_CHECK, DeviceState.SECONDARIES):
             return no_address(self.ssid)
         if self.protected and self.state == SupplicantState.FOUR_WAY:
             return wrong_password(self.ssid)
-        return no_answer(self.ssid)
+        return kept_away(self.ssid) if heard and not self.tried else no_answer(self.ssid)
 
 
 def no_address(ssid: Ssid) -> AddressFailed:
@@ -141,6 +147,15 @@ def no_answer(ssid: Ssid) -> DeviceNotReachable:
     """On the air, but it did not answer."""
     return DeviceNotReachable(
         f'the network "{ssid.printable}" was seen, but did not answer: the camera may be out of range'
+    )
+
+
+def kept_away(ssid: Ssid) -> AssociationRefused:
+    """On the air, but the supplicant does not try it: an access point that refuses for a weak signal can
+    say for how long to keep away (Wi-Fi Optimized Connectivity Experience)."""
+    return AssociationRefused(
+        f'the network "{ssid.printable}" is on the air, but wpa_supplicant does not join it: the camera may '
+        "have refused a moment ago and told it to keep away"
     )
 
 
