@@ -23,7 +23,7 @@ test: ## lint, the suite, the package in a booted Debian 12, each promise on rea
 	@tools/set-up test
 	@tools/test
 
-test-all: ## the rest of what must pass: Debian 13, all of the lab, other D-Bus libraries
+test-all: ## the rest of what must pass: Debian 13, all of the lab, another D-Bus library and message bus
 	@tools/set-up test-all
 	@tools/test-all
 
@@ -44,14 +44,14 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
-soak: ## the long version: CRASHES= (1000) kills, then a random life of DURATION= (6h); one alone where one is given; LAB=1: a life on real 802.11
+soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), FUZZ= (2m) of noise through the relay, and requests to the API; those alone that are given; LAB=1: a life on real 802.11
 	@tools/set-up test
-	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_SEED='$(SEED)' $(if $(LAB),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
-		$(if $(DURATION)$(CRASHES),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py),tests/faults))
+	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_FUZZ='$(or $(FUZZ),2m)' WIFIMGRD_SEED='$(SEED)' $(if $(LAB),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
+		$(if $(DURATION)$(CRASHES)$(FUZZ),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/http/test_schemathesis.py),tests/faults tests/http/test_schemathesis.py))
 
 lint: ## ruff, mypy --strict, import rules
 	@tools/set-up lint
 	@tools/lint
 
 clean: ## forget what was installed and built here
-	rm -rf .venv .node frontend/node_modules wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .node .dbus-fast .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

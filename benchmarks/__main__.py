@@ -1,7 +1,8 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), page (in a browser), tiles (against nginx), lab (real 802.11 in a guest)
-or all (default). The exit status is 1 where a target was missed.
+BENCH=host (simulated world), page (in a browser), tiles (against nginx), lab (real 802.11 in a guest),
+backends (of that, the comparison of the backends alone) or all (default).
+The exit status is 1 where a target was missed.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ RESULTS: Final = Path(__file__).parent / "results.json"
 def main() -> int:
     """Run the parts that were asked for."""
     wanted = os.environ.get("BENCH") or "all"
-    if wanted not in ("host", "page", "tiles", "lab", "all"):
-        sys.stderr.write(f"bench: BENCH is host, page, tiles, lab or all, not {wanted}\n")
+    if wanted not in ("host", "page", "tiles", "lab", "backends", "all"):
+        sys.stderr.write(f"bench: BENCH is host, page, tiles, lab, backends or all, not {wanted}\n")
         return 2
     started = time.monotonic()
     rows: list[Row] = []
@@ -38,8 +39,8 @@ def main() -> int:
         rows += asyncio.run(measure_page())
     if wanted in ("tiles", "all"):
         rows += measure_tiles()
-    if wanted in ("lab", "all"):
-        rows += measure_lab()
+    if wanted in ("lab", "backends", "all"):
+        rows += measure_lab("backends" if wanted == "backends" else "all")
     progress.say(f"measured in {time.monotonic() - started:.0f} s")
     print(rendered(rows))
     RESULTS.write_text(json.dumps([row.as_json() for row in rows], indent=1) + "\n")

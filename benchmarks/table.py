@@ -12,9 +12,10 @@ _HEADINGS: Final = ("what", "ours", "the other side", "ratio", "target", "")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the row should reach: at most so much, of the ratio to the other side or in itself."""
+    """What the row should reach: at most so much, as the ratio to the other side, in itself, or more than the
+    other side."""
 
-    of: Literal["ratio", "ours"]
+    of: Literal["ratio", "ours", "over"]
     at_most: float
 
 
@@ -57,7 +58,13 @@ class Row:
         """`ok`, `MISSED`, or nothing where there is no target."""
         if self.target is None:
             return ""
-        reached = self.ratio if self.target.of == "ratio" else median(self.ours)
+        match self.target.of:
+            case "ratio":
+                reached = self.ratio
+            case "over":
+                reached = median(self.ours) - median(self.other)
+            case "ours":
+                reached = median(self.ours)
         return "ok" if reached is not None and reached <= self.target.at_most else "MISSED"
 
     def cells(self) -> tuple[str, ...]:
@@ -70,6 +77,8 @@ class Row:
         match self.target:
             case Target("ratio", limit):
                 return f"<= {limit:g}x"
+            case Target("over", limit):
+                return f"<= +{_number(limit, self.unit)}"
             case Target("ours", limit):
                 return f"<= {_number(limit, self.unit)}"
         return ""

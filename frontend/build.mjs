@@ -1,5 +1,6 @@
 // Builds the page into wifimgrd/http/page/built: two documents, and assets with a hash in each name.
 import { build } from "esbuild";
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,6 +35,14 @@ for (const [file, output] of Object.entries(built.metafile.outputs)) {
   const entry = output.entryPoint ?? Object.keys(output.inputs)[0];
   if (entry && !file.endsWith(".txt")) assets[entry + (file.endsWith(".css") ? " css" : "")] ??= basename(file);
 }
+// The licenses of what the page is made of, as one text.
+const PARTS = ["preact", "@preact/signals", "@preact/signals-core", "leaflet"];
+const licenses = [["wifimgrd", join(here, "../LICENSE")], ...PARTS.map((name) => [name, join(here, "node_modules", name, "LICENSE")])];
+const texts = await Promise.all(licenses.map(async ([name, file]) => `${name}\n\n${await readFile(file, "utf8")}`));
+const text = texts.join(`\n${"-".repeat(80)}\n\n`);
+assets.licenses = `notices-${createHash("sha256").update(text).digest("hex").slice(0, 8).toUpperCase()}.txt`;
+await writeFile(join(target, "assets", assets.licenses), text);
+
 const documents = {
   "index.html": { title: "Camera hub", script: "src/main.tsx" },
   "docs.html": { title: "API of the camera hub", script: "src/docs.tsx" },

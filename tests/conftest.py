@@ -11,9 +11,15 @@ from hypothesis import HealthCheck, settings
 
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
+from tests.soak import IS_SOAK
 
 # How fast an example is says what else the machine does.
-settings.register_profile("whatever the load", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "whatever the load",
+    deadline=None,
+    derandomize=not IS_SOAK,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("whatever the load")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

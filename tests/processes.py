@@ -15,6 +15,7 @@ from pathlib import Path
 from wifimgrd.dbus.client.hub import HubClient
 
 PROGRAMS = Path(sys.executable).parent
+DAEMON = (str(PROGRAMS / "wifimgrd"),)
 START_TIMEOUT_S = 20.0
 
 
@@ -25,6 +26,7 @@ class Hub:
     address: str
     state: Path
     arguments: tuple[str, ...] = ("--simulate",)
+    program: tuple[str, ...] = DAEMON
     process: Process | None = None
     client: HubClient = field(init=False)
 
@@ -40,7 +42,7 @@ class Hub:
         """Start the daemon and wait until it serves."""
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                str(PROGRAMS / "wifimgrd"),
+                *self.program,
                 "--bus",
                 self.address,
                 *self.arguments,
@@ -80,9 +82,11 @@ def camera(number: int) -> Mapping[str, object]:
 
 
 @asynccontextmanager
-async def running_hub(address: str, state: Path, *arguments: str) -> AsyncIterator[Hub]:
+async def running_hub(
+    address: str, state: Path, *arguments: str, program: tuple[str, ...] = DAEMON
+) -> AsyncIterator[Hub]:
     """The daemon from start to stop; its log must hold no traceback."""
-    hub = Hub(address, state, arguments or ("--simulate",))
+    hub = Hub(address, state, arguments or ("--simulate",), program)
     await hub.client.start()
     try:
         await hub.start()

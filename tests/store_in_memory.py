@@ -36,11 +36,11 @@ class StoreInMemory:
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)
 
-    async def passphrase(self, device: DeviceId) -> Passphrase:
+    async def passphrase(self, device_id: DeviceId) -> Passphrase:
         await asyncio.sleep(0.001)
-        if device not in self.secrets:
-            raise DeviceNotFound(f"there is no device {device}")
-        return self.secrets[device]
+        if device_id not in self.secrets:
+            raise DeviceNotFound(f"there is no device {device_id}")
+        return self.secrets[device_id]
 
     async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
         await asyncio.sleep(0.001)
@@ -52,9 +52,9 @@ class StoreInMemory:
         assert device.id in self.devices, "a removed device is written again"
         self.devices[device.id] = device
 
-    async def remove(self, device: DeviceId) -> None:
+    async def remove(self, device_id: DeviceId) -> None:
         await asyncio.sleep(0.001)
-        del self.devices[device], self.secrets[device]
+        del self.devices[device_id], self.secrets[device_id]
 
     async def close(self) -> None:
         return

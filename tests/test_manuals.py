@@ -17,6 +17,7 @@ import pytest
 from wifimgrd.cli.arguments import parser
 from wifimgrd.config import Config
 from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.camera_state import CameraState
 
 PACKAGING = Path(__file__).parents[1] / "packaging"
 INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "dbus" / "introspection"
@@ -70,6 +71,12 @@ def test_each_program_and_file_has_its_page(manuals: dict[str, str]) -> None:
 def test_the_commands_page_has_every_command_and_option(manuals: dict[str, str]) -> None:
     missing = {word for word in words_of(parser()) if word not in manuals["wifimgrctl.1"]} - {"--help"}
     assert not missing
+
+
+def test_the_commands_page_has_every_state_that_is_shown(manuals: dict[str, str]) -> None:
+    _, _, states = manuals["wifimgrctl.1"].partition(".SH STATES\n")
+    shown = re.findall(r"^\.TP\n(.+)\n.+$", states.partition(".SH ")[0], re.MULTILINE)
+    assert sorted(shown) == sorted(state.label for state in CameraState)
 
 
 @pytest.mark.parametrize("file", ["wifimgrctl.bash", "_wifimgrctl"])

@@ -145,6 +145,11 @@ async def _run(scratch: Path, port: str, stopping: asyncio.Event) -> int:
         shim.is_up = True
         if not stopping.is_set():
             print(f"ready {shim.listening.result()} bus {address}", flush=True)
+            print(
+                f"In another terminal:\n  export WIFIMGRD_BUS='{address}'\n  {_BIN / 'wifimgrctl'} status",
+                file=sys.stderr,
+                flush=True,
+            )
         await stopping.wait()
         return 0
     finally:

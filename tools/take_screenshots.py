@@ -31,24 +31,39 @@ async def _desktop(browser: Browser, hub: RunningHub) -> None:
     await opened(page, hub)
     await hub.connected(1, "Front")
     await hub.connected(2, "Left wing")
-    await hub.create(4, "Right wing", "not-its-password")
-    await expect(card(page, "Right wing").locator(".trouble")).to_be_visible()
+    lost = await hub.connected(4, "Right wing")
     await page.get_by_role("button", name="Add a camera").click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_role("radio").first.check()
+    await dialog.get_by_label("Network name").fill("SIM-CAM-3")
     await dialog.get_by_role("button", name="Next").click()
-    await dialog.get_by_role("radio", name="SIM-CAM-4").check()
+    await expect(dialog.get_by_label("Model")).to_be_visible()
+    await dialog.get_by_label("Model").select_option("insta360-x4")
     await page.screenshot(path=_IMAGES / "add-a-camera.png")
     await page.keyboard.press("Escape")
+    await hub.power(4, on=False)
+    await hub.until(lost, "disconnected")
+    await shows(page, "Right wing", "Searching")
     await hub.set_fault("slow-join")
     await hub.create(3, "Tail")
     await shows(page, "Tail", "Connecting")
+    await _quiet(page)
     await page.screenshot(path=_IMAGES / "page.png")
+    await card(page, "Right wing").get_by_role("link", name="Right wing").click()
+    await expect(page.get_by_role("article").get_by_role("listitem").first).to_be_visible()
+    await _quiet(page)
+    await page.screenshot(path=_IMAGES / "camera.png")
+
+
+async def _quiet(page: Page) -> None:
+    """Without the messages that go away by themselves."""
+    while await page.locator(".toast").count():
+        await page.locator(".toast button").first.click()
 
 
 async def _phone(browser: Browser, hub: RunningHub) -> None:
     page = await _page(browser, 390, 844, "dark")
     await opened(page, hub)
+    await _quiet(page)
     await page.screenshot(path=_IMAGES / "phone.png")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from wifimgrd import catalog
-from wifimgrd.domain.addresses import parse_network, parse_share
+from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.toml_tables import build, expect, parse
 from wifimgrd.web_address import listen_address, plain_origin
@@ -22,7 +22,7 @@ DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the text names file and key and what was expected."""
+    """The configuration cannot be used; the text names the file, the key and the valid values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Platform:
     """`[platform]`: the host platform."""
 
     name: str = "platform"
-    """Gives the plugin path segments, e.g. `platform_plugin_device_manager`."""
+    """Part of the plugin's paths, e.g. `platform_plugin_device_manager`."""
 
     def __post_init__(self) -> None:
         expect(re.fullmatch(r"[A-Za-z0-9._-]+", self.name), "name", "letters, digits, . _ -")
@@ -38,17 +38,19 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
-    """`[backend]`: what joins networks."""
+    """`[backend]`: the part that joins networks."""
 
-    name: str = "networkmanager"
+    name: str = "auto"
+    """`auto` is decided once per start, by what the host has."""
 
     def __post_init__(self) -> None:
-        expect(self.name in ("networkmanager", "simulated"), "name", '"networkmanager" or "simulated"')
+        known = ("auto", "networkmanager", "wpa_supplicant", "simulated")
+        expect(self.name in known, "name", '"auto", "networkmanager", "wpa_supplicant" or "simulated"')
 
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """`[[interfaces.reserve]]`: pins an adapter, by MAC address or USB port, to a device."""
+    """`[[interfaces.reserve]]`: reserves an adapter, by MAC address or USB port, for a device."""
 
     device: int | str
     """The device's id or name."""
@@ -67,7 +69,7 @@ class Interfaces:
 
     match: str = "usb"
     exclude: tuple[str, ...] = ()
-    """Globs of interface names, listed but never taken."""
+    """Globs of interface names; these interfaces are listed but never used."""
     reserve: tuple[Reserve, ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,15 +78,15 @@ class Interfaces:
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """`[adapters]`: how the host treats the adapters."""
+    """`[adapters]`: the host's settings of the adapters."""
 
     usb_autosuspend: bool = False
-    """Whether the host may suspend an adapter on USB also while a camera uses it."""
+    """Whether the host may suspend a USB adapter also while a camera uses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """`[connect]`: attempts."""
+    """`[connect]`: connection attempts."""
 
     on_create: bool = True
     timeout_s: float = 20.0
@@ -99,7 +101,7 @@ class LinkSettings:
     """`[link]`: links that are up."""
 
     grace_s: float = 10.0
-    """How long an interrupted link may take to come back."""
+    """The time limit for an interrupted link to be restored."""
 
     def __post_init__(self) -> None:
         expect(0 <= self.grace_s <= 600, "grace_s", "0 to 600 seconds")
@@ -110,16 +112,16 @@ class Catalog:
     """`[catalog]`: camera models."""
 
     strict: bool = False
-    """Refuse a codename that the catalog does not have."""
+    """Refuse a codename that is not in the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """`[recovery]`: what is tried with adapters that stop working."""
+    """`[recovery]`: the steps for adapters that stop working."""
 
     enabled: bool = True
     steps: tuple[str, ...] = tuple(RecoveryStep)
-    """Of "rescan", "restart", "replug", "quarantine"; taken in this order, whichever they are listed in."""
+    """Of "rescan", "restart", "replug", "quarantine"; taken in this order, not in that of the list."""
 
     def __post_init__(self) -> None:
         known = ", ".join(f'"{step}"' for step in RecoveryStep)
@@ -128,7 +130,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True)
 class Radio:
-    """`[radio]`: the air."""
+    """`[radio]`: the radio settings."""
 
     country: str | None = None
     """ISO 3166-1 alpha-2 code of the regulatory domain to set; None leaves it as it is."""
@@ -143,9 +145,11 @@ class Cameras:
     """`[cameras]`: how programs reach the cameras."""
 
     network: str = "10.77.0.0/24"
-    """Where each device has an address of its own; empty = nowhere."""
+    """The network in which each device has an address of its own; empty = none."""
     share: tuple[str, ...] = ()
-    """Networks whose hosts reach the cameras at these addresses, through this host."""
+    """Networks whose hosts can reach the cameras at these addresses, through this host."""
+    accept: tuple[str, ...] = ()
+    """Ports of this host that cameras may send to, beside those that their models push to."""
 
     def __post_init__(self) -> None:
         expected = 'a network of this host\'s own, /16 to /30, such as "10.77.0.0/24", or ""'
@@ -157,6 +161,9 @@ class Cameras:
             expect(network is not None, key, "nothing, since `network` is empty: cameras have no addresses")
             apart = network is None or not parse_share(one).overlaps(network)
             expect(apart, key, f"a network that does not overlap the cameras' own, {network}")
+        for number, one in enumerate(self.accept):
+            expect(_parses(parse_port, one), f"accept[{number}]", 'a port such as "udp/8554"')
+        expect(len(set(self.accept)) == len(self.accept), "accept", "each port once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +174,25 @@ class Http:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     token_file: Path | None = None
+    """The file with the required token. A name without a folder is a systemd credential's, as below."""
+    insecure_without_token: bool = False
+    """Serve other hosts without a token: every client that reaches the shim can command the cameras."""
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
 
     def __post_init__(self) -> None:
+        has_both = (self.tls_certificate is None) == (self.tls_key is None)
+        expect(has_both, "tls_key", "a path where tls_certificate has one, and none where it has none")
         expected = 'an address and a port such as "127.0.0.1:8080" or "[::1]:8080"'
         expect(_parses(listen_address, self.listen), "listen", expected)
-        for number, said in enumerate(self.allowed_origins):
-            expected = f'an origin such as "https://map.example" or "http://10.0.0.2:3000", not {said!r}'
-            expect(_parses(plain_origin, said), f"allowed_origins[{number}]", expected)
+        for number, origin in enumerate(self.allowed_origins):
+            expected = f'an origin such as "https://map.example" or "http://10.0.0.2:3000", not {origin!r}'
+            expect(_parses(plain_origin, origin), f"allowed_origins[{number}]", expected)
 
 
 @dataclass(frozen=True, slots=True)
 class TileSource:
-    """`[[tiles.source]]`: where tiles of a tileset come from; its sources are asked in order."""
+    """`[[tiles.source]]`: one source of a tileset's tiles; the sources are used in order."""
 
     tileset: str
     type: str
@@ -186,7 +200,7 @@ class TileSource:
     url: str | None = None
     """Of a tile server, with {z}, {x} and {y} in it."""
     missing: int | str = 404
-    """What a tile that no source has is answered with; the tileset's first source decides."""
+    """The answer for a tile that no source has; that of the tileset's first source is used."""
 
     def __post_init__(self) -> None:
         expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", self.tileset), "tileset", "a plain name")
@@ -210,8 +224,34 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """`[map]`: the resources of the map of the platform's frontend."""
+
+    style: Path | None = None
+    """A MapLibre style; None = a default one for the archive of `tiles`."""
+    resources: Path | None = None
+    """A folder of fonts, sprites and other files that a style refers to."""
+    tiles: Path | None = None
+    """A PMTiles archive; None = that of the first source of type `pmtiles`."""
+    contours: Path | None = None
+    """A PMTiles archive of contour lines, or of heights."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """`[history]`: how much of the history is kept."""
+
+    rows: int = 10_000
+    days: int = 90
+
+    def __post_init__(self) -> None:
+        expect(100 <= self.rows <= 1_000_000, "rows", "100 to 1000000")
+        expect(1 <= self.days <= 3650, "days", "1 to 3650")
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
-    """Everything that can be configured."""
+    """All tables of the configuration."""
 
     platform: Platform = field(default_factory=Platform)
     backend: BackendChoice = field(default_factory=BackendChoice)
@@ -223,16 +263,24 @@ class Config:
     radio: Radio = field(default_factory=Radio)
     recovery: Recovery = field(default_factory=Recovery)
     cameras: Cameras = field(default_factory=Cameras)
+    history: HistorySettings = field(default_factory=HistorySettings)
     http: Http = field(default_factory=Http)
     tiles: Tiles = field(default_factory=Tiles)
+    map: Map = field(default_factory=Map)
+
+    @property
+    def map_tiles(self) -> Path | None:
+        """The archive of the platform's map."""
+        archives = (one.path for one in self.tiles.source if one.type == "pmtiles")
+        return self.map.tiles or next(archives, None)
 
 
 def load(path: Path | None = None) -> Config:
     """Read the configuration; raises ConfigError.
 
-    Without `path` the default file is read, where it is there. The files in the folder of the
-    same name with `.d` behind it come after it, in order of names: their keys win, their arrays
-    of tables are added.
+    Without `path` the default file is read, if it exists. The files in the folder of the
+    same name with `.d` appended come after it, in order of names: their keys win, their arrays
+    of tables are appended.
     """
     main = path or DEFAULT_PATH
     files = [main] if path is not None or main.exists() else []
@@ -241,7 +289,7 @@ def load(path: Path | None = None) -> Config:
     for file in files:
         try:
             table = parse(file)
-            build(Config, table, "")  # each by itself first, so that an error names its file
+            build(Config, table, "")  # each file by itself first, so that an error names it
         except ValueError as error:
             raise ConfigError(f"{file}: {error}") from None
         _merge(merged, table)

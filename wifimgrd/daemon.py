@@ -1,4 +1,4 @@
-"""The daemon: everything wired together, started and stopped in order."""
+"""The daemon: creates all parts, connects them, and starts and stops them in order."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,27 +17,33 @@ import structlog
 
 from wifimgrd import __version__
 from wifimgrd.config import Config, ConfigError, load_models
-from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.dbus.names import BUS_NAME
 from wifimgrd.dbus.service.hub_service import HubService
 from wifimgrd.dbus.service.simulator_object import World
+from wifimgrd.domain.addresses import parse_network
+from wifimgrd.domain.events import SignalChanged
 from wifimgrd.live_settings import LiveSettings, hub_settings
+from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
-from wifimgrd.net.client import AddressTeller
-from wifimgrd.net.contact import SocketContact
-from wifimgrd.net.power_save import PowerSaveWatch
-from wifimgrd.net.sockets import HelpersSockets
-from wifimgrd.net.wireless import HelpersWireless
+from wifimgrd.manager.summary import summary
+from wifimgrd.net_client.addresses import CameraAddresses
+from wifimgrd.net_client.power_save import PowerSaveMonitor
+from wifimgrd.net_client.probes import SocketProbes
+from wifimgrd.net_client.sockets import HelperSockets
+from wifimgrd.net_client.wireless import HelperWireless
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
 from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.status_line import StatusLine
 from wifimgrd.runtime.systemd import notify, start_watchdog
-from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.standing import StandingTeller
-from wifimgrd.store import SqliteStore, StoreError
+from wifimgrd.store import SqliteHistory, SqliteStore, StoreError
 
 if TYPE_CHECKING:
-    from wifimgrd.udev import AwakeAdapters
+    from wifimgrd.backend_choice import Choice
+    from wifimgrd.daemon_report import DaemonReport
+    from wifimgrd.udev import AutosuspendBlock
 
 _log = structlog.get_logger()
 
@@ -46,7 +52,7 @@ STATE_DIRECTORY: Final = Path("/var/lib/wifimgrd")
 
 @dataclass(frozen=True, slots=True)
 class DaemonOptions:
-    """What the command line decides."""
+    """The options of the command line."""
 
     bus: str = "system"
     simulate: bool = False
@@ -61,11 +67,11 @@ class DirectoryTaken(Exception):
 
 
 class StateDirectoryUnusable(Exception):
-    """The state directory is another user's, or cannot be made or entered."""
+    """The state directory belongs to another user, or cannot be created or entered."""
 
 
 class BusLost(Exception):
-    """The message bus went away under the running daemon, or the name there did."""
+    """The running daemon lost the message bus, or its name on the bus."""
 
 
 async def run(config: Config, options: DaemonOptions) -> None:
@@ -80,7 +86,7 @@ async def run(config: Config, options: DaemonOptions) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    tell_on_signal()
+    dump_on_signal()
     connection = await BusConnection.open(options.bus, sockets=True)
     tasks = Tasks("wifimgrd")
     tasks.require("message-bus", connection.wait_closed())
@@ -96,7 +102,7 @@ async def run(config: Config, options: DaemonOptions) -> None:
 
 @contextmanager
 def _alone_in(directory: Path) -> Iterator[Path]:
-    """Hold the state directory's lock, which ends with the process.
+    """Hold the state directory's lock, which the kernel releases with the process.
 
     Raises DirectoryTaken, and StateDirectoryUnusable before anything in it is touched.
     """
@@ -109,7 +115,7 @@ def _alone_in(directory: Path) -> Iterator[Path]:
 
 
 def _enter(directory: Path) -> Path:
-    """The lock's file in a directory that is ours; raises StateDirectoryUnusable."""
+    """Create the state directory and return its lock file; raises StateDirectoryUnusable."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         owner = directory.stat().st_uid
@@ -137,44 +143,47 @@ async def _serve(
 ) -> None:
     settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
+    history = await _open_history(config, directory)
     simulate = options.simulate or config.backend.name == "simulated"
+    choice = await _choice(config, connection, simulate=simulate)
     backend, adapters, sockets, contact, world = (
-        _simulated(options.scenario, store) if simulate else _networkmanager(config, store, connection, tasks)
+        _simulated(options.scenario, store)
+        if simulate
+        else _on_adapters(choice.name, config, store, connection, tasks)
     )
-    teller = StandingTeller(service, lambda line: notify(f"STATUS={line}"))
-    network = None if simulate else settings.addresses.network
-    awake = None if simulate or config.adapters.usb_autosuspend else _awake_adapters(teller, store, tasks)
+    status_line = StatusLine(lambda line: notify(f"STATUS={line}"), ignored=(SignalChanged,))
+    autosuspend = None if simulate or config.adapters.usb_autosuspend else _autosuspend_block(store, tasks)
     addresses = (
-        None
-        if network is None
-        else AddressTeller(
-            awake or teller, connection, network, config.cameras.share, tasks.part("addresses")
-        )
+        None if simulate else CameraAddresses(connection, settings.addresses.network, tasks.part("addresses"))
     )
-    sink = addresses or awake or teller
     power_save = (
         None
         if simulate
-        else PowerSaveWatch(sink, HelpersWireless(connection).end_power_save, tasks.part("power-save"))
+        else PowerSaveMonitor(HelperWireless(connection).end_power_save, tasks.part("power-save"))
     )
+    optional: tuple[EventSink | None, ...] = (autosuspend, addresses, power_save, history)
+    sinks: tuple[EventSink, ...] = (service, status_line, *(sink for sink in optional if sink is not None))
     hub = Hub(
-        settings, backend, adapters, store, power_save or sink, _now_us, sockets, contact, tasks.part("hub")
+        settings, backend, adapters, store, sinks, _now_us, sockets, contact, tasks.part("hub"), addresses
     )
+    hub.backend_choice = choice.reason
     tasks.check("message-bus", connection.round_trip)
     tasks.check("store", store.round_trip)
     start_watchdog(tasks)
     await hub.start()
-    if awake is not None:
-        awake.start()
+    if autosuspend is not None:
+        autosuspend.start()
     if addresses is not None:
-        await addresses.start(hub.device_statuses)
+        await addresses.start(hub.assigned_statuses)
     live = LiveSettings(hub, config, options.config, tasks)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.reread_soon)
     try:
-        service.start(hub, live.reread, world)
+        if history is not None:
+            history.start(hub.backend_name, hub.device_statuses(), hub.device_name)
+        service.start(hub, live.reread, _report(hub, live, history, tasks), world, history)
         _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
         notify("READY=1")
-        teller.start(hub)
+        status_line.start(lambda: summary(hub))
         await tasks.until_required_ends(stopping)
         if not connection.is_open:
             raise BusLost("the message bus went away")
@@ -182,24 +191,82 @@ async def _serve(
             raise BusLost(f"the name {BUS_NAME} was lost")
     finally:
         notify("STOPPING=1\nSTATUS=stopping")
-        teller.stop()
+        status_line.stop()
         service.refuse()
         if power_save is not None:
             await power_save.stop()
         if addresses is not None:
             await addresses.stop()
-        await hub.rest()
+        await hub.stop_work()
         await service.stop()
-        if awake is not None:
-            await awake.stop()
-        try:
-            await hub.stop()
-        except StoreError as error:  # of what nobody was promised; links and all else ended in order
-            _log.error("state_not_written", reason=error.message)
+        await _stop(hub, autosuspend, history)
         _log.info("stopped")
 
 
-# What one of the two worlds needs is imported with it: the daemon has little memory to spare.
+async def _choice(config: Config, connection: BusConnection, *, simulate: bool) -> Choice:
+    """The backend to use, and why where the configuration leaves that open; what an earlier run has left for
+    another one is ended."""
+    from wifimgrd.backend_choice import Choice, choose_backend  # noqa: PLC0415
+
+    choice = Choice("simulated" if simulate else config.backend.name, "")
+    if choice.name == "auto":
+        choice = await choose_backend(connection)
+        _log.info("backend_chosen", backend=choice.name, reason=choice.reason)
+    if choice.name == "networkmanager":
+        await _end_networkd_links(connection)
+    return choice
+
+
+async def _end_networkd_links(connection: BusConnection) -> None:
+    """End what an earlier run with another backend has left, so that networkd configures none of the adapters
+    beside NetworkManager."""
+    from wifimgrd.net_client.links import HelperLinks  # noqa: PLC0415
+
+    if HelperLinks.are_configured():
+        try:
+            await HelperLinks(connection).clear()
+        except (BusError, TimeoutError) as error:
+            _log.error("links_not_released", reason=str(error) or "no answer")
+
+
+async def _open_history(config: Config, directory: Path) -> History | None:
+    """The history; None where it cannot be kept, on which nothing else depends."""
+    rows, days = config.history.rows, config.history.days
+    try:
+        return History(await SqliteHistory.open(directory, rows, days), _now_us)
+    except StoreError as error:
+        _log.error("history_not_kept", reason=error.message)
+        return None
+
+
+async def _stop(hub: Hub, autosuspend: AutosuspendBlock | None, history: History | None) -> None:
+    if history is not None:
+        await history.stop()
+    if autosuspend is not None:
+        await autosuspend.stop()
+    try:
+        await hub.stop()
+    except StoreError as error:  # only unacknowledged changes are lost; all else has stopped in order
+        _log.error("state_not_written", reason=error.message)
+
+
+def _report(
+    hub: Hub, live: LiveSettings, history: History | None, tasks: Tasks
+) -> Callable[[], Awaitable[str]]:
+    """The daemon's report; its modules are imported with the first one."""
+    made: list[DaemonReport] = []
+
+    async def text() -> str:
+        from wifimgrd.daemon_report import DaemonReport  # noqa: PLC0415
+
+        if not made:
+            made.append(DaemonReport(hub, lambda: live.config, history, tasks, tasks.part("report")))
+        return await made[0].text()
+
+    return text
+
+
+# Each backend's modules are imported only where it is used, to save memory.
 
 
 def _simulated(
@@ -214,26 +281,60 @@ def _simulated(
     return world.backend, world.adapters, world.sockets, world.contact, world
 
 
-def _networkmanager(
-    config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
+def _on_adapters(
+    name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, None]:
-    from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
-    backend = NetworkManagerBackend(
+    make = _wpa_supplicant if name == "wpa_supplicant" else _networkmanager
+    sockets = HelperSockets(connection)
+    backend = make(config, memory, connection, tasks.part(name))
+    return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), None
+
+
+def _networkmanager(
+    config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
+) -> Backend:
+    from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
+
+    return NetworkManagerBackend(
         memory,
-        tasks.part("networkmanager"),
+        tasks,
         country=config.radio.country,
-        restart_link=HelpersWireless(connection).restart_link,
+        restart_link=HelperWireless(connection).restart_link,
+        cameras=parse_network(config.cameras.network),
     )
-    sockets = HelpersSockets(connection)
-    return backend, UdevAdapterSource(), sockets, SocketContact(sockets), None
 
 
-def _awake_adapters(sink: EventSink, memory: BackendMemory, tasks: Tasks) -> AwakeAdapters:
-    from wifimgrd.udev import AwakeAdapters, UsbDevices  # noqa: PLC0415
+def _wpa_supplicant(
+    config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
+) -> Backend:
+    from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend  # noqa: PLC0415
+    from wifimgrd.net_client.links import HelperLinks  # noqa: PLC0415
 
-    return AwakeAdapters(sink, memory, UsbDevices(), tasks.part("usb-power"))
+    links, wireless = HelperLinks(connection), HelperWireless(connection)
+
+    async def configure_link(interface: str, local_address: str) -> None:
+        with suppress(BusError):  # mostly a driver without power save
+            await wireless.end_power_save(interface)
+        await links.configure_link(interface, local_address)
+
+    return WpaSupplicantBackend(
+        memory,
+        tasks,
+        register_interface=wireless.register_interface,
+        configure_link=configure_link,
+        release_link=links.release_link,
+        restart_link=wireless.restart_link,
+        country=config.radio.country,
+        cameras=parse_network(config.cameras.network),
+    )
+
+
+def _autosuspend_block(memory: BackendMemory, tasks: Tasks) -> AutosuspendBlock:
+    from wifimgrd.udev import AutosuspendBlock, UsbDevices  # noqa: PLC0415
+
+    return AutosuspendBlock(memory, UsbDevices(), tasks.part("usb-power"))
 
 
 def _now_us() -> int:

@@ -1,4 +1,4 @@
-"""The configuration in use: in the manager's terms, and read anew while the daemon runs."""
+"""The configuration in use: converted to the manager's settings, and reloaded while the daemon runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = structlog.get_logger()
 
 
 def hub_settings(config: Config, models: Models) -> HubSettings:
-    """What the configuration says, in the manager's own terms."""
+    """The configuration converted to the manager's settings."""
     interfaces = config.interfaces
     rules = AllocationRules(
         usb_only=interfaces.match == "usb",
@@ -52,20 +52,23 @@ def hub_settings(config: Config, models: Models) -> HubSettings:
 
 
 class LiveSettings:
-    """The configuration in use, and the way to a newer one."""
+    """The configuration in use, and its reload."""
 
     def __init__(self, hub: Hub, config: Config, path: Path | None, tasks: Tasks) -> None:
         self._hub = hub
         self._started_with = config
+        self.config = config
+        """The configuration in use."""
         self._path = path
         self._tasks = tasks
 
     async def reread(self) -> None:
-        """Read the configuration again and use it; raises InvalidRequest, and then the old one stays."""
+        """Reload the configuration; raises InvalidRequest, and then the old one stays in use."""
         notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
         try:
             config = load(self._path)
             await self._hub.reconfigure(hub_settings(config, load_models(self._path)))
+            self.config = config
         except ConfigError as error:
             _log.error("configuration_refused", reason=str(error))
             raise InvalidRequest(f"the old configuration stays in use: {error}") from None
@@ -74,7 +77,7 @@ class LiveSettings:
         _log.info("configuration_reloaded", needs_restart=self._beyond_reload(config) or None)
 
     def reread_soon(self) -> None:
-        """The same on SIGHUP, where nobody hears what is wrong but the log."""
+        """Reload on SIGHUP; errors are only logged."""
 
         async def reread() -> None:
             with suppress(InvalidRequest):
@@ -83,7 +86,7 @@ class LiveSettings:
         self._tasks.start("reload", reread())
 
     def _beyond_reload(self, config: Config) -> list[str]:
-        """What differs from what the daemon was started with, and is not taken over."""
+        """The changed settings that take effect only after a restart."""
         was, now = self._started_with, config
         changed = {
             "backend": was.backend != now.backend,
@@ -91,5 +94,6 @@ class LiveSettings:
             "adapters": was.adapters != now.adapters,
             "radio": was.radio != now.radio,
             "cameras": was.cameras != now.cameras,
+            "history": was.history != now.history,
         }
         return [key for key, differs in changed.items() if differs]

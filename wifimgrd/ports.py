@@ -1,6 +1,6 @@
-"""What the manager needs of the world, as Protocols: a backend, adapters, a store, a sink.
+"""The Protocols that the manager uses: a backend, an adapter source, a store, camera sockets, an event sink.
 
-Every listener method is called on the event loop's thread and returns at once.
+Every listener method is called on the event loop's thread and must not block.
 """
 
 from __future__ import annotations
@@ -12,48 +12,37 @@ from enum import Enum, auto
 from typing import Protocol
 
 from wifimgrd.domain.adapter import Adapter
+from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.device import Device, DeviceId, HeldLink, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendStatus, Event
+from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.domain.network import HeardPoint
-from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.domain.network import ScanResult
+from wifimgrd.domain.recovery import BackendStep
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
     """One attempt to join a camera's network on one interface."""
 
-    device: DeviceId
+    device_id: DeviceId
     interface: str
     ssid: Ssid
     passphrase: Passphrase
     timeout_s: float
-    """The attempt ends by then, as a link or with the best diagnosis so far."""
+    """The attempt ends by then, with a link or with the most likely error."""
     sightings: tuple[Sighting, ...] = ()
-    """Where the access point was met before, most recent first."""
+    """Where the access point was seen before, most recent first."""
     hidden: bool = False
-    """The access point is known not to tell its name."""
+    """The access point does not broadcast its SSID."""
     local_address: str = ""
-    """The host's address on the link, with its prefix, where the camera hands out none."""
+    """The host's address on the link, with its prefix, where the camera has no DHCP server."""
 
 
-class BackendListener(Protocol):
-    """Told by a backend what happens without being asked for."""
-
-    def backend_changed(self, status: BackendStatus) -> None:
-        """The backend came, went or is on its way.
-
-        On READY, `interface_facts` of every known interface came before, and the manager
-        reads `links()`.
-        """
-
-    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
-        """What the backend knows of an interface changed, or is known now; it may come before the
-        adapter is told of. Until then the interface counts as unavailable, and so it does where the
-        backend has lost it (None)."""
+class LinkListener(Protocol):
+    """Receives the unsolicited events of links."""
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
         """A link that was up dropped; the backend tries to restore it on the same interface."""
@@ -62,14 +51,30 @@ class BackendListener(Protocol):
         """A link that was interrupted is up again."""
 
     def link_ended(self, interface: str, error: WifimgrdError) -> None:
-        """A link that was up or interrupted is gone for good; nothing of it is left."""
+        """A link that was up or interrupted has ended; nothing of it is left."""
 
     def link_changed(self, interface: str, link: Link) -> None:
-        """A link that is up has another signal, address or access point."""
+        """The signal, address or access point of a link that is up has changed."""
+
+
+class BackendListener(LinkListener, Protocol):
+    """Receives a backend's unsolicited events."""
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        """The backend became ready, is starting, or became unavailable.
+
+        Before READY, `interface_facts` was called for every known interface; on READY, the manager reads
+        `links()`.
+        """
+
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
+        """The backend's facts of an interface are available or have changed; the call may come before
+        `adapter_present`. An interface without facts is unavailable, and so is one that the backend has lost
+        (None)."""
 
 
 class Backend(Protocol):
-    """What really joins networks."""
+    """Joins networks, e.g. through NetworkManager."""
 
     @property
     def name(self) -> str:
@@ -77,91 +82,92 @@ class Backend(Protocol):
 
     @property
     def status(self) -> BackendStatus:
-        """Where the backend stands now."""
+        """The backend's current state."""
 
     async def start(self, listener: BackendListener) -> None:
-        """Begin to watch. Returns at once also where the other side is away, and then
-        goes on waiting for it; never raises for that."""
+        """Start watching. Returns at once, also where the service behind the backend is not running; the
+        backend then waits for it. Never raises for that."""
 
     async def stop(self) -> None:
-        """Give back what was changed and close. Links that are up stay up."""
+        """Restore changed settings and close. Links that are up stay up."""
 
-    async def hold(self, interface: str) -> None:
-        """The interface is the hub's: keep everybody's autoconnect off it. Remembered, and
-        undone by `release` and `stop`. Never raises for an interface that is gone."""
+    async def claim(self, interface: str) -> None:
+        """The interface is the hub's: disable automatic connections of other programs on it. Kept for
+        interfaces that appear later; undone by `release` and `stop`. Never raises for an interface that is
+        gone."""
 
     async def release(self, interface: str) -> None:
-        """The interface is not the hub's any more (unlisted or excluded)."""
+        """The interface is no longer the hub's (unlisted or excluded)."""
 
     async def join(self, request: JoinRequest) -> Link:
         """Bring a link up. Raises one of DeviceNotReachable, AuthenticationFailed,
         AssociationRefused, AddressFailed, InterfaceLost, BackendUnavailable; then, and when
-        cancelled, nothing of the attempt is left. A link that ends after this returned is told
+        cancelled, nothing of the attempt is left. The end of a link after this has returned is reported
         to the listener."""
 
     async def leave(self, interface: str) -> None:
-        """Take the link down, if there is one, without telling the listener. Never raises for
+        """Take the link down, if there is one, without notifying the listener. Never raises for
         an interface or a link that is gone."""
 
     async def links(self) -> Sequence[HeldLink]:
-        """The links that this daemon started, in this life or an earlier one, the interrupted ones
-        that it tries to restore among them."""
+        """The links that this daemon started, in this run or an earlier one, including interrupted ones
+        that the backend tries to restore."""
 
     async def scan(self, interface: str) -> None:
-        """Search all channels on an idle interface and return when that is done; a `join` that
-        comes meanwhile goes first. Raises InterfaceLost, Busy, BackendUnavailable."""
+        """Scan all channels on an idle interface and return when that is done; a `join` during the
+        scan takes precedence. Raises InterfaceLost, Busy, BackendUnavailable."""
 
-    async def look(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
-        """Whether a network, hidden or not, is in the air: searched for on an idle interface where
-        it was met before, then on all channels. Cancelled where a `join` needs the interface.
-        Raises InterfaceLost, Busy, BackendUnavailable."""
+    async def is_visible(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
+        """Whether a scan finds a network, hidden or not: on an idle interface, on the channels of its
+        sightings, then on all. The caller cancels this where a `join` needs the interface. Raises
+        InterfaceLost, Busy, BackendUnavailable."""
 
-    async def recover(self, interface: str, step: RecoveryStep) -> None:
-        """Take a step, RESCAN or RESTART, with an idle interface that does not work, and return when it
-        is over. Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time."""
+    async def recover(self, interface: str, step: BackendStep) -> None:
+        """Carry out a recovery step, RESCAN or RESTART, on an idle interface that does not work, and return
+        when it is done. Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time."""
 
-    async def heard(self) -> Sequence[HeardPoint]:
-        """The access points that each interface heard of late."""
+    async def recent_scan_results(self) -> Sequence[ScanResult]:
+        """The access points in each interface's recent scan results."""
 
 
 class AdapterListener(Protocol):
-    """Told by an adapter source what was plugged in and pulled out."""
+    """Receives an adapter source's events."""
 
     def adapter_present(self, adapter: Adapter) -> None:
-        """An adapter appeared, or is described anew under the same name."""
+        """An adapter appeared, or the description of the adapter with that name changed."""
 
     def adapter_gone(self, name: str) -> None:
         """An adapter was pulled out."""
 
     def adapter_firmware_failed(self, name: str) -> None:
-        """The driver of an adapter that is present tells that its firmware crashed."""
+        """The driver of an adapter that is present reported a crash of its firmware."""
 
     def adapters_recounted(self) -> None:
-        """Events were lost; all that has changed meanwhile has been told now."""
+        """Events were lost; all changes since then have been reported now."""
 
 
 class AdapterSource(Protocol):
     """Watches the host's Wi-Fi adapters."""
 
     async def start(self, listener: AdapterListener) -> None:
-        """Subscribe, then tell of every adapter that is there before returning."""
+        """Subscribe, then report every adapter that is present before returning."""
 
     async def replug(self, name: str) -> None:
-        """Take an adapter off its bus and give it back; the listener is told that it is gone, then that
-        it is present. Raises OSError where that is not allowed or not possible."""
+        """Deauthorize and authorize an adapter on its bus; the listener is notified that it is gone, then
+        that it is present. Raises OSError where that is not allowed or not possible."""
 
     async def stop(self) -> None:
         """Stop watching."""
 
 
 class BackendMemory(Protocol):
-    """A few words that a backend keeps across restarts, e.g. settings to give back."""
+    """A few short values that a backend keeps across restarts, e.g. settings to restore."""
 
     def recall(self, key: str) -> str | None:
-        """What was noted under `key`, or None."""
+        """The value that is stored under `key`, or None."""
 
     def note(self, key: str, value: str | None) -> None:
-        """Keep `value` under `key`; None forgets it. Written soon, in order."""
+        """Store `value` under `key`; None deletes it. Written in the background, in order."""
 
 
 class DeviceStore(Protocol):
@@ -171,33 +177,59 @@ class DeviceStore(Protocol):
         """Every device that was ever acknowledged and not removed."""
 
     async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
-        """Write a new device (its `id` is ignored) and return it with the id it got, after it
-        is safe on disk. `key` is the idempotency key under which it was asked for."""
+        """Write a new device (its `id` is ignored) and return it with its new id, after it
+        is safe on disk. `key` is the idempotency key of the request."""
 
     async def find_key(self, key: str) -> DeviceId | None:
-        """The device that was created under an idempotency key, also where it is gone since."""
+        """The device that was created under an idempotency key, also where it was removed since."""
 
-    async def passphrase(self, device: DeviceId) -> Passphrase:
+    async def passphrase(self, device_id: DeviceId) -> Passphrase:
         """A device's secret; raises DeviceNotFound."""
 
     async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
         """Write a changed device, safe on disk on return; None leaves the secret as it is."""
 
     def record(self, device: Device, *, at_once: bool = False) -> None:
-        """Write what an attempt or a link taught, soon and in order; never awaited. `at_once` is for
-        what a client was told is done."""
+        """Write what was learned from an attempt or a link, in the background and in order. `at_once` skips
+        the delay, for changes whose success was already reported to a client."""
 
-    async def remove(self, device: DeviceId) -> None:
-        """Forget a device and its secret, safe on disk on return. Its id is not given again."""
+    async def remove(self, device_id: DeviceId) -> None:
+        """Delete a device and its secret, safe on disk on return. Its id is not assigned again."""
+
+    async def close(self) -> None:
+        """Write pending changes and close."""
+
+
+class HistoryStore(Protocol):
+    """Rows of the history on disk; nobody waits for a write."""
+
+    @property
+    def next_id(self) -> int:
+        """The id of a row that is larger than any before."""
+
+    @property
+    def unended(self) -> Sequence[HistoryRow]:
+        """The sessions that had not ended when the hub last stopped, the older ones first."""
+
+    def put(self, rows: Sequence[HistoryRow]) -> None:
+        """Write rows that are new, or new values of rows; in order, and all of them or none."""
+
+    async def read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
+        """The newest rows on disk that fit, the newest first; raises InternalError."""
+
+    def forget(self, device_id: DeviceId) -> None:
+        """Delete the rows of a device, in the order of writes."""
 
     async def close(self) -> None:
         """Write what is still due and close."""
 
 
 class CameraSockets(Protocol):
-    """Reaches cameras: each through its own interface, so that their addresses may be the same."""
+    """Opens sockets to cameras, each through its own interface, so that cameras may have equal addresses."""
 
-    async def open(self, interface: str, address: str, port: int, kind: SocketKind) -> socket.socket:
+    async def open(
+        self, device_id: DeviceId, interface: str, address: str, port: int, kind: SocketKind
+    ) -> socket.socket:
         """A socket connected to a camera, not blocking; the caller closes it.
 
         Returns or raises within 10 s. Raises ServiceRefused, DeviceNotReachable (no answer), InterfaceLost,
@@ -205,27 +237,39 @@ class CameraSockets(Protocol):
         """
 
 
+class AddressRoutes(Protocol):
+    """Makes the addresses of cameras on this host lead to them."""
+
+    async def lead(self, address: str, interface: str, camera_address: str) -> bool:
+        """Make `address` lead to the camera at `camera_address` behind an interface, whose link is up and not
+        published yet. True once it does; False where that is known to be impossible now. The caller limits
+        the time, and publishes the link before it awaits anything else: only for a published link the
+        address leads to the camera for longer than this call."""
+
+
 class Answer(Enum):
-    """What came of asking a camera."""
+    """The result of a probe."""
 
     ANSWERED = auto()
     SILENT = auto()
     UNKNOWN = auto()
-    """It could not be asked."""
+    """The probe could not be sent."""
 
 
 class CameraContact(Protocol):
-    """Talks to a connected camera through its interface."""
+    """Sends probes and keep-alive messages to a connected camera through its interface."""
 
-    async def probe(self, interface: str, address: str, probe: Probe) -> Answer:
-        """Ask the camera at `address` for a sign of life. Ends within seconds and never raises."""
+    async def probe(self, device_id: DeviceId, interface: str, address: str, probe: Probe) -> Answer:
+        """Check whether the camera at `address` answers. Ends within seconds and never raises."""
 
-    async def keep_alive(self, interface: str, address: str, keep_alive: KeepAlive) -> None:
-        """Tell the camera to stay awake. Ends within seconds and never raises."""
+    async def keep_alive(
+        self, device_id: DeviceId, interface: str, address: str, keep_alive: KeepAlive
+    ) -> None:
+        """Send the message that keeps the camera from sleeping. Ends within seconds and never raises."""
 
 
 class EventSink(Protocol):
-    """Takes the hub's events, in order."""
+    """Receives the hub's events, in order."""
 
     def publish(self, event: Event) -> None:
-        """Pass one event on; never raises, never waits."""
+        """Process one event; never raises, never blocks."""

@@ -1,6 +1,6 @@
-"""Strict reading of TOML: tables become frozen dataclasses, whose fields are the keys they may have.
+"""Strict reading of TOML: tables become frozen dataclasses, whose fields are the allowed keys.
 
-What is wrong is told as `KEY: expected WHAT`; whoever knows the file puts its name before that.
+Errors have the form `KEY: expected WHAT`; the caller prepends the name of the file.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def parse(file: Path) -> dict[str, Any]:
 
 
 def build(table_class: type[_T], table: object, where: str) -> _T:
-    """Make a table's class of a parsed table; raises ValueError with the key and what was expected.
+    """Build a dataclass from a parsed table; raises ValueError with the key and what was expected.
 
-    A class checks values further in its `__post_init__`, by `expect`.
+    A class checks its values further in its `__post_init__`, with `expect`.
     """
     if not isinstance(table, dict):
-        raise ValueError(f"{where}: expected a table")  # noqa: TRY004 - one kind for all that is wrong
+        raise ValueError(f"{where}: expected a table")  # noqa: TRY004 - one type for all errors
     hints = typing.get_type_hints(table_class)
     known = {one.name for one in fields(typing.cast("Any", table_class))}
     for key in table:
@@ -61,13 +61,13 @@ def build(table_class: type[_T], table: object, where: str) -> _T:
 
 
 def expect(fits: object, key: str, expected: str) -> None:
-    """Refuse a value of `key` that does not fit."""
+    """Raise ValueError for `key` unless its value fits."""
     if not fits:
         raise ValueError(f"{key}: expected {expected}")
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    """Check a value against a field's type and make what that type wants of it."""
+    """Check a value against a field's type and convert it to that type."""
     if typing.get_origin(hint) is tuple:
         item = typing.get_args(hint)[0]
         if not isinstance(value, list):
@@ -85,10 +85,10 @@ def _value(hint: Any, value: Any, where: str) -> Any:
             return value
         if _is_enum(choice) and value in list(choice):
             return choice(value)
-    raise ValueError(f"{where}: expected {' or '.join(_told(choices))}, not {value!r}")
+    raise ValueError(f"{where}: expected {' or '.join(_described(choices))}, not {value!r}")
 
 
-def _told(choices: typing.Iterable[Any]) -> typing.Iterator[str]:
+def _described(choices: typing.Iterable[Any]) -> typing.Iterator[str]:
     for choice in choices:
         if choice in _TYPE_NAMES:
             yield _TYPE_NAMES[choice]

@@ -1,11 +1,21 @@
-"""Addresses of web servers as people write them: where to listen, and what sites are admitted."""
+"""Parse web addresses: IP addresses of peers and in names, listen addresses, allowed origins."""
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Final
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def ip_address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An IP address, without its zone, and as IPv4 where IPv6 only carries that; None for a name."""
+    try:
+        parsed = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 def origin_of(address: str) -> str | None:

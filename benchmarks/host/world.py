@@ -17,13 +17,14 @@ from typing import Any, Final
 from benchmarks.accounting import Account
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, Variant
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.connection import BusConnection, Variant
 
 DEVICES: Final = "/plugin-views/platform_plugin_device_manager/devices"
 _PROGRAMS: Final = Path(sys.executable).parent
 _START_S: Final = 30.0
 _CREATE_AT_ONCE: Final = 16
+_REST_S: Final = 0.005
 _CONFIGURATION: Final = "[connect]\non_create = false\n"
 _SCENARIO: Final = """\
 adapter_count = {adapters}
@@ -71,9 +72,12 @@ class World:
         await asyncio.gather(*(self._device(device, "Disconnect") for device in devices))
 
     async def quiet(self) -> None:
-        """Return when the daemon has done what it was asked to, and a moment's rest after."""
+        """Return when daemon and shim have done what follows from what was asked, and have rested since."""
         await self.bus.call(names.BUS_NAME, names.ROOT_PATH, names.PEER, "Ping")
-        await asyncio.sleep(0.005)
+        used_s = 0.0
+        while (now_s := self.daemon.cpu_s() + self.shim.cpu_s()) > used_s:
+            used_s = now_s
+            await asyncio.sleep(_REST_S)
 
     async def _device(self, device: int, member: str, **options: bool) -> None:
         variants = {name: Variant("b", value) for name, value in options.items()}

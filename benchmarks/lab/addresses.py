@@ -12,7 +12,8 @@ from typing import Final
 
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
-from benchmarks.lab.stage import Stage, on_air
+from benchmarks.lab.networkmanager_stage import NetworkManagerStage
+from benchmarks.lab.stage import on_air
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.namespace import run
@@ -32,7 +33,7 @@ _OWN_TABLE: Final = "ip benchmark"
 _OF_DIRECT: Final = 0.95
 
 
-async def addresses(stage: Stage, hub: Hub) -> list[Row]:
+async def addresses(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
     """Two cameras with one address; one is read by both ways in turns, then joined again and again."""
     adapters = [await stage.plugged(f"4.{number}", "short") for number in (1, 2)]
     cameras = [Camera(name, leases=(20, 20)) for name in ("reached", "beside")]
@@ -81,7 +82,7 @@ async def addresses(stage: Stage, hub: Hub) -> list[Row]:
     ]
 
 
-async def _interface(stage: Stage, path: str) -> str:
+async def _interface(stage: NetworkManagerStage, path: str) -> str:
     taken = await stage.bus.read(names.BUS_NAME, path, names.DEVICE, "Interface")
     return names.interface_name_of(taken) or ""
 
@@ -117,7 +118,12 @@ async def _when_told(told: asyncio.StreamReader, what: str) -> float:
 
 
 async def _lateness(
-    stage: Stage, hub: Hub, device: int, interface: str, address: str, told: asyncio.StreamReader
+    stage: NetworkManagerStage,
+    hub: Hub,
+    device: int,
+    interface: str,
+    address: str,
+    told: asyncio.StreamReader,
 ) -> float:
     """Seconds from NetworkManager's ACTIVATED, as heard here, to an address that the kernel leads on."""
     await hub.disconnect(device)

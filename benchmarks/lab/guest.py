@@ -1,4 +1,5 @@
-"""`python3 -m benchmarks.lab.guest FILE`, in the lab's guest: measures, and writes the rows to FILE."""
+"""`python3 -m benchmarks.lab.guest FILE all|backends`, in the lab's guest: measures, and writes the rows to
+FILE."""
 
 from __future__ import annotations
 
@@ -10,47 +11,78 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks import progress
-from benchmarks.lab import addresses, joins, losses, rest
-from benchmarks.lab.hub import running_hub
+from benchmarks.lab import addresses, backends, joins, losses, pushes, rest
+from benchmarks.lab.hub import Hub, running_hub
+from benchmarks.lab.networkmanager_stage import NetworkManagerStage
 from benchmarks.lab.stage import Stage, daemons_user
+from benchmarks.lab.supplicant_stage import SupplicantStage
 from benchmarks.table import Row
 from tests.lab.guest.namespace import run
+from tests.lab.guest.services import without_networkmanager
 from tests.lab.guest.system_bus import SystemBus
 
 
-async def measure() -> list[Row]:
-    """All rows of the lab."""
-    rows: list[Row] = []
+async def measure(*, everything: bool) -> list[Row]:
+    """All rows of the lab, or those alone that compare the backends."""
     run("systemctl", "start", "NetworkManager.service")
+    rows, with_networkmanager = await _with_networkmanager(everything=everything)
+    with without_networkmanager():
+        async with SystemBus() as bus:
+            stage = SupplicantStage(bus)
+            await stage.open()
+            async with running_hub(bus) as hub:
+                without = await _backend(stage, hub)
+    return rows + backends.rows(without, with_networkmanager)
+
+
+async def _with_networkmanager(*, everything: bool) -> tuple[list[Row], backends.Figures]:
+    rows: list[Row] = []
     async with SystemBus() as bus, AsyncExitStack() as held:
         with daemons_user():
             bus_as_daemon = await held.enter_async_context(SystemBus())
-        stage = await Stage.open(bus, bus_as_daemon)
-        progress.say("NetworkManager alone: cameras that go, a wrong password, an absent camera")
-        alone = await losses.networkmanager_alone(stage)
+        stage = NetworkManagerStage(bus, bus_as_daemon)
+        await stage.open()
+        if everything:
+            progress.say("NetworkManager alone: cameras that go, a wrong password, an absent camera")
+            alone = await losses.networkmanager_alone(stage)
         async with running_hub(bus) as hub:
             at_rest = rest.memory(hub, "after start")
-            progress.say("connect, network in the scan list")
-            rows += await joins.listed(stage, hub)
-            progress.say("connect, just switched on")
-            rows += await joins.switched_on(stage, hub)
-            progress.say("losses")
-            rows += await losses.losses(stage, hub, alone)
-            progress.say("failures")
-            rows += await losses.failures(stage, hub, alone)
-            progress.say("addresses")
-            rows += await addresses.addresses(stage, hub)
-            rows += at_rest + rest.memory(hub, "after all of that")
-            progress.say("a minute of rest")
-            adapters = [await stage.plugged(f"3.{number}", "short") for number in (1, 2)]
-            for adapter in adapters:
-                await hub.free(adapter.interface)
-            rows += await rest.idle(hub)
-    for adapter in adapters:
-        adapter.unplug()
-    return rows
+            figures = await _backend(stage, hub, nmcli=everything)
+            if everything:
+                progress.say("connect, first contact")
+                new = await joins.first_contact(stage, hub)
+                rows += joins.listed_rows(figures.listed)
+                rows += joins.switched_on_rows(figures.known, new)
+                rows += losses.losses_rows(figures.losses, alone)
+                rows += losses.failures_rows(figures.failures, alone)
+                progress.say("addresses")
+                rows += await addresses.addresses(stage, hub)
+                progress.say("pushes")
+                rows += await pushes.pushes(stage, hub)
+                rows += at_rest + rest.memory(hub, "after all of that")
+                rows += rest.idle_rows(joins.PART, figures.wake_ups)
+    return rows, figures
+
+
+async def _backend(stage: Stage, hub: Hub, *, nmcli: bool = False) -> backends.Figures:
+    """What is measured of each backend, in the same order."""
+    progress.say(f"backend {await hub.backend()}: connect, network in the scan list")
+    at_start = hub.daemon.memory()
+    listed = await joins.listed(stage, hub, nmcli=nmcli)
+    progress.say("connect, just switched on")
+    known = await joins.known(stage, hub)
+    progress.say("losses")
+    lost = await losses.losses(stage, hub)
+    progress.say("failures")
+    failed = await losses.failures(stage, hub)
+    after = hub.daemon.memory()
+    progress.say("a minute of rest")
+    counted = await rest.wake_ups_at_rest(stage, hub)
+    return backends.Figures(listed, known, lost, failed, at_start, after, counted)
 
 
 if __name__ == "__main__":
     os.environ.setdefault("LANG", "C.UTF-8")
-    Path(sys.argv[1]).write_text(json.dumps([row.as_json() for row in asyncio.run(measure())]))
+    file, part = sys.argv[1:]
+    measured = asyncio.run(measure(everything=part == "all"))
+    Path(file).write_text(json.dumps([row.as_json() for row in measured]))

@@ -16,6 +16,7 @@ from dbus_next.signature import Variant
 
 from benchmarks.accounting import Account
 from tests.lab.guest.access_point import Camera
+from tests.lab.guest.adapters import Adapter
 from tests.lab.guest.deadline import async_poll_until
 from tests.lab.guest.namespace import run
 from tests.lab.guest.system_bus import BusError, SystemBus
@@ -24,10 +25,15 @@ from wifimgrd.dbus import names
 
 _UNITS: Final = ("wifimgrd.service", "wifimgrd-http.service")
 _HELPER: Final = "wifimgrd-net.service"
-"""Started by the message bus when a camera is joined."""
-_SETTINGS: Final = "[connect]\non_create = false\n"
-_UNWATCHED: Final = Path("/run/systemd/system/wifimgrd.service.d/unwatched.conf")
-"""Wake-ups are counted, and the watchdog's are wanted: here it is off."""
+"""Started by the message bus with the first adapter."""
+ACCEPTED_PORT: Final = 8555
+"""Of this host's; all cameras may send to it."""
+_SETTINGS: Final = f"""\
+[connect]
+on_create = false
+[cameras]
+accept = ["tcp/{ACCEPTED_PORT}"]
+"""
 _AVAILABLE_S: Final = 30.0
 _REST_S: Final = 0.3
 """Who has not woken up for so long has nothing to do."""
@@ -39,6 +45,16 @@ class Hub:
     def __init__(self, bus: SystemBus) -> None:
         self._bus = bus
         self.daemon, self.shim = (Account(_main_pid(unit)) for unit in _UNITS)
+
+    @property
+    def helper(self) -> Account | None:
+        """The helper for addresses, once there has been an adapter."""
+        pid = _main_pid(_HELPER)
+        return Account(pid) if pid else None
+
+    async def backend(self) -> str:
+        """The backend that it has chosen."""
+        return str(await self._bus.read(names.BUS_NAME, names.ROOT_PATH, names.MANAGER, "Backend"))
 
     async def add(self, camera: Camera, password: str | None = None) -> int:
         """Register a camera; no attempt is made."""
@@ -79,20 +95,29 @@ class Hub:
         await self._call(names.device_path(device), names.DEVICE, "Disconnect", "a{sv}", {})
 
     async def free(self, interface: str) -> None:
-        """Wait until an interface can be had.
+        """Wait until an interface can be had."""
+        await self._shows(interface, "available")
+
+    async def knows(self, adapter: Adapter, *, ours: Adapter) -> None:
+        """Wait until an adapter that is not ours is known to be another program's."""
+        if adapter != ours:
+            await self._shows(adapter.interface, "unavailable")
+
+    async def _shows(self, interface: str, wanted: str) -> None:
+        """Wait for a state of an interface.
 
         Asked for again and again: to hear of it would take time from the process that is measured, later.
         """
 
-        async def is_free() -> bool:
+        async def is_so() -> bool:
             path = names.interface_path(interface)
             try:
                 state = await self._bus.read(names.BUS_NAME, path, names.INTERFACE, "State")
             except BusError:
                 return False
-            return bool(state == "available")
+            return bool(state == wanted)
 
-        await async_poll_until(is_free, f"{interface} available", _AVAILABLE_S)
+        await async_poll_until(is_so, f"{interface} {wanted}", _AVAILABLE_S)
 
     @asynccontextmanager
     async def asleep(self) -> AsyncIterator[None]:
@@ -126,8 +151,7 @@ async def running_hub(bus: SystemBus) -> AsyncIterator[Hub]:
     shutil.rmtree(STATE, ignore_errors=True)
     CONFIGURATION.parent.mkdir(parents=True, exist_ok=True)
     CONFIGURATION.write_text(_SETTINGS)
-    _UNWATCHED.parent.mkdir(parents=True, exist_ok=True)
-    _UNWATCHED.write_text("[Service]\nWatchdogSec=0\n")
+    _switch_watchdogs_off()
     run("systemctl", "daemon-reload")
     run("systemctl", "start", *_UNITS)
     hub = Hub(bus)
@@ -135,6 +159,15 @@ async def running_hub(bus: SystemBus) -> AsyncIterator[Hub]:
         yield hub
     finally:
         run("systemctl", "stop", *reversed(_UNITS))
+        run("systemctl", "stop", _HELPER)
+
+
+def _switch_watchdogs_off() -> None:
+    """The wake-ups that are counted are without theirs, and they would end what `asleep` has stopped."""
+    for unit in (*_UNITS, _HELPER):
+        drop_in = Path("/run/systemd/system", f"{unit}.d", "unwatched.conf")
+        drop_in.parent.mkdir(parents=True, exist_ok=True)
+        drop_in.write_text("[Service]\nWatchdogSec=0\n")
 
 
 def _main_pid(unit: str) -> int:

@@ -1,15 +1,22 @@
-"""How long a connect takes, against NetworkManager alone."""
+"""How long a connect takes, against the programs below the backend by themselves."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from benchmarks.lab.hub import Hub
-from benchmarks.lab.stage import Stage, on_air
+from benchmarks.lab.networkmanager_stage import NetworkManagerStage
+from benchmarks.lab.stage import Join, Stage, on_air
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
+from tests.lab.guest.adapters import Adapter
 
 PART: Final = "Lab: real 802.11"
+LISTED: Final = "connect, network in the scan list"
+KNOWN: Final = "connect, known, just switched on"
 _LISTED_ROUNDS: Final = 31
 _SWITCHED_ON_ROUNDS: Final = 7
 _FULL_SCAN_ROUNDS: Final = 3
@@ -18,84 +25,131 @@ _UNLIKELY_CHANNEL: Final = 3
 _LIKELY_CHANNEL: Final = 6
 
 
-async def listed(stage: Stage, hub: Hub) -> list[Row]:
-    """The network is in the scan list: ours, the bare call, and nmcli, in turns.
+@dataclass(frozen=True, slots=True)
+class Joins:
+    """Each connect of one kind, by us and by the programs below."""
+
+    ours: list[Join] = field(default_factory=list)
+    bare: list[Join] = field(default_factory=list)
+    nmcli: list[float] = field(default_factory=list)
+    """In seconds; empty where it was not asked for."""
+
+    def forget(self) -> None:
+        """Forget what there is so far."""
+        del self.ours[:], self.bare[:], self.nmcli[:]
+
+
+def seconds(joins: Sequence[Join]) -> list[float]:
+    """How long they took."""
+    return [join.seconds for join in joins]
+
+
+async def listed(stage: Stage, hub: Hub, *, nmcli: bool) -> Joins:
+    """The network is in the scan list: ours, the bare call, and nmcli where asked for, in turns.
 
     Each goes first as often as the others: what one has left to be done, the next one has to wait for.
     """
     adapter = await stage.plugged("1.1", "short")
     camera = Camera("listed")
-    ours: list[float] = []
-    bare: list[float] = []
-    nmcli: list[float] = []
+    joins = Joins()
 
     async def join_by_us() -> None:
         await hub.free(adapter.interface)
         await stage.hear(adapter, camera)
-        ours.append(await hub.connected(device))
+        joins.ours.append(await _join_by_us(stage, hub, adapter, device))
         await hub.disconnect(device)
 
     async def join_bare() -> None:
         async with hub.asleep():
-            await stage.hear(adapter, camera)
-            bare.append(await stage.join_bare(adapter, camera))
+            await stage.hear(beside, camera)
+            joins.bare.append(await stage.join_bare(beside, camera))
 
     async def join_by_nmcli() -> None:
+        assert isinstance(stage, NetworkManagerStage)
         async with hub.asleep():
             await stage.hear(adapter, camera)
-            nmcli.append(await stage.join_by_nmcli(adapter, camera))
+            joins.nmcli.append(await stage.join_by_nmcli(adapter, camera))
 
-    sides = [join_by_us, join_bare, join_by_nmcli]
+    sides = [join_by_us, join_bare, *([join_by_nmcli] if nmcli else ())]
     with on_air(camera):
         device = await hub.add(camera)
-        for number in range(_LISTED_ROUNDS + 1):
-            for side in sides:
-                await side()
-            sides.append(sides.pop(0))
-            if not number:  # all three are warm now
-                del ours[:], bare[:], nmcli[:]
+        await hub.free(adapter.interface)
+        await hub.connected(device)  # without NetworkManager an adapter is registered by its first join
+        await hub.disconnect(device)
+        async with stage.bare(adapter, "1.9") as beside:
+            await hub.knows(beside, ours=adapter)
+            for number in range(_LISTED_ROUNDS + 1):
+                for side in sides:
+                    await side()
+                sides.append(sides.pop(0))
+                if not number:  # all are warm now
+                    joins.forget()
         await hub.remove(device)
     adapter.unplug()
-    what = "connect, network in the scan list"
+    return joins
+
+
+async def _join_by_us(stage: Stage, hub: Hub, adapter: Adapter, device: int) -> Join:
+    began = time.monotonic()
+    return await stage.join(adapter, began, await hub.connected(device))
+
+
+def listed_rows(joins: Joins) -> list[Row]:
+    """Of NetworkManager's backend."""
+    ours, bare = seconds(joins.ours), seconds(joins.bare)
     return [
-        Row(PART, what, "s", ours, bare, "bare AddAndActivateConnection2", Target("ratio", 1.1)),
-        Row(PART, what, "s", ours, nmcli, "nmcli device wifi connect", Target("ratio", 0.5)),
+        Row(PART, LISTED, "s", ours, bare, NetworkManagerStage.bare_is, Target("ratio", 1.1)),
+        Row(PART, LISTED, "s", ours, joins.nmcli, "nmcli device wifi connect", Target("ratio", 0.5)),
     ]
 
 
-async def switched_on(stage: Stage, hub: Hub) -> list[Row]:
-    """The network is not in the scan list, and all channels are allowed."""
+async def known(stage: Stage, hub: Hub) -> Joins:
+    """A camera that has been connected before is switched on; all channels are allowed."""
     adapter = await stage.plugged("1.2", "all")
-    known, new = Camera("known", channel=_UNLIKELY_CHANNEL), Camera("new", channel=_LIKELY_CHANNEL)
-    known_ours: list[float] = []
-    new_ours: list[float] = []
-    alone: list[float] = []
-    with on_air(known, new):
-        device = await hub.add(known)
+    camera = Camera("known", channel=_UNLIKELY_CHANNEL)
+    joins = Joins()
+    rounds = _FULL_SCAN_ROUNDS if isinstance(stage, NetworkManagerStage) else _SWITCHED_ON_ROUNDS
+    with on_air(camera):
+        device = await hub.add(camera)
         await hub.free(adapter.interface)
         await hub.connected(device)  # from now on it is known
         for _ in range(_SWITCHED_ON_ROUNDS):
             await hub.disconnect(device)
-            known.stop()
+            camera.stop()
             await stage.forget(adapter)
-            known.on()
-            known_ours.append(await hub.connected(device))
+            camera.on()
+            joins.ours.append(await _join_by_us(stage, hub, adapter, device))
         await hub.remove(device)
+        async with stage.bare(adapter, "1.9") as beside, hub.asleep():
+            for _ in range(rounds):
+                await stage.forget(beside)
+                joins.bare.append(await stage.scan_and_join_bare(beside, camera))
+    adapter.unplug()
+    return joins
+
+
+async def first_contact(stage: Stage, hub: Hub) -> list[float]:
+    """Seconds of each connect to a camera of which nothing is known, on a likely channel."""
+    adapter = await stage.plugged("1.5", "all")
+    camera = Camera("new", channel=_LIKELY_CHANNEL)
+    taken: list[float] = []
+    with on_air(camera):
         for _ in range(_SWITCHED_ON_ROUNDS):
-            device = await hub.add(new)
+            device = await hub.add(camera)
             await hub.free(adapter.interface)
             await stage.forget(adapter)
-            new_ours.append(await hub.connected(device))
+            taken.append(await hub.connected(device))
             await hub.remove(device)
-        async with hub.asleep():
-            for _ in range(_FULL_SCAN_ROUNDS):
-                await stage.forget(adapter)
-                alone.append(await stage.join_bare(adapter, known))
     adapter.unplug()
+    return taken
+
+
+def switched_on_rows(known: Joins, new: list[float]) -> list[Row]:
+    """Of NetworkManager's backend."""
     return [
-        Row(PART, f"connect, {what}", "s", ours, alone, "NetworkManager alone", target)
+        Row(PART, what, "s", ours, seconds(known.bare), NetworkManagerStage.bare_scan_is, target)
         for what, ours, target in (
-            ("known, just switched on", known_ours, Target("ours", 0.6)),
-            ("first contact, likely channel", new_ours, Target("ratio", 0.3)),
+            (KNOWN, seconds(known.ours), Target("ours", 0.6)),
+            ("connect, first contact, likely channel", new, Target("ratio", 0.3)),
         )
     ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +15,7 @@ import aiohttp
 
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
+from benchmarks.lab.networkmanager_stage import NetworkManagerStage
 from benchmarks.lab.stage import Stage, on_air
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
@@ -20,9 +23,16 @@ from tests.lab.guest.adapters import Adapter
 from tests.lab.guest.network_manager import DeviceState
 from tests.lab.guest.whole_hub import URL
 
+SWITCHED_OFF: Final = "switched off, to the event"
+POWER_CUT: Final = "power cut, to the event"
+WRONG_SAE: Final = "wrong SAE password, scan's end to the error"
+SCANS_FOR_ABSENT: Final = "scans until an absent camera is told"
+ABSENT: Final = "absent camera, to the error"
 _ROUNDS: Final = 8
 _EVENT_S: Final = 30.0
 _WRONG: Final = "not-the-password"
+_LOST: Final = ("deauth", "disconnected", "connection quality monitor event: peer")
+"""In a line of `iw event` that tells of the end of an association."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +73,18 @@ class Channel:
                 await self.arrival.wait()
 
 
-async def losses(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
-    """From the camera's end to the event on the WebSocket."""
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Seconds from each end of a camera to the event on the WebSocket."""
+
+    switched_off: list[float]
+    power_cut: list[float]
+    power_cut_kernel: list[float]
+    """From each cut to the kernel's own event."""
+
+
+async def losses(stage: Stage, hub: Hub) -> Losses:
+    """A camera that is switched off, and one whose power is cut."""
     adapter = await stage.plugged("1.3", "short")
     camera, channel = Camera("lost"), Channel()
     async with aiohttp.ClientSession() as session, session.ws_connect(URL + "/ws/management/") as socket:
@@ -73,15 +93,23 @@ async def losses(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
             device = await hub.add(camera)
             await hub.free(adapter.interface)
             await hub.connected(device)
-            times = [await _times(channel, device, camera, end) for end in (_switch_off, _cut)]
+            switched_off = await _ends(channel, device, camera, _switch_off)
+            async with _kernels_events() as events:
+                power_cut = await _ends(channel, device, camera, _cut)
+                kernel = [await _when_lost(events, adapter, began) - began for began, _ in power_cut]
             await hub.remove(device)
         listening.cancel()
     adapter.unplug()
+    return Losses(_seconds(switched_off), _seconds(power_cut), kernel)
+
+
+def losses_rows(losses: Losses, alone: Alone) -> list[Row]:
+    """Of NetworkManager's backend."""
     return [
-        Row(PART, f"{what}, to the event", "s", ours, [theirs], "NetworkManager alone", Target("ours", limit))
+        Row(PART, what, "s", ours, [theirs], "NetworkManager alone", Target("ours", limit))
         for what, ours, theirs, limit in (
-            ("switched off", times[0], alone.switched_off, 0.15),
-            ("power cut", times[1], alone.power_cut, 1.3),
+            (SWITCHED_OFF, losses.switched_off, alone.switched_off, 0.15),
+            (POWER_CUT, losses.power_cut, alone.power_cut, 1.3),
         )
     ]
 
@@ -99,35 +127,76 @@ def _cut(camera: Camera) -> float:
     return began
 
 
-async def _times(
+async def _ends(
     channel: Channel, device: int, camera: Camera, end: Callable[[Camera], float]
-) -> list[float]:
-    """Seconds from each end of the camera to the event.
+) -> list[tuple[float, float]]:
+    """When the camera ended each time, and when the event came.
 
     The kernel looks for lost beacons on full seconds of its own: the ends are spread over one.
     """
-    seconds = []
+    ends = []
     for number in range(_ROUNDS):
         await asyncio.sleep((number / _ROUNDS - time.monotonic()) % 1)
         first = len(channel.messages)
         ending = asyncio.create_task(asyncio.to_thread(end, camera))
         told = await channel.state(device, "connecting", first)
-        seconds.append(told - await ending)
+        ends.append((await ending, told))
         first = len(channel.messages)
         await asyncio.to_thread(camera.on)
         await channel.state(device, "connected", first)
-    return seconds
+    return ends
 
 
-async def failures(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
+def _seconds(ends: list[tuple[float, float]]) -> list[float]:
+    return [told - began for began, told in ends]
+
+
+@asynccontextmanager
+async def _kernels_events() -> AsyncIterator[asyncio.StreamReader]:
+    """What `iw event -t` tells, from here on; each line begins with its time."""
+    process = await asyncio.create_subprocess_exec("stdbuf", "-oL", "iw", "event", "-t", stdout=PIPE)
+    try:
+        if process.stdout is None:
+            raise RuntimeError("iw event tells nothing")
+        yield process.stdout
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def _when_lost(events: asyncio.StreamReader, adapter: Adapter, since_s: float) -> float:
+    """When the kernel told that an association was lost, the first time since then."""
+    to_monotonic = time.monotonic() - time.time()
+    async with asyncio.timeout(_EVENT_S):
+        while line := (await events.readline()).decode():
+            told, _, event = line.partition(": ")
+            if not event.startswith(adapter.interface) or not any(word in event for word in _LOST):
+                continue
+            if (told_s := float(told) + to_monotonic) >= since_s:
+                return told_s
+    raise RuntimeError("iw event ended")
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Connects that fail."""
+
+    wrong_sae: list[float]
+    """Seconds from the end of the last scan to the error."""
+    absent: float
+    """Seconds until a camera that is not there is reported as such."""
+    scans_for_absent: int
+
+
+async def failures(stage: Stage, hub: Hub) -> Failures:
     """A wrong SAE password, and a camera that is not there."""
     adapter = await stage.plugged("1.4", "all")
     guarded, absent = Camera("guarded", security="sae"), Camera("absent")
-    after_scan: list[float] = []
-    in_all: list[float] = []
-    scans: list[float] = []
+    wrong_sae: list[float] = []
     with on_air(guarded):
         device = await hub.add(guarded, _WRONG)
+        await hub.free(adapter.interface)
+        await hub.connect(device)  # without NetworkManager an adapter is registered by its first attempt
         for _ in range(_ROUNDS):
             await hub.free(adapter.interface)
             await stage.forget(adapter)
@@ -135,7 +204,7 @@ async def failures(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
             seconds, error = await hub.connect(device)
             _expect(error, "AuthenticationFailed")
             done = [end for _, end in await stage.scans(adapter, began) if end <= began + seconds]
-            after_scan.append(began + seconds - max(done, default=began))
+            wrong_sae.append(began + seconds - max(done, default=began))
         await hub.remove(device)
         device = await hub.add(absent)
         await hub.free(adapter.interface)
@@ -143,32 +212,35 @@ async def failures(stage: Stage, hub: Hub, alone: Alone) -> list[Row]:
         began = time.monotonic()
         seconds, error = await hub.connect(device)
         _expect(error, "DeviceNotReachable")
-        in_all.append(seconds)
-        begun = [start for start, _ in await stage.scans(adapter, began) if start <= began + seconds]
-        scans.append(len(begun))
+        scans = [start for start, _ in await stage.scans(adapter, began) if start <= began + seconds]
         await hub.remove(device)
     adapter.unplug()
+    return Failures(wrong_sae, seconds, len(scans))
+
+
+def failures_rows(failures: Failures, alone: Alone) -> list[Row]:
+    """Of NetworkManager's backend."""
     other = "NetworkManager alone"
     return [
         Row(
             PART,
-            "wrong SAE password, scan's end to the error",
+            WRONG_SAE,
             "s",
-            after_scan,
+            failures.wrong_sae,
             [alone.wrong_sae],
             f"{other}, in all",
             Target("ours", 0.5),
         ),
         Row(
             PART,
-            "scans until an absent camera is told",
+            SCANS_FOR_ABSENT,
             "",
-            scans,
+            [failures.scans_for_absent],
             [alone.scans_for_absent],
             other,
             Target("ours", 2),
         ),
-        Row(PART, "absent camera, to the error", "s", in_all, [alone.absent], other),
+        Row(PART, ABSENT, "s", [failures.absent], [alone.absent], other),
     ]
 
 
@@ -177,7 +249,7 @@ def _expect(error: str, wanted: str) -> None:
         raise RuntimeError(f"expected {wanted}, got {error or 'a connection'}")
 
 
-async def networkmanager_alone(stage: Stage) -> Alone:
+async def networkmanager_alone(stage: NetworkManagerStage) -> Alone:
     """All four at once, each on an adapter of its own; no daemon of ours runs."""
     adapters = [await stage.plugged(f"2.{number}", "short") for number in range(1, 5)]
     off, cut = Camera("off"), Camera("cut")
@@ -196,13 +268,13 @@ async def networkmanager_alone(stage: Stage) -> Alone:
     return Alone(switched_off, power_cut, wrong_sae, not_there, scans)
 
 
-async def _absence(stage: Stage, adapter: Adapter, camera: Camera) -> tuple[float, int]:
+async def _absence(stage: NetworkManagerStage, adapter: Adapter, camera: Camera) -> tuple[float, int]:
     began = time.monotonic()
     seconds, _ = await stage.outcome_bare(adapter, camera)
     return seconds, len(await stage.scans(adapter, began))
 
 
-async def _loss(stage: Stage, adapter: Adapter, end: Callable[[], None]) -> float:
+async def _loss(stage: NetworkManagerStage, adapter: Adapter, end: Callable[[], None]) -> float:
     device, first = await stage.nm.device(adapter.interface), len(stage.nm.transitions)
     began = time.monotonic()
     await asyncio.to_thread(end)

@@ -8,17 +8,25 @@ from typing import Final
 from benchmarks.host.footprint import DAEMON_MB, SHIM_MB, wake_ups
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
+from benchmarks.lab.stage import Stage
 from benchmarks.table import Row, Target
 
 _SETTLE_S: Final = 10.0
 """What was plugged in a moment ago is still being read."""
 _IDLE_S: Final = 60.0
+_HELPER_MB: Final = 30.0
 
 
 def memory(hub: Hub, when: str) -> list[Row]:
-    """Of both processes, with all that NetworkManager's backend imports."""
+    """Of the processes that run, with all that NetworkManager's backend imports."""
     rows = []
-    for name, process, limit in (("daemon", hub.daemon, DAEMON_MB), ("shim", hub.shim, SHIM_MB)):
+    for name, process, limit in (
+        ("daemon", hub.daemon, DAEMON_MB),
+        ("shim", hub.shim, SHIM_MB),
+        ("helper", hub.helper, _HELPER_MB),
+    ):
+        if process is None:
+            continue
         held = process.memory()
         rows.append(
             Row(
@@ -33,13 +41,23 @@ def memory(hub: Hub, when: str) -> list[Row]:
     return rows
 
 
-async def idle(hub: Hub) -> list[Row]:
-    """A minute with adapters plugged in, none of them in use."""
+async def wake_ups_at_rest(stage: Stage, hub: Hub) -> dict[str, float]:
+    """In a minute with adapters plugged in, none of them in use, by process."""
+    adapters = [await stage.plugged(f"3.{number}", "short") for number in (1, 2)]
+    for adapter in adapters:
+        await hub.free(adapter.interface)
     await asyncio.sleep(_SETTLE_S)
     counted = await wake_ups({"daemon": hub.daemon, "shim": hub.shim}, _IDLE_S)
+    for adapter in adapters:
+        adapter.unplug()
+    return counted
+
+
+def idle_rows(part: str, counted: dict[str, float]) -> list[Row]:
+    """What was counted."""
     return [
         Row(
-            PART,
+            part,
             f"{name}'s wake-ups in a minute, nothing connected",
             "",
             [counted[name]],

@@ -54,7 +54,7 @@ async def _rounds(hub: RunningHub, page: Page, device: int) -> list[Row]:
 
     def hear(change: Change) -> None:
         if isinstance(change, DeviceChanged):
-            on_bus.setdefault(change.device.name, time.time() * 1000)
+            on_bus.setdefault(change.after.name, time.time() * 1000)
 
     async with aiohttp.ClientSession() as session, session.ws_connect(hub.url + "ws/management/") as channel:
 

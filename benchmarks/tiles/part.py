@@ -20,6 +20,7 @@ from benchmarks import progress
 from benchmarks.accounting import Account
 from benchmarks.table import Row, Target
 from benchmarks.tiles.cold import cold_reads, planet_reads
+from benchmarks.tiles.ranges import ranges
 from benchmarks.tiles.servers import TILESERVER, nginx, running_nginx, running_shim, running_tileserver
 from tests.http.tiles.making import PNG, pyramid, write_folder, write_mbtiles, write_pmtiles
 
@@ -66,6 +67,7 @@ def measure() -> list[Row]:
         places = [place for place in pickle.loads(truth.read_bytes()) if place[0] > 5]
         rows += asyncio.run(cold_reads(sources, places))
         rows += asyncio.run(planet_reads(folder))
+        rows += ranges()
         return [*rows, Row("tiles", "memory of the shim with tiles", "MB", [held], note=note)]
 
 

@@ -64,14 +64,28 @@ def running_nginx(folder: Path, tiles: Path) -> Iterator[tuple[Account, int]]:
 
 @contextmanager
 def running_shim(folder: Path, sources: dict[str, Path]) -> Iterator[tuple[Account, int]]:
-    """Our shim, without a daemon: tiles need none."""
-    port = _free_port()
+    """Our shim with tilesets."""
     tables = [
         f'[[tiles.source]]\ntileset = "{kind}"\ntype = "{kind}"\npath = "{path}"\n'
         for kind, path in sources.items()
     ]
+    with _running_shim(folder, "".join(tables)) as shim:
+        yield shim
+
+
+@contextmanager
+def running_map(folder: Path, archive: Path) -> Iterator[tuple[Account, int]]:
+    """Our shim with the platform's map."""
+    with _running_shim(folder, f'[map]\ntiles = "{archive}"\n') as shim:
+        yield shim
+
+
+@contextmanager
+def _running_shim(folder: Path, tables: str) -> Iterator[tuple[Account, int]]:
+    """Our shim, without a daemon: maps need none."""
+    port = _free_port()
     configuration = folder / "wifimgrd.toml"
-    configuration.write_text(f'[http]\nlisten = "127.0.0.1:{port}"\n' + "".join(tables))
+    configuration.write_text(f'[http]\nlisten = "127.0.0.1:{port}"\n' + tables)
     command = [sys.executable, "-m", "wifimgrd.http", "--config", str(configuration), "--bus"]
     with _running([*command, f"unix:path={folder}/no-bus"], port) as account:
         yield account, port

@@ -1,5 +1,7 @@
 // Requests to the service, whose addresses are relative to the page.
 
+import { t } from "./messages";
+
 const devices = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-devices"]')?.content ?? "";
 
 /** What the service answers instead of what was asked for (RFC 9457). */
@@ -10,15 +12,24 @@ export class Problem extends Error {
   readonly fields: Record<string, string[]>;
 
   constructor(status: number, body: Record<string, unknown>) {
-    super(typeof body.detail === "string" ? body.detail : `The service answered with status ${status}.`);
+    super(typeof body.detail === "string" ? body.detail : t.service.status(status));
     this.status = status;
     this.code = typeof body.code === "string" ? body.code : "";
-    const nested = body.connection_settings;
-    const told = { ...body, ...(typeof nested === "object" && nested !== null ? nested : {}) };
-    this.fields = Object.fromEntries(
-      Object.entries(told).filter((entry): entry is [string, string[]] => Array.isArray(entry[1])),
-    );
+    this.fields = status === 400 ? fieldsOf(body) : {};
   }
+}
+
+const lists = (members: unknown): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(members ?? {}).filter((entry): entry is [string, string[]] => Array.isArray(entry[1])),
+  );
+
+/** Sentences by field. What is wrong outside of the form alone stands in it once more, under `ssid`. */
+function fieldsOf(body: Record<string, unknown>): Record<string, string[]> {
+  const outside = lists(body);
+  const inside = lists(body.connection_settings);
+  const again = Object.values(outside).flat().join("\n");
+  return again && inside.ssid?.join("\n") === again ? outside : { ...outside, ...inside };
 }
 
 interface Options {
@@ -43,7 +54,7 @@ export async function ask<Answer>(path: string, { method = "GET", body, timeoutM
     return value as Answer;
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Problem(0, { detail: "The service cannot be reached." });
+    throw new Problem(0, { detail: t.service.unreachable });
   } finally {
     clearTimeout(timer);
   }
@@ -52,7 +63,5 @@ export async function ask<Answer>(path: string, { method = "GET", body, timeoutM
 /** An address under the devices' own. */
 export const deviceAddress = (rest = ""): string => `${devices}/${rest}`;
 
-export const connect = (id: number) => ask(deviceAddress(`wifi/connect?device_id=${id}`), { method: "POST" });
-export const disconnect = (id: number) => ask(deviceAddress(`wifi/disconnect?device_id=${id}`), { method: "POST" });
 export const remove = (id: number) => ask(deviceAddress(`${id}/`), { method: "DELETE" });
 export const change = (id: number, body: unknown) => ask(deviceAddress(`${id}/`), { method: "PATCH", body });

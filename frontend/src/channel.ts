@@ -1,7 +1,9 @@
 // The management channel: joined, followed, joined again from where it was left.
 
 import { ask, Problem } from "./api";
-import { link, linkReason, takeEvent, takeSnapshot } from "./state";
+import { clear } from "./draft";
+import { t } from "./messages";
+import { forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
 import type { Event, Snapshot } from "./types";
 
 const FIRST_PAUSE_MS = 300;
@@ -16,11 +18,14 @@ let socket: WebSocket | null = null;
 let mark: { epoch: string; seq: number } | null = null;
 let pauseMs = FIRST_PAUSE_MS;
 let retry: ReturnType<typeof setTimeout> | undefined;
+/** The other tabs of this browser, which have the same cookie. */
+const tabs = new BroadcastChannel("wifimgrd");
 
 export function follow(): void {
   join();
+  tabs.onmessage = lock;
   setInterval(() => void look(), LOOK_MS);
-  addEventListener("offline", () => drop("This device has no network."));
+  addEventListener("offline", () => drop(t.service.noNetwork));
   addEventListener("online", joinNow);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) void look();
@@ -34,6 +39,22 @@ export function joinNow(): void {
   join();
 }
 
+/** End the session in all tabs of this browser: the cookie goes, and what it got; throws Problem. */
+export async function signOut(): Promise<void> {
+  await ask("session", { method: "DELETE" });
+  lock();
+  tabs.postMessage("signed out");
+}
+
+function lock(): void {
+  clearTimeout(retry);
+  leave();
+  mark = null;
+  forget();
+  clear();
+  link.value = "locked";
+}
+
 function join(): void {
   clearTimeout(retry);
   leave();
@@ -43,7 +64,7 @@ function join(): void {
   const joined = new WebSocket(address);
   socket = joined;
   setTimeout(() => {
-    if (socket === joined && joined.readyState === WebSocket.CONNECTING) drop("The hub does not answer.");
+    if (socket === joined && joined.readyState === WebSocket.CONNECTING) drop(t.service.noAnswer);
   }, JOIN_TIMEOUT_MS);
   joined.onopen = () => {
     // With nothing missed nothing is said; without a mark a snapshot comes first.
@@ -68,6 +89,7 @@ function take(message: Snapshot | Event): void {
 
 function live(): void {
   pauseMs = FIRST_PAUSE_MS;
+  if (link.value === "lost") wroteBack();
   link.value = "live";
   linkReason.value = "";
 }
@@ -80,6 +102,7 @@ function leave(): void {
 
 function drop(reason: string): void {
   leave();
+  if (link.value === "live") wroteLost(reason);
   if (link.value !== "locked") link.value = "lost";
   linkReason.value = reason;
   clearTimeout(retry);
@@ -89,7 +112,7 @@ function drop(reason: string): void {
 
 /** The channel ended or was refused; the same address says why, asked as a plain request. */
 async function lost(): Promise<void> {
-  drop("The connection to the hub was lost.");
+  drop(t.service.channelLost);
   try {
     await ask("ws/management/", { timeoutMs: LOOK_TIMEOUT_MS });
   } catch (error) {
@@ -109,6 +132,6 @@ async function look(): Promise<void> {
   try {
     await ask("healthz", { timeoutMs: LOOK_TIMEOUT_MS });
   } catch {
-    if (socket === looked) drop("The hub does not answer.");
+    if (socket === looked) drop(t.service.noAnswer);
   }
 }

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { ask, Problem } from "./api";
+import { t } from "./messages";
 
 /** Leads to the hub's own address: this page answers with and without a slash at its end. */
 const root = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-root"]')?.content ?? "";
@@ -20,7 +21,7 @@ interface Schema {
 }
 
 interface Content {
-  content?: Record<string, { schema?: Schema }>;
+  content?: Record<string, { schema?: Schema; example?: unknown }>;
 }
 
 interface Operation {
@@ -28,8 +29,9 @@ interface Operation {
   tags: string[];
   summary: string;
   description?: string;
-  parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema }[];
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: Schema; example: unknown }[];
   requestBody?: Content;
+  security?: unknown[];
   responses: Record<string, Content & { description: string }>;
 }
 
@@ -37,6 +39,7 @@ interface Document {
   info: { title: string; version: string; description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
+  security?: unknown[];
   components: { schemas: Record<string, Schema> };
 }
 
@@ -47,33 +50,42 @@ function Docs({ api }: { api: Document }) {
   return (
     <>
       <header>
-        <h1>API of the camera hub</h1>
-        <nav aria-label="Parts">
+        <h1>{t.docs.title}</h1>
+        <nav aria-label={t.docs.parts}>
           {api.tags.map((tag) => (
             <a key={tag.name} href={`#${tag.name}`}>
               {tag.name}
             </a>
           ))}
-          <a href="#schemas">values</a>
+          <a href="#schemas">{t.docs.values}</a>
         </nav>
       </header>
       <main id="content" class="docs">
         <p>
-          Version {api.info.version}. <Text text={api.info.description} /> For programs: <a href={`${root}openapi.json`}>openapi.json</a>,{" "}
-          <a href={`${root}asyncapi.json`}>asyncapi.json</a>. <a href={root || "./"}>Back to the cameras</a>
+          {t.docs.version(api.info.version)} <Text text={api.info.description} /> {t.docs.forPrograms} <a href={`${root}openapi.json`}>{t.docs.openapi}</a>,{" "}
+          <a href={`${root}asyncapi.json`}>{t.docs.asyncapi}</a>. <a href={root || "./"}>{t.docs.back}</a>
         </p>
+        <nav class="index" aria-label={t.docs.index}>
+          <ul>
+            {all.map(({ path, method, operation }) => (
+              <li key={operation.operationId}>
+                <a href={`#${operation.operationId}`}>{operation.summary}</a> <code>{`${method} ${path}`}</code>
+              </li>
+            ))}
+          </ul>
+        </nav>
         {api.tags.map((tag) => (
           <section key={tag.name} id={tag.name}>
             <h2>{tag.description}</h2>
             {all
               .filter(({ operation }) => operation.tags.includes(tag.name))
               .map(({ path, method, operation }) => (
-                <OperationPart key={operation.operationId} path={path} method={method} operation={operation} />
+                <OperationPart key={operation.operationId} {...{ api, path, method, operation }} />
               ))}
           </section>
         ))}
         <section id="schemas">
-          <h2>Values</h2>
+          <h2>{t.docs.values}</h2>
           {Object.entries(api.components.schemas).map(([name, schema]) => (
             <article key={name} id={`schema-${name}`}>
               <h3>{name}</h3>
@@ -87,7 +99,16 @@ function Docs({ api }: { api: Document }) {
   );
 }
 
-function OperationPart({ path, method, operation }: { path: string; method: string; operation: Operation }) {
+interface OperationProps {
+  api: Document;
+  path: string;
+  method: string;
+  operation: Operation;
+}
+
+function OperationPart({ api, path, method, operation }: OperationProps) {
+  const answer = Object.entries(operation.responses).find(([status]) => status.startsWith("2"))?.[1];
+  const example = answer && exampleIn(answer);
   return (
     <article id={operation.operationId}>
       <h3>
@@ -99,7 +120,7 @@ function OperationPart({ path, method, operation }: { path: string; method: stri
           {operation.parameters.map((one) => (
             <div key={one.name}>
               <dt>
-                <code>{one.name}</code> <small>{[one.in, one.required ? "required" : "", kindOf(one.schema)].filter(Boolean).join(", ")}</small>
+                <code>{one.name}</code> <small>{[one.in, one.required ? t.docs.required : "", kindOf(one.schema)].filter(Boolean).join(", ")}</small>
               </dt>
               <dd>
                 <Text text={one.description} />
@@ -110,9 +131,12 @@ function OperationPart({ path, method, operation }: { path: string; method: stri
       )}
       {operation.requestBody && (
         <p>
-          Body: <Kind schema={schemaOf(operation.requestBody)} />
+          {t.docs.body} <Kind schema={schemaOf(operation.requestBody)} />
         </p>
       )}
+      <h4>{t.docs.example}</h4>
+      <pre class="curl">{curlOf(api, path, method, operation)}</pre>
+      {example !== undefined && <pre class="answer">{shown(example)}</pre>}
       <dl>
         {Object.entries(operation.responses).map(([status, response]) => (
           <div key={status}>
@@ -128,13 +152,37 @@ function OperationPart({ path, method, operation }: { path: string; method: stri
   );
 }
 
+const quoted = (text: string) => `'${text.replace(/'/g, "'\\''")}'`;
+
+/** A line for a shell, with what is required. */
+function curlOf(api: Document, path: string, method: string, operation: Operation): string {
+  const given = operation.parameters ?? [];
+  let address = path;
+  for (const one of given.filter(({ in: place }) => place === "path")) {
+    address = address.replace(`{${one.name}}`, encodeURIComponent(String(one.example)));
+  }
+  const query = given
+    .filter((one) => one.in === "query" && one.required)
+    .map((one) => `${one.name}=${encodeURIComponent(String(one.example))}`);
+  const url = new URL(root || "./", document.baseURI).href.replace(/\/$/, "") + address + (query.length > 0 ? `?${query.join("&")}` : "");
+  const body = operation.requestBody && exampleIn(operation.requestBody);
+  const verb = method === "GET" || (method === "POST" && body) ? "" : ` -X ${method}`;
+  const token = (operation.security ?? api.security ?? []).length > 0 ? ' -H "Authorization: Bearer $TOKEN"' : "";
+  return `curl -s${verb}${token} ${quoted(url)}${body ? ` -d ${quoted(JSON.stringify(body))}` : ""}`;
+}
+
+/** The example in a body; undefined where it is no text, e.g. a picture. */
+const exampleIn = (part: Content): unknown => Object.values(part.content ?? {})[0]?.example;
+
+const shown = (example: unknown): string => (typeof example === "string" ? example : JSON.stringify(example, null, 1));
+
 function Members({ schema }: { schema: Schema }) {
   return (
     <dl>
       {Object.entries(schema.properties ?? {}).map(([name, member]) => (
         <div key={name}>
           <dt>
-            <code>{name}</code> <small>{schema.required?.includes(name) ? "" : "optional"}</small>
+            <code>{name}</code> <small>{schema.required?.includes(name) ? "" : t.docs.optional}</small>
           </dt>
           <dd>
             <Kind schema={member} /> {member.description && <Text text={member.description} />}
@@ -167,7 +215,7 @@ function Kind({ schema }: { schema: Schema | undefined }) {
       <>
         {schema.anyOf.map((one, index) => (
           <>
-            {index > 0 && " or "}
+            {index > 0 && t.docs.or}
             <Kind key={index} schema={one} />
           </>
         ))}
@@ -177,7 +225,8 @@ function Kind({ schema }: { schema: Schema | undefined }) {
   if (schema.items) {
     return (
       <>
-        list of <Kind schema={schema.items} />
+        {t.docs.listOf}
+        <Kind schema={schema.items} />
       </>
     );
   }
@@ -200,8 +249,8 @@ if (page) {
       const locked = error instanceof Problem && error.status === 401;
       render(
         <main class="login">
-          <p>{locked ? "The hub asks for its token first: " : "The description could not be read. "}</p>
-          <a href={root || "./"}>Open the hub's page</a>
+          <p>{locked ? t.docs.locked : t.docs.unreadable}</p>
+          <a href={root || "./"}>{t.docs.openPage}</a>
         </main>,
         page,
       );

@@ -1,54 +1,41 @@
-// What happened, and what to do about it, in plain words.
+// What happened, as lines of the log; the words are in the catalog.
 
-import type { Line } from "./state";
+import { t } from "./messages";
+import type { Tone } from "./toasts";
 import type { Device, Event, Service } from "./types";
 
-/** What a person can do about an error, by its code. */
-const ADVICE: Record<string, string> = {
-  "no-interface-available": "Disconnect another camera, or plug in one more USB Wi-Fi adapter.",
-  "device-not-reachable": "Switch the camera on, check that its Wi-Fi is on, and bring it closer.",
-  "authentication-failed": "Check the camera's Wi-Fi password, and change it here if it is another one.",
-  "association-refused": "Another phone or host may hold the camera: close its app there, or restart the camera.",
-  "address-failed": "The camera gave no address. Switch its Wi-Fi off and on again.",
-  "interface-lost": "Plug the USB Wi-Fi adapter in again; try another port or cable if it keeps going away.",
-  "connection-lost": "Check that the camera is on and near.",
-  "backend-unavailable": "The host's network service is not running. It is asked again by itself.",
-  cancelled: "It was ended on purpose. Connect again when you like.",
-  internal: "This is a fault of the hub. Its log says more.",
-};
+export const headingFor = (code: string | null): string => (code && t.headings[code]) || t.hub.failed;
 
-/** What went wrong, by its code, in the fewest words. */
-const HEADINGS: Record<string, string> = {
-  "no-interface-available": "No adapter is free.",
-  "device-not-reachable": "The camera was not found.",
-  "authentication-failed": "The password was refused.",
-  "association-refused": "The camera refused.",
-  "address-failed": "The camera gave no address.",
-  "interface-lost": "The adapter went away.",
-  "connection-lost": "The connection was lost.",
-  "backend-unavailable": "The hub could not connect.",
-  cancelled: "It was stopped.",
-};
-
-export const headingFor = (code: string | null): string => (code && HEADINGS[code]) || "It did not work.";
+export const adviceFor = (code: string | null): string => (code && t.advice[code]) || "";
 
 /** What the service says of an error, as a sentence, without what the heading says already. */
 export function detailOf(code: string | null, message: string): string {
   const heading = headingFor(code).slice(0, -1).toLowerCase();
   const rest = message.toLowerCase().startsWith(`${heading}: `) ? message.slice(heading.length + 2) : message;
+  if (rest.toLowerCase() === heading) return "";
   return rest.charAt(0).toUpperCase() + rest.slice(1) + (/[.!?]$/.test(rest) ? "" : ".");
 }
 
-export const adviceFor = (code: string | null): string => (code && ADVICE[code]) || "";
+/** An error of a camera in one line. */
+export function failureText(name: string, code: string | null, message: string | null): string {
+  const detail = code === "no-interface-available" ? "" : printable(detailOf(code, message ?? ""));
+  return t.events.failed(name, [headingFor(code), detail].filter(Boolean).join(" "));
+}
 
-/** A name from outside, with what cannot be seen made visible. */
+/**
+ * A name from outside, with what cannot be seen made visible. The joiners U+200C and U+200D stay: scripts and emoji
+ * need them, and they cannot turn the text around them.
+ */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, (one) => {
+  return text.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, (one) => {
     return `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
   });
 }
 
-type Sentence = Pick<Line, "text" | "tone">;
+export interface Sentence {
+  text: string;
+  tone: Tone;
+}
 
 const plain = (text: string): Sentence => ({ text, tone: "plain" });
 const good = (text: string): Sentence => ({ text, tone: "good" });
@@ -58,57 +45,57 @@ const bad = (text: string): Sentence => ({ text, tone: "bad" });
 export function sentenceOf(event: Event, devices: ReadonlyMap<number, Device>, service: Service | null): Sentence | null {
   switch (event.type) {
     case "device.created":
-      return plain(`${printable(event.data.name)} was added`);
+      return plain(t.events.added(printable(event.data.name)));
     case "device.removed":
-      return plain(`${printable(devices.get(event.data.id)?.name ?? `Camera ${event.data.id}`)} was removed`);
+      return plain(t.events.removed(printable(devices.get(event.data.id)?.name ?? t.events.camera(event.data.id))));
     case "device.updated": {
       const before = devices.get(event.data.id);
-      const renamed = before && before.name !== event.data.name;
-      return renamed ? plain(`${printable(before.name)} is called ${printable(event.data.name)} now`) : null;
+      const isRenamed = before && before.name !== event.data.name;
+      return isRenamed ? plain(t.events.renamed(printable(before.name), printable(event.data.name))) : null;
     }
     case "device.connection_status.update":
       return statusSentence(event.data, devices.get(event.data.id));
     case "interface.added":
-      return plain(`Adapter ${event.data.name} was plugged in`);
+      return plain(t.events.adapterIn(event.data.name));
     case "interface.removed":
-      return bad(`Adapter ${event.data.name} was pulled out`);
+      return bad(t.events.adapterOut(event.data.name));
     case "service.updated":
       return serviceSentence(event.data, service);
     case "tileset.updated":
-      return plain(`Map ${event.data.tileset} ${event.data.available ? "is there, in a new version" : "is gone"}`);
+      return plain(event.data.available ? t.events.mapThere(event.data.tileset) : t.events.mapGone(event.data.tileset));
     default:
       return null;
   }
 }
 
 function statusSentence(
-  told: Extract<Event, { type: "device.connection_status.update" }>["data"],
+  status: Extract<Event, { type: "device.connection_status.update" }>["data"],
   before: Device | undefined,
 ): Sentence | null {
-  const name = printable(told.name);
-  const through = told.interface ? ` through ${told.interface}` : "";
-  switch (told.connection_status) {
+  const name = printable(status.name);
+  switch (status.connection_status) {
     case "failed":
-      if (told.connection_error_code === "connection-lost" && before?.connection_status === "connecting") {
-        return bad(`${name} did not come back in time`);
+      if (status.connection_error_code === "connection-lost" && before?.connection_status === "connecting") {
+        return bad(t.events.notBack(name));
       }
-      return bad(`${name}: ${printable(told.connection_error_message ?? "failed")}`);
+      return bad(failureText(name, status.connection_error_code, status.connection_error_message));
     case "connected":
-      return good(`${name} is connected${through}`);
+      return before?.connected ? null : good(t.events.connected(name, status.interface));
     case "connecting":
-      if (told.connection_error_code === "connection-lost" && before?.connected) {
-        return bad(`${name}: ${printable(told.connection_error_message ?? "the connection was lost")}`);
+      if (status.connection_error_code === "connection-lost" && before?.connected) {
+        return bad(failureText(name, status.connection_error_code, status.connection_error_message));
       }
-      return plain(`${name} is connecting${through}`);
+      return before?.connection_status === "connecting" ? null : plain(t.events.connecting(name, status.interface));
     case "disconnected":
-      return before?.connection_status === "disconnecting" ? plain(`${name} is disconnected`) : null;
+      if (status.waiting_since && !before?.waiting_since) return plain(t.events.waits(name));
+      return before?.connection_status === "disconnecting" ? plain(t.events.disconnected(name)) : null;
     default:
       return null;
   }
 }
 
-function serviceSentence(now: Service, before: Service | null): Sentence | null {
+export function serviceSentence(now: Service, before: Service | null): Sentence | null {
   if (now.backend_state === before?.backend_state && now.backend_reason === before.backend_reason) return null;
-  if (now.backend_state === "ready") return good("The hub is ready");
-  return now.backend_state === "starting" ? plain("The hub is starting") : bad(`The hub is away: ${now.backend_reason}`);
+  if (now.backend_state === "ready") return good(t.events.ready);
+  return now.backend_state === "starting" ? plain(t.events.starting) : bad(t.events.away(now.backend_reason));
 }

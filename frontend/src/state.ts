@@ -1,20 +1,27 @@
 // What the page shows, kept by the channel's messages alone.
 
 import { computed, signal } from "@preact/signals";
-import { sentenceOf } from "./sentences";
+import { t } from "./messages";
+import { type Sentence, sentenceOf, serviceSentence } from "./sentences";
+import { announce, notify, toasts } from "./toasts";
 import type { Device, Event, Interface, Service, Snapshot } from "./types";
 
 /** How the channel is: only `live` is the present, everything else a memory. */
 export type Link = "starting" | "live" | "lost" | "locked";
 
-export interface Line {
+export interface Line extends Sentence {
   number: number;
   time: string;
-  text: string;
-  tone: "good" | "bad" | "plain";
+}
+
+/** A measured signal strength, and when this page learned of it (milliseconds of its own clock). */
+export interface Sample {
+  at: number;
+  percent: number;
 }
 
 const KEPT_LINES = 200;
+const KEPT_SAMPLES = 120;
 
 export const link = signal<Link>("starting");
 export const linkReason = signal("");
@@ -22,6 +29,8 @@ export const service = signal<Service | null>(null);
 export const devices = signal<ReadonlyMap<number, Device>>(new Map());
 export const interfaces = signal<ReadonlyMap<string, Interface>>(new Map());
 export const lines = signal<readonly Line[]>([]);
+/** Signal strengths of connected cameras, the newest last. */
+export const samples = signal<ReadonlyMap<number, readonly Sample[]>>(new Map());
 export const tilesetsChanged = signal(0);
 
 /** Whether what is shown is so now. */
@@ -29,18 +38,51 @@ export const isCurrent = computed(() => link.value === "live" && service.value?.
 
 let numbered = 0;
 
+/** Add a line to the log; what is good or bad news is shown over the page as well, whatever view is open. */
+function write(sentence: Sentence, time: string, about: string): void {
+  numbered += 1;
+  lines.value = [{ ...sentence, number: numbered, time }, ...lines.value].slice(0, KEPT_LINES);
+  if (sentence.tone === "plain") announce(sentence.text);
+  else notify(about, sentence.text, sentence.tone);
+}
+
+const aboutOf = (event: Event): string =>
+  event.type.startsWith("device.") && "id" in event.data ? `device ${event.data.id}`
+  : event.type.startsWith("interface.") && "name" in event.data ? `adapter ${event.data.name}`
+  : "hub";
+
+/** The page lost the hub: the log has it, as it has the return. */
+export function wroteLost(reason: string): void {
+  write({ text: t.events.linkLost(reason), tone: "bad" }, new Date().toISOString(), "hub");
+}
+
+export function wroteBack(): void {
+  write({ text: t.events.linkBack, tone: "good" }, new Date().toISOString(), "hub");
+}
+
+/** Forget all that was received: whoever is at this screen next may not have the token. */
+export function forget(): void {
+  service.value = null;
+  devices.value = new Map();
+  interfaces.value = new Map();
+  lines.value = [];
+  samples.value = new Map();
+  toasts.value = [];
+}
+
 export function takeSnapshot(snapshot: Snapshot): void {
+  // After the daemon was away, its return is in no event: the snapshot is the message.
+  const sentence = service.value && serviceSentence(snapshot.service, service.value);
+  if (sentence) write(sentence, new Date().toISOString(), "hub");
   service.value = snapshot.service;
   devices.value = new Map(snapshot.devices.map((one) => [one.id, one]));
+  for (const one of snapshot.devices) sample(one);
   interfaces.value = new Map(snapshot.interfaces.map((one) => [one.name, one]));
 }
 
 export function takeEvent(event: Event): void {
-  const line = sentenceOf(event, devices.value, service.value);
-  if (line) {
-    numbered += 1;
-    lines.value = [{ ...line, number: numbered, time: event.time }, ...lines.value].slice(0, KEPT_LINES);
-  }
+  const sentence = sentenceOf(event, devices.value, service.value);
+  if (sentence) write(sentence, event.time, aboutOf(event));
   switch (event.type) {
     case "device.created":
     case "device.updated":
@@ -54,8 +96,10 @@ export function takeEvent(event: Event): void {
     }
     case "device.connection_status.update": {
       const known = devices.value.get(event.data.id);
-      const { connection_status, ...told } = event.data;
-      if (!known || connection_status === "failed") break;
+      const { connection_status: told_status, ...told } = event.data;
+      if (!known) break;
+      // A failure is told for a second before the state behind it, which it is in already.
+      const connection_status = told_status === "failed" ? "disconnected" : told_status;
       const isUp = connection_status === "connected";
       setDevice({ ...known, ...told, connection_status, signal_strength: isUp ? known.signal_strength : null });
       break;
@@ -84,6 +128,15 @@ export function takeEvent(event: Event): void {
   }
 }
 
+/** Keep a signal strength; where the camera is not connected the line begins anew. */
+function sample({ id, signal_strength: percent }: Device): void {
+  const before = samples.value.get(id) ?? [];
+  if (percent === null && before.length === 0) return;
+  const now = percent === null ? [] : [...before, { at: Date.now(), percent }].slice(-KEPT_SAMPLES);
+  samples.value = new Map(samples.value).set(id, now);
+}
+
 function setDevice(device: Device): void {
+  if (device.signal_strength !== devices.value.get(device.id)?.signal_strength) sample(device);
   devices.value = new Map(devices.value).set(device.id, device);
 }

@@ -1,77 +1,27 @@
-// What the API answers and the channel tells; /openapi.json and /asyncapi.json describe it.
+// The API's values that the page uses; those of the records are made of the fields in wifimgrd/domain/records.py.
 
-export type DeviceState = "disconnected" | "connecting" | "connected" | "disconnecting";
+import type { Device, Interface, Service, Signal, StatusUpdate } from "./records";
 
-export interface Device {
-  id: number;
-  name: string;
-  codename: string;
-  connection_status: DeviceState;
-  connected: boolean;
-  connection_settings: { ssid: string; ssid_hex?: string };
-  interface: string | null;
-  local_address: string | null;
-  camera_address: string | null;
-  signal_strength: number | null;
-  address: string | null;
-  reachable: boolean | null;
-  last_connection_attempt: string | null;
-  last_successful_connection: string | null;
-  connection_error_code: string | null;
-  connection_error_message: string | null;
-  auto_reconnect: boolean;
-  priority: number;
-  /** Since when it is away that is being brought back. */
-  lost_at: string | null;
-}
-
-export interface Interface {
-  name: string;
-  state: "available" | "in-use" | "unavailable";
-  reason: string | null;
-  device_id: number | null;
-  mac_address: string | null;
-  driver: string | null;
-  usb: { vendor_id: string | null; product_id: string | null; product: string | null; port: string | null };
-  bands: string[];
-}
-
-export interface Service {
-  backend: string;
-  backend_state: "ready" | "starting" | "unavailable";
-  backend_reason: string;
-}
-
-export interface StatusUpdate {
-  id: number;
-  name: string;
-  connection_status: DeviceState | "failed";
-  connected: boolean;
-  interface: string | null;
-  last_connection_attempt: string | null;
-  last_successful_connection: string | null;
-  connection_error_code: string | null;
-  connection_error_message: string | null;
-}
-
-export interface Network {
-  ssid: string;
-  ssid_hex: string;
-  security: string;
-  bands: string[];
-  signal_strength: number;
-  device_id: number | null;
-}
-
-export interface Air {
-  networks: Network[];
-  scanned_interfaces: string[];
-  skipped_interfaces: Record<string, string>;
-}
+export type { Device, Interface, Network, Search, Service, StatusUpdate } from "./records";
 
 export interface Model {
   codename: string;
   device_name: string;
+  device_image_url: string | null;
+}
+
+export interface HistoryRow {
+  id: number;
+  time: string;
+  device_id: number | null;
+  device_name: string | null;
+  kind: "session" | "failure" | "adapter" | "backend";
+  interface: string | null;
+  code: string | null;
+  message: string | null;
+  ended: string | null;
+  signal_minimum: number | null;
+  signal_mean: number | null;
 }
 
 export interface Tileset {
@@ -97,7 +47,7 @@ export interface Snapshot {
   interfaces: Interface[];
 }
 
-interface Told<Type extends string, Data> {
+interface Message<Type extends string, Data> {
   type: Type;
   seq?: number;
   time: string;
@@ -105,11 +55,11 @@ interface Told<Type extends string, Data> {
 }
 
 export type Event =
-  | Told<"device.created" | "device.updated", Device>
-  | Told<"device.removed", { id: number }>
-  | Told<"device.connection_status.update", StatusUpdate>
-  | Told<"device.signal", { id: number; signal_strength: number }>
-  | Told<"interface.added" | "interface.updated", Interface>
-  | Told<"interface.removed", { name: string }>
-  | Told<"service.updated", Service>
-  | Told<"tileset.updated", { tileset: string; available: boolean }>;
+  | Message<"device.created" | "device.updated", Device>
+  | Message<"device.removed", { id: number }>
+  | Message<"device.connection_status.update", StatusUpdate>
+  | Message<"device.signal", Signal>
+  | Message<"interface.added" | "interface.updated", Interface>
+  | Message<"interface.removed", { name: string }>
+  | Message<"service.updated", Service>
+  | Message<"tileset.updated", { tileset: string; available: boolean }>;

@@ -7,8 +7,9 @@ _wifimgrctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface) ((i++)) ;;
-            --password-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
+            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
+            --auto-reconnect | --pin-mac | --pin-usb-port | --since) ((i++)) ;;
+            --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
             *)
                 if [[ -z $command ]]; then command=$word; elif [[ -z $action ]]; then action=$word; fi
@@ -17,19 +18,30 @@ _wifimgrctl() {
     done
     case $prev in
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
-        --password-file | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --password-file | --passphrase-file | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
-        --ssid | --ssid-hex | --name | --codename | --timeout | --tileset | --bbox | --zoom | --url) return ;;
+        --codename) _wifimgrctl_of_service codenames; return ;;
+        --auto-reconnect) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
+        --priority | --pin-mac | --pin-usb-port | --since) return ;;
+        --ssid | --ssid-hex | --name | --timeout | --tileset | --bbox | --zoom | --url) return ;;
     esac
     if [[ $cur == -* ]]; then
         words=(--json --bus --help)
         case $command in
             '') words+=(--version) ;;
             add) words+=(--ssid --ssid-hex --name --codename --password-file --password-stdin --open) ;;
-            connect) words+=(--no-wait --timeout) ;;
+            set)
+                words+=(--name --ssid --ssid-hex --codename --priority --auto-reconnect --pin-mac --pin-usb-port)
+                words+=(--no-pin --password-file --password-stdin --ask-password --open)
+                ;;
+            models) words+=(--config) ;;
+            history) words+=(--since) ;;
+            remove) words+=(--history) ;;
+            connect) words+=(--all --no-wait --timeout --when-free) ;;
             disconnect) words+=(--timeout) ;;
             networks) words+=(--interface) ;;
-            restore) words+=(--replace) ;;
+            backup) words+=(--encrypt --passphrase-file) ;;
+            restore) words+=(--replace --passphrase-file) ;;
             tiles) words+=(--config); [[ $action != check ]] || words+=(--tileset --bbox --zoom --url) ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
@@ -37,10 +49,10 @@ _wifimgrctl() {
     fi
     case $command in
         '')
-            words=(devices interfaces networks add remove connect disconnect status tiles diagnose backup restore monitor completions)
+            words=(devices interfaces networks add set models remove connect disconnect status history tiles diagnose backup restore monitor completions)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
-        connect | disconnect | remove | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
+        connect | disconnect | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
         backup | restore) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
         tiles) [[ -n $action ]] || mapfile -t COMPREPLY < <(compgen -W 'list check' -- "$cur") ;;
     esac

@@ -1,4 +1,4 @@
-"""What every backend promises the manager, whatever it joins networks with.
+"""The requirements of the manager on every backend.
 
 A backend's tests subclass `BackendConformance` and give it a fixture `stage`. The stage has at least
 two adapters and one camera that is switched on.
@@ -26,7 +26,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import BackendStep, RecoveryStep
 from wifimgrd.ports import Backend, JoinRequest
 
 
@@ -49,7 +49,7 @@ class Stage(Protocol):
         """Cut the camera's power."""
 
     async def refuse(self) -> None:
-        """The camera says no to everybody from now on."""
+        """The camera refuses all hosts from now on."""
 
     async def kill_dhcp(self) -> None:
         """The camera answers no DHCP from now on."""
@@ -70,7 +70,7 @@ class Stage(Protocol):
         """It comes back."""
 
     async def restart(self) -> None:
-        """A new life of the daemon: `backend` is another object and has been started."""
+        """A restart of the daemon: `backend` is another object and has been started."""
 
 
 def request(
@@ -92,7 +92,7 @@ def request(
 
 
 class BackendConformance:
-    """The promises, one by one."""
+    """The requirements, one by one."""
 
     async def test_it_tells_of_interfaces_before_it_is_ready(self, stage: Stage) -> None:
         await stage.listener.backend_is(BackendState.READY)
@@ -114,7 +114,11 @@ class BackendConformance:
         wanted = request(stage)
         link = await stage.backend.join(wanted)
         (held,) = await stage.backend.links()
-        assert (held.device, held.interface, held.ssid) == (wanted.device, wanted.interface, wanted.ssid)
+        assert (held.device_id, held.interface, held.ssid) == (
+            wanted.device_id,
+            wanted.interface,
+            wanted.ssid,
+        )
         assert held.link.local_address == link.local_address
 
     async def test_a_wrong_password_is_said_to_be_wrong(self, stage: Stage) -> None:
@@ -202,9 +206,7 @@ class BackendConformance:
             await stage.backend.leave(stage.adapters[0])
 
     @pytest.mark.parametrize("step", [RecoveryStep.RESCAN, RecoveryStep.RESTART])
-    async def test_an_interface_works_after_a_step_of_recovery(
-        self, stage: Stage, step: RecoveryStep
-    ) -> None:
+    async def test_an_interface_works_after_a_step_of_recovery(self, stage: Stage, step: BackendStep) -> None:
         async with asyncio.timeout(30):
             await stage.backend.recover(stage.adapters[0], step)
         await stage.backend.join(request(stage))
@@ -267,8 +269,8 @@ class BackendConformance:
 
     async def test_holding_and_releasing_never_fail(self, stage: Stage) -> None:
         for name in (*stage.adapters, "gone0"):
-            await stage.backend.hold(name)
-            await stage.backend.hold(name)
+            await stage.backend.claim(name)
+            await stage.backend.claim(name)
             await stage.backend.release(name)
             await stage.backend.release(name)
 
@@ -277,14 +279,16 @@ class BackendConformance:
         await stage.restart()
         await stage.listener.backend_is(BackendState.READY)
         (held,) = await stage.backend.links()
-        assert held.device == 1
+        assert held.device_id == 1
         assert held.link.local_address == link.local_address
         await stage.power_off()
         await stage.listener.next("link_interrupted")
 
     async def test_a_scan_hears_the_camera(self, stage: Stage) -> None:
         await stage.backend.scan(stage.adapters[0])
-        heard = [one for one in await stage.backend.heard() if one.interface == stage.adapters[0]]
+        heard = [
+            one for one in await stage.backend.recent_scan_results() if one.interface == stage.adapters[0]
+        ]
         (point,) = [one for one in heard if one.ssid == stage.ssid]
         assert point.security in (Security.WPA2, Security.WPA3, Security.WPA2_WPA3)
         assert point.signal_percent > 0

@@ -1,4 +1,4 @@
-"""Listeners that write down what they are told, and wait for it."""
+"""Listeners that record their events, and wait for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wifimgrd.domain.interface import BackendFacts
 
 @dataclass
 class Told:
-    """One thing that a listener was told; `what` is the name of the method."""
+    """One event of a listener; `what` is the name of the method."""
 
     what: str
     interface: str = ""
@@ -66,7 +66,7 @@ class Recorder:
         self._note(Told("adapters_recounted"))
 
     def about_links(self) -> list[str]:
-        """The names of what was told of links, so far."""
+        """The names of the recorded events of links."""
         return [told.what for told in self.told if told.what.startswith("link_")]
 
     def forget(self) -> None:
@@ -87,7 +87,7 @@ class Recorder:
                 await self._news.wait()
 
     async def backend_is(self, state: BackendState) -> BackendStatus:
-        """Wait until the backend was told to be in `state`."""
+        """Wait until the backend has reported `state`."""
         told = await self.next(
             "backend_changed", lambda told: told.status is not None and told.status.state is state
         )

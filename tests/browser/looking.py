@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from playwright.async_api import Locator, Page, expect
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final, Literal
+
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.running_hub import RunningHub
+
+SIZES: Final = {"phone": (390, 844), "tablet": (820, 1180), "desktop": (1280, 800)}
+"""Width and height in CSS pixels."""
 
 
 async def opened(page: Page, hub: RunningHub, view: str = "") -> None:
@@ -31,3 +38,30 @@ async def mark(page: Page) -> None:
 async def is_the_same(page: Page) -> bool:
     """Whether it is still the document that was marked."""
     return bool(await page.evaluate("window.wasHereBefore === true"))
+
+
+async def choose_network(page: Page, network: str) -> Locator:
+    """Open the dialog for a new camera and go on with a network that was found; the dialog."""
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog", name="Add a camera")
+    await dialog.get_by_role("radio", name=network).check()
+    await dialog.get_by_role("button", name="Next").click()
+    return dialog
+
+
+def toast(page: Page, text: str) -> Locator:
+    """A message over the page."""
+    return page.locator(".toast").filter(has_text=text)
+
+
+@asynccontextmanager
+async def sized(
+    browser: Browser, size: str, scheme: Literal["light", "dark"] = "light"
+) -> AsyncIterator[Page]:
+    """A page on a screen of one of the sizes."""
+    width, height = SIZES[size]
+    context = await browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    try:
+        yield await context.new_page()
+    finally:
+        await context.close()

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.test_make_run import NOT_BELOW_MAKE
-from wifimgrd.dbus.bus import BusConnection, Variant
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.connection import BusConnection, Variant
 
 START_S = 60.0
 STOP_S = 20.0
+SIGNATURES = {bool: "b", int: "u", float: "d", str: "s"}
 ADAPTERS = ("wlan0", "wlan1", "wlan2")
 
 
@@ -69,10 +70,7 @@ class RunningHub:
             "SetFault",
             "sa{sv}",
             kind,
-            {
-                name: Variant("b" if isinstance(value, bool) else "s", value)
-                for name, value in options.items()
-            },
+            {name: Variant(SIGNATURES[type(value)], value) for name, value in options.items()},
         )
 
     async def reset(self) -> None:

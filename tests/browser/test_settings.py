@@ -2,42 +2,119 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
+import json
+import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
 
-from tests.browser.looking import opened
-from tests.browser.running_hub import running_hub
+from tests.browser.looking import SIZES, card, opened, sized, toast
+from tests.browser.running_hub import RunningHub, running_hub
+from tests.browser.test_accessibility import findings, no_scrolling_sideways
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkaPhfDwAEOQHx2a9qyQAAAABJRU5ErkJggg=="
 )
+TOKEN = "open-sesame-open-sesame"
 
 
-async def test_a_hub_with_a_token_asks_for_it(page: Page, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("open-sesame\n")
-    async with running_hub(tmp_path, f'[http]\ntoken_file = "{token}"\n') as hub:
-        await page.goto(hub.url)
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def locked_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningHub]:
+    """A hub that requires a token, with a connected camera."""
+    folder = tmp_path_factory.mktemp("locked")
+    (folder / "token").write_text(f"{TOKEN}\n")
+    async with running_hub(folder, f'[http]\ntoken_file = "{folder / "token"}"\n') as hub:
+        await hub.connected(1, "Front")
+        yield hub
+
+
+async def sign_in(page: Page, hub: RunningHub) -> None:
+    """Open the page, and sign in."""
+    await page.goto(hub.url)
+    await page.get_by_role("textbox", name="Access token").fill(TOKEN)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.locator(".hub-state.ready")).to_be_visible()
+
+
+async def test_a_hub_with_a_token_asks_for_it(page: Page, locked_hub: RunningHub) -> None:
+    await page.goto(locked_hub.url)
+    field = page.get_by_role("textbox", name="Access token")
+    await field.fill("wrong")
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("alert")).to_have_text("The token is wrong.")
+    await field.fill(TOKEN)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.locator(".hub-state.ready")).to_be_visible()
+    await expect(page.locator(".badge.connected")).to_be_visible()
+    await page.reload()
+    await expect(page.locator(".badge.connected")).to_be_visible()
+    assert TOKEN not in str(await page.evaluate("JSON.stringify([localStorage, document.cookie])"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_signing_out_shows_the_form_for_the_token(
+    browser: Browser, locked_hub: RunningHub, size: str
+) -> None:
+    async with sized(browser, size) as page:
+        await sign_in(page, locked_hub)
+        assert await no_scrolling_sideways(page)
+        assert await findings(page) == []
+        await page.get_by_role("button", name="Sign out").press("Enter")
         field = page.get_by_role("textbox", name="Access token")
-        await field.fill("wrong")
-        await page.get_by_role("button", name="Open").click()
-        await expect(page.get_by_role("alert")).to_have_text("That is not the token.")
-        await field.fill("open-sesame")
-        await page.get_by_role("button", name="Open").click()
-        await expect(page.locator(".hub-state.ready")).to_be_visible()
-        await hub.connected(1)
-        await expect(page.locator(".badge.connected")).to_be_visible()
+        await expect(field).to_be_focused()
+        await expect(page.get_by_text("Front")).to_have_count(0)
+        assert await page.context.cookies() == []
         await page.reload()
-        await expect(page.locator(".badge.connected")).to_be_visible()
-        assert "open-sesame" not in str(
-            await page.evaluate("JSON.stringify([localStorage, document.cookie])")
-        )
+        await expect(field).to_be_visible()
+
+
+async def test_a_new_session_shows_the_cameras_again(page: Page, locked_hub: RunningHub) -> None:
+    await sign_in(page, locked_hub)
+    await page.get_by_role("button", name="Sign out").click()
+    await page.get_by_role("textbox", name="Access token").fill(TOKEN)
+    await page.keyboard.press("Enter")
+    await expect(card(page, "Front").locator(".badge")).to_have_text("Connected")
+
+
+async def test_signing_out_ends_the_session_in_other_tabs(page: Page, locked_hub: RunningHub) -> None:
+    await sign_in(page, locked_hub)
+    other = await page.context.new_page()
+    await opened(other, locked_hub, "#adapters")
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(other.get_by_role("textbox", name="Access token")).to_be_visible()
+
+
+async def test_a_sign_out_that_the_hub_does_not_get_is_an_error(page: Page, locked_hub: RunningHub) -> None:
+    await sign_in(page, locked_hub)
+    await page.route("**/session", lambda route: route.abort())
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(toast(page, "You are still signed in. The hub cannot be reached.")).to_be_visible()
+    await expect(page.get_by_role("button", name="Sign out")).to_be_enabled()
+
+
+async def test_the_lines_for_a_shell_have_the_token(page: Page, locked_hub: RunningHub) -> None:
+    await sign_in(page, locked_hub)
+    await page.goto(locked_hub.url + "docs")
+    line = await page.locator("#list_devices pre.curl").inner_text()
+    listed = await asyncio.create_subprocess_shell(
+        line, stdout=asyncio.subprocess.PIPE, env={**os.environ, "TOKEN": TOKEN}
+    )
+    answer, _ = await listed.communicate()
+    assert [one["name"] for one in json.loads(answer)] == ["Front"]
+    assert "TOKEN" not in await page.locator("#health pre.curl").inner_text()
+
+
+async def test_without_a_token_there_is_nothing_to_sign_out_of(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
 
 
 async def test_the_map_is_read_when_it_is_opened(page: Page, tmp_path: Path) -> None:

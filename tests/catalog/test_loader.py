@@ -47,6 +47,13 @@ def test_a_model_that_stays_awake_only_when_spoken_to() -> None:
     assert model.keep_alive == KeepAlive(3.0, 8080, "/gopro/camera/keep_alive")
 
 
+def test_a_model_that_sends_its_preview_by_itself() -> None:
+    models = catalog.load()
+    assert {name for name, model in models.items() if model.pushes == ("udp/8554",)} == {
+        f"gopro-hero{number}" for number in range(7, 14)
+    }
+
+
 def test_of_a_generic_camera_nothing_is_known() -> None:
     generic = catalog.load()[GENERIC.codename]
     assert generic == CameraModel(GENERIC.codename, GENERIC.device_name, generic.icon)
@@ -62,18 +69,24 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
         addressing = "static"
         local_address = "192.168.1.30/24"
         hidden = true
+        pushes = ["udp/8554", "tcp/9000"]
         probe = { port = 554 }
         keep_alive = { port = 8554, payload = "awake\\n", interval_s = 2.5 }
-        wizard = { ssid = { name = "Network" }, password = { name = "Key", required = false } }
         sources = ["https://cameras.example/"]
+        [model.wizard]
+        intro = "Press the button."
+        ssid = { name = "Network" }
+        password = { name = "Key", required = false }
         """
     )
     model = catalog.read([file])["a-1"]
     assert model.bands == (Band.GHZ_5, Band.GHZ_6)
     assert (model.addressing, model.local_address) == (Addressing.STATIC, "192.168.1.30/24")
     assert model.hidden
+    assert model.pushes == ("udp/8554", "tcp/9000")
     assert model.probe == Probe(554)
     assert model.keep_alive == KeepAlive(2.5, 8554, payload="awake\n")
+    assert model.wizard.intro == "Press the button."
     assert (model.wizard.ssid.name, model.wizard.password.required) == ("Network", False)
 
 
@@ -136,6 +149,9 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
             GOOD + 'keep_alive = { interval_s = 0.1, path = "/" }',
             "model 1.keep_alive.interval_s: expected 1 to 3600 seconds",
         ),
+        (GOOD + 'pushes = ["8554"]', 'model 1.pushes[0]: expected a port such as "udp/8554"'),
+        (GOOD + 'wizard = { intro = " " }', "model 1.wizard.intro: expected a text that is"),
+        (GOOD + f'wizard = {{ intro = "{"x" * 2001}" }}', "model 1.wizard.intro: expected at most 2000"),
         (GOOD + 'wizard = { ssid = { name = "" } }', "model 1.wizard.ssid.name: expected a text that is"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
-from wifimgrd.dbus.bus import Variant
+from wifimgrd.dbus.connection import Variant
 
 PASSWORDS = ("camera-pass", "quite-another")
 
@@ -58,8 +58,8 @@ async def test_add_list_and_remove(hub: Hub, tmp_path: Path) -> None:
     ran = await wifimgrctl(hub.address, "devices")
     assert ran.out.splitlines() == [
         "ID  NAME       STATE      INTERFACE  ADDRESS    SIGNAL  NETWORK",
-        "1   Front      connected  wlan0      10.77.0.1  70 %    SIM-CAM-1",
-        "2   SIM-CAM-2  connected  wlan1      10.77.0.2  60 %    SIM-CAM-2",
+        "1   Front      Connected  wlan0      10.77.0.1  70 %    SIM-CAM-1",
+        "2   SIM-CAM-2  Connected  wlan1      10.77.0.2  60 %    SIM-CAM-2",
     ]
     ran = await wifimgrctl(hub.address, "interfaces")
     assert [line.split()[:3] for line in ran.out.splitlines()[1:]] == [
@@ -227,9 +227,25 @@ async def test_networks_in_the_air(hub: Hub) -> None:
     assert ran.value["scanned_interfaces"] == ["wlan2"]
     ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan0")
     assert (ran.status, ran.out) == (0, "")
-    assert "No interface is free to search: wlan0 (in use by device 1)" in ran.err
+    assert 'No interface is free to search: wlan0 (in use by "SIM-CAM-1" (device 1))' in ran.err
     ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan9")
     assert (ran.status, ran.err) == (
         1,
         "wifimgrctl: there is no interface wlan9 (interface-not-found)\n",
     )
+
+
+async def test_connect_when_free_is_done_once_the_device_waits(hub: Hub) -> None:
+    for number in (1, 2, 3):
+        await hub.until(await hub.create(number), "connected")
+    await hub.create(4, name="Tail")
+    assert (await wifimgrctl(hub.address, "connect", "Tail")).status == 1
+    ran = await wifimgrctl(hub.address, "connect", "--when-free", "Tail")
+    assert ran.status == 0
+    assert ran.out == "Tail (device 4) waits for an adapter, and is connected as soon as one is free\n"
+    assert (await wifimgrctl(hub.address, "status", "Tail", "--json")).value["waiting_since"]
+    assert "Waits for an adapter  since" in (await wifimgrctl(hub.address, "status", "Tail")).out
+    await hub.client.disconnect_device(1)
+    await hub.until(4, "connected")
+    ran = await wifimgrctl(hub.address, "connect", "--when-free", "Tail")
+    assert (ran.status, "is connected" in ran.out) == (0, True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wifimgrd.cli.finding import find_device
-from wifimgrd.dbus.client.records import DeviceRecord
 from wifimgrd.domain.errors import DeviceNotFound, InvalidRequest
+from wifimgrd.domain.records import DeviceRecord
 
 DEVICES = {
     number: DeviceRecord(number, name)

@@ -24,7 +24,7 @@ async def test_changes_are_lines(hub: Hub) -> None:
         await hub.client.simulate("UnplugAdapter", "s", "wlan0")
         await line_with(process, "wlan0: unplugged")
         await line_with(process, "(interface-lost)")
-        await line_with(process, "(1): disconnected")
+        await line_with(process, "(1): searching for its network")
         await hub.client.remove_device(1)
         await line_with(process, "removed")
 

@@ -188,3 +188,38 @@ def test_what_is_no_box_and_no_zooms_is_wrong_usage(
         main(["tiles", "check", *line])
     assert caught.value.code == 2
     assert "error: argument" in capsys.readouterr().err
+
+
+@pytest.fixture
+def map_config(config: Path, tmp_path: Path) -> Path:
+    """The same tilesets, and a map drawn with the archive among them."""
+    config.write_text(config.read_text() + f'[map]\nresources = "{tmp_path}"\n')
+    return config
+
+
+async def test_the_map_is_checked_with_the_tilesets(map_config: Path) -> None:
+    ran = await tiles("check", config=map_config)
+    assert (ran.status, ran.out.count(": whole")) == (0, 4)
+    assert "[map]: whole" in ran.out
+
+
+@pytest.fixture
+def incomplete(map_config: Path) -> Path:
+    """The same, with a style that is not there."""
+    map_config.write_text(map_config.read_text() + 'style = "/nowhere/style.json"\n')
+    return map_config
+
+
+async def test_what_the_map_lacks_is_named_and_fails(incomplete: Path) -> None:
+    ran = await tiles("check", config=incomplete)
+    assert ran.status == 1
+    assert "[map]: NOT WHOLE" in ran.out
+    assert "style: /nowhere/style.json cannot be opened" in ran.out
+    [report] = [one for one in (await tiles("check", "--json", config=incomplete)).value if "map" in one]
+    assert report["map"]["style"] == "/nowhere/style.json"
+    assert not report["ok"]
+    assert len(report["problems"]) == 1
+
+
+async def test_one_tileset_is_checked_without_the_map(incomplete: Path) -> None:
+    assert (await tiles("check", "--tileset", "pmtiles", config=incomplete)).status == 0

@@ -1,4 +1,4 @@
-"""Who may do what: on a private bus, where the test says who a caller is and what polkit answers."""
+"""Authorization, on a private bus on which the test sets the callers' users and polkit's replies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, MethodCall
+from wifimgrd.dbus.connection import BusConnection, MethodCall
 from wifimgrd.dbus.service.authorization import Authorization
 from wifimgrd.domain.errors import NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
@@ -22,9 +22,9 @@ STRANGER = 4242
 
 @dataclass
 class ScriptedPolkit:
-    """Answers CheckAuthorization as it is told; keeps what it was asked.
+    """Replies to CheckAuthorization as the test has set; records the calls.
 
-    The real one needs a system bus, a user data base and rules; tests/system asks it.
+    The real one needs a system bus, a user database and rules; tests/system uses it.
     """
 
     connection: BusConnection
@@ -67,7 +67,7 @@ async def polkit(message_bus: MessageBusDaemon) -> AsyncIterator[ScriptedPolkit]
 
 @pytest.fixture
 def as_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever calls is neither root nor the daemon's own user."""
+    """Callers are neither root nor the daemon's own user."""
     monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
     monkeypatch.setattr("wifimgrd.dbus.service.authorization._ROOT", -1)
 
@@ -140,7 +140,7 @@ async def test_a_caller_that_went_is_forgotten(
     await service.watch(lambda _: gone.set(), sender=names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender)
     await short_lived.close()
     await gone.wait()
-    assert not authorization.knows(sender)
+    assert not authorization.is_identified(sender)
 
 
 @pytest.mark.usefixtures("as_stranger")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
 import signal
@@ -17,8 +18,8 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 from tests.processes import PROGRAMS, Hub
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, BusError, Signal, Variant
 from wifimgrd.dbus.client.changes import AttemptFailed, Change, DeviceChanged, InterfaceChanged
+from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Variant
 from wifimgrd.domain.errors import (
     AddressFailed,
     AuthenticationFailed,
@@ -44,13 +45,13 @@ async def manage(bus: BusConnection, member: str, signature: str, *body: object)
 
 
 def steps(changes: list[Change]) -> list[str]:
-    """The story that clients are told, in short."""
+    """The events that clients get, in short."""
     told: list[str] = []
     for change in changes:
         match change:
             case AttemptFailed(device, code, _):
                 told.append(f"{device} failed {code}")
-            case DeviceChanged(device, changed) if "State" in changed:
+            case DeviceChanged(after=device, is_step=True):
                 told.append(f"{device.id} {device.state}")
             case InterfaceChanged(interface):
                 told.append(f"{interface.name} {interface.state}")
@@ -64,10 +65,14 @@ async def test_a_created_device_connects_and_its_interface_is_told_first(hub: Hu
     await hub.until(device, "connected")
     assert steps(story) == ["wlan0 in-use", "1 connecting", "1 connected"]
     record = hub.client.devices[device]
-    assert (record.interface, record.camera_address, record.error_code) == ("wlan0", "192.168.42.1", None)
+    assert (record.interface, record.camera_address, record.connection_error_code) == (
+        "wlan0",
+        "192.168.42.1",
+        None,
+    )
     assert record.local_address
     assert record.signal_strength
-    assert (record.last_successful_connection_us or 0) >= (record.last_connection_attempt_us or 0) > 0
+    assert (record.last_successful_connection or 0) >= (record.last_connection_attempt or 0) > 0
     assert hub.client.interfaces["wlan0"].device_id == device
     assert hub.client.service.assigned_interfaces == 1
 
@@ -91,12 +96,12 @@ async def test_the_fourth_device_is_refused_and_the_others_stay(hub: Hub) -> Non
     with pytest.raises(NoInterfaceAvailable, match=r"^no Wi-Fi interface is available: wlan0 \(in use by"):
         await hub.client.connect_device(device)
     assert steps(story) == ["4 failed no-interface-available", "4 disconnected"] * 2
-    assert hub.client.devices[device].last_connection_attempt_us
+    assert hub.client.devices[device].last_connection_attempt
     assert [hub.client.devices[other].state for other in (1, 2, 3)] == ["connected"] * 3
     await hub.client.disconnect_device(2)
     await hub.client.connect_device(device, wait=True)
     assert hub.client.devices[device].interface == "wlan1"
-    assert hub.client.devices[device].error_code is None
+    assert hub.client.devices[device].connection_error_code is None
 
 
 @pytest.mark.parametrize(
@@ -121,8 +126,8 @@ async def test_a_failed_attempt_says_why_and_leaves_no_trace(
         f"1 failed {error.code}",
         "1 disconnected",
     ]
-    assert hub.client.devices[device].error_code == error.code
-    assert hub.client.devices[device].error_message
+    assert hub.client.devices[device].connection_error_code == error.code
+    assert hub.client.devices[device].connection_error_message
 
 
 async def test_without_an_address_the_attempt_fails(hub: Hub) -> None:
@@ -154,7 +159,7 @@ async def test_a_disconnect_cancels_the_attempt_without_a_failure(hub: Hub) -> N
         "wlan0 available",
         "1 disconnected",
     ]
-    assert hub.client.devices[device].error_code is None
+    assert hub.client.devices[device].connection_error_code is None
     await bus.close()
 
 
@@ -182,7 +187,7 @@ async def test_a_pulled_adapter_takes_its_device_along(hub: Hub) -> None:
         "AttemptFailed",
         "DeviceChanged",
     ]
-    assert hub.client.devices[device].error_code == "interface-lost"
+    assert hub.client.devices[device].connection_error_code == "interface-lost"
     assert "wlan0" not in hub.client.interfaces
     await hub.client.simulate("PlugAdapter", "s", "wlan0")
     await hub.client.connect_device(device, wait=True)
@@ -196,12 +201,12 @@ async def test_a_link_that_drops_and_comes_back_is_told_at_each_step(hub: Hub) -
     hub.client.subscribe(story.append)
     await hub.client.simulate("PowerOffCamera", "ayb", b"SIM-CAM-1", True)
     await hub.until(device, "connecting")
-    assert hub.client.devices[device].error_code == "connection-lost"
+    assert hub.client.devices[device].connection_error_code == "connection-lost"
     assert hub.client.devices[device].interface == "wlan0"
     await hub.client.simulate("PowerOnCamera", "ay", b"SIM-CAM-1")
     await hub.until(device, "connected")
     assert steps(story) == ["1 connecting", "1 connected"]
-    assert hub.client.devices[device].error_code is None
+    assert hub.client.devices[device].connection_error_code is None
 
 
 async def test_removing_a_connected_device_disconnects_it_first(hub: Hub) -> None:
@@ -484,7 +489,7 @@ async def test_a_connection_to_a_camera_is_refused_as_the_api_says(hub: Hub) -> 
     device = await hub.create(1)
     await hub.until(device, "connected")
     for options, error in (
-        ({}, "DeviceNotReachable"),  # simulated cameras answer to nobody
+        ({}, "DeviceNotReachable"),  # simulated cameras have no network
         ({"kind": Variant("s", "udp")}, "DeviceNotReachable"),
         ({"kind": Variant("s", "raw")}, "InvalidArguments"),
         ({"kind": Variant("au", [1])}, "InvalidArguments"),
@@ -493,3 +498,47 @@ async def test_a_connection_to_a_camera_is_refused_as_the_api_says(hub: Hub) -> 
             await opened(options)
         assert caught.value.name == names.ERROR_PREFIX + error
     await bus.close()
+
+
+async def test_a_device_that_waits_is_kept_by_a_kill_of_the_daemon(hub: Hub) -> None:
+    for number in (1, 2, 3):
+        await hub.until(await hub.create(number), "connected")
+    device = await hub.create(4)
+    await hub.client.connect_device(device, when_free=True)
+    since_us = hub.client.devices[device].waiting_since
+    assert since_us
+    await hub.end(signal.SIGKILL)
+    await hub.start()
+    record = hub.client.devices[device]
+    assert (record.state, record.waiting_since) == ("disconnected", since_us)
+    await hub.client.disconnect_device(1)
+    await hub.until(device, "connected")
+    assert hub.client.devices[device].waiting_since is None
+
+
+@pytest.mark.parametrize("identified", [False, True])
+async def test_a_client_with_too_many_commands_is_refused_by_the_error_of_the_contract(
+    hub: Hub, bus: BusConnection, identified: bool
+) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected")
+    await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 3600.0)})
+    other = await hub.create(2)
+    path, options = f"{names.DEVICES_PATH}/{other}", {"wait": Variant("b", True)}
+    if identified:
+        await bus.call(names.BUS_NAME, path, names.DEVICE, "Connect", "a{sv}", ({},))
+    commands = [
+        asyncio.create_task(
+            bus.call(names.BUS_NAME, path, names.DEVICE, "Connect", "a{sv}", (options,), timeout_s=60)
+        )
+        for _ in range(512 + 50)
+    ]
+    refusals: list[str] = []
+    for command in itertools.islice(asyncio.as_completed(commands), 50):
+        with pytest.raises(BusError) as refused:
+            await command
+        refusals.append(refused.value.name)
+    assert refusals == ["org.wifimgrd1.Error.LimitsExceeded"] * 50
+    for task in commands:
+        task.cancel()
+    await asyncio.wait(commands)

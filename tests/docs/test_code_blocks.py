@@ -12,7 +12,7 @@ from tests.docs.terminal import is_as_printed
 from wifimgrd import config
 
 BLOCKS = [block for document in DOCUMENTS for block in code_blocks(document)]
-TEXT = {"text", "json", "python", "toml", "yaml"}
+TEXT = {"text", "diff", "json", "python", "toml", "yaml", "nginx", "js"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

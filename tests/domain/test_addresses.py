@@ -1,4 +1,4 @@
-"""Every device has an address of its own for life."""
+"""Every device has an address of its own for as long as it is registered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_addresses_are_given_in_order_and_a_removed_ones_last() -> None:
 
 def test_the_last_address_is_the_hosts_own() -> None:
     assert PLAN.host == "10.77.0.6"
-    assert [PLAN.holds(f"10.77.0.{last}") for last in range(9)] == [False, *[True] * 5, *[False] * 3]
+    assert [PLAN.contains(f"10.77.0.{last}") for last in range(9)] == [False, *[True] * 5, *[False] * 3]
 
 
 def test_a_full_network_gives_none() -> None:
@@ -32,14 +32,14 @@ def test_a_full_network_gives_none() -> None:
 
 def test_without_a_network_nobody_has_one_and_nobody_forgets_its_own() -> None:
     off = AddressPlan()
-    assert (off.host, off.next([]), off.holds("10.77.0.1")) == ("", "", False)
-    assert off.settle({DeviceId(1): "10.77.0.1"}) == {DeviceId(1): "10.77.0.1"}
+    assert (off.host, off.next([]), off.contains("10.77.0.1")) == ("", "", False)
+    assert off.assign_all({DeviceId(1): "10.77.0.1"}) == {DeviceId(1): "10.77.0.1"}
 
 
 def test_devices_keep_their_place_in_another_network() -> None:
     plan = AddressPlan(IPv4Network("172.20.0.0/16"))
     given_before = {DeviceId(1): "10.77.0.9", DeviceId(2): "", DeviceId(3): "172.20.0.9"}
-    assert plan.settle(given_before) == {
+    assert plan.assign_all(given_before) == {
         DeviceId(1): "172.20.0.10",  # 3 was there before
         DeviceId(2): "172.20.0.11",
         DeviceId(3): "172.20.0.9",
@@ -53,11 +53,11 @@ def test_settling_gives_no_address_twice_and_changes_nothing_when_done_again(
     first_come: dict[DeviceId, str] = {}
     for device, address in devices.items():
         first_come[device] = "" if address in first_come.values() else address
-    settled = PLAN.settle(first_come)
+    settled = PLAN.assign_all(first_come)
     shown = [address for address in settled.values() if address]
     assert len(shown) == len(set(shown)) == min(len(devices), 5)
-    assert PLAN.settle(settled) == settled
-    assert all(settled[device] == one for device, one in first_come.items() if PLAN.holds(one))
+    assert PLAN.assign_all(settled) == settled
+    assert all(settled[device] == one for device, one in first_come.items() if PLAN.contains(one))
 
 
 @pytest.mark.parametrize(

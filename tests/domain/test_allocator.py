@@ -1,4 +1,4 @@
-"""Which interface a device gets, and what it is told where it gets none."""
+"""Which interface a device gets, and the error where it gets none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def adapter(number: int, port: str = "", rfkill: str = "") -> Adapter:
 def hub(*adapters: Adapter, rules: AllocationRules | None = None) -> Allocator:
     allocator = Allocator(rules or AllocationRules())
     for one in adapters:
-        allocator = allocator.plug(one)
+        allocator = allocator.add(one)
     return allocator
 
 
@@ -64,13 +64,13 @@ def test_a_refusal_says_why_for_each_interface() -> None:
     )
     allocator = hub(*(adapter(number) for number in range(5)), adapter(5, rfkill="hard-blocked"), rules=rules)
     allocator = allocator.adopt(TWO, "wlan1")
-    allocator = allocator.learn("wlan3", BackendFacts("carrying a connection that is not ours"))
-    allocator = allocator.learn("wlan4", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+    allocator = allocator.update_facts("wlan3", BackendFacts("carrying a connection that is not ours"))
+    allocator = allocator.update_facts("wlan4", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
     error = refusal(allocator, Claim(ONE, bands=frozenset({Band.GHZ_5})))
     assert error.reasons == {
         "wlan0": 'excluded by the configuration ("wlan0")',
         "wlan1": "in use by device 2",
-        "wlan2": "reserved for device garage",
+        "wlan2": 'reserved for "garage"',
         "wlan3": "carrying a connection that is not ours",
         "wlan4": "cannot use the 5GHz band",
         "wlan5": "blocked by rfkill (hard-blocked)",
@@ -79,7 +79,7 @@ def test_a_refusal_says_why_for_each_interface() -> None:
 
 
 def test_one_band_in_common_is_enough() -> None:
-    allocator = hub(adapter(0)).learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+    allocator = hub(adapter(0)).update_facts("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
     _, name = allocator.assign(Claim(ONE, bands=frozenset({Band.GHZ_2_4, Band.GHZ_5})))
     assert name == "wlan0"
     error = refusal(allocator, Claim(ONE, bands=frozenset({Band.GHZ_5, Band.GHZ_6})))
@@ -87,12 +87,12 @@ def test_one_band_in_common_is_enough() -> None:
 
 
 def test_a_band_is_served_by_an_interface_that_has_it_or_does_not_say() -> None:
-    allocator = hub(adapter(0)).learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+    allocator = hub(adapter(0)).update_facts("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
     assert allocator.serves(Band.GHZ_2_4)
     assert not allocator.serves(Band.GHZ_5)
     assert (
         hub(adapter(0), adapter(1))
-        .learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
+        .update_facts("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
         .serves(Band.GHZ_5)
     )
 
@@ -117,9 +117,9 @@ def test_a_taken_last_adapter_is_no_reason_to_wait() -> None:
     assert name == "wlan0"
 
 
-@pytest.mark.parametrize("device", [ONE, "front door"])
-def test_a_reservation_keeps_others_off_and_comes_before_the_last_adapter(device: DeviceId | str) -> None:
-    rules = AllocationRules(reservations=(Reservation(device, usb_port="1-1"),))
+@pytest.mark.parametrize("device_id", [ONE, "front door"])
+def test_a_reservation_keeps_others_off_and_comes_before_the_last_adapter(device_id: DeviceId | str) -> None:
+    rules = AllocationRules(reservations=(Reservation(device_id, usb_port="1-1"),))
     allocator = hub(adapter(0), adapter(1), rules=rules)
     _, name = allocator.assign(Claim(TWO, "other"))
     assert name == "wlan1"
@@ -140,7 +140,7 @@ def test_only_usb_adapters_are_listed_unless_told() -> None:
 
 
 def test_pulling_an_adapter_frees_its_device_and_no_other() -> None:
-    allocator = hub(adapter(0), adapter(1)).adopt(ONE, "wlan0").adopt(TWO, "wlan1").unplug("wlan0")
+    allocator = hub(adapter(0), adapter(1)).adopt(ONE, "wlan0").adopt(TWO, "wlan1").remove("wlan0")
     assert allocator.assignments == {TWO: "wlan1"}
     with pytest.raises(InterfaceNotFound):
         allocator.status("wlan0")
@@ -148,8 +148,8 @@ def test_pulling_an_adapter_frees_its_device_and_no_other() -> None:
 
 def test_an_adapter_described_anew_keeps_its_device_and_what_the_backend_said() -> None:
     facts = BackendFacts(bands=frozenset({Band.GHZ_5}))
-    allocator = hub(adapter(0)).learn("wlan0", facts).adopt(ONE, "wlan0")
-    allocator = allocator.plug(adapter(0, rfkill="soft-blocked"))
+    allocator = hub(adapter(0)).update_facts("wlan0", facts).adopt(ONE, "wlan0")
+    allocator = allocator.add(adapter(0, rfkill="soft-blocked"))
     assert allocator.assignments == {ONE: "wlan0"}
     assert allocator.interfaces["wlan0"].facts == facts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pytest
@@ -15,11 +16,12 @@ from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim, Reservation
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
-from wifimgrd.domain.interface import BackendFacts, InterfaceState
+from wifimgrd.domain.interface import BackendFacts, InterfaceCounts, InterfaceState
+from wifimgrd.domain.interface_index import InterfaceIndex
 
 
 class AllocatorMachine(RuleBasedStateMachine):
-    """Keeps what is plugged in, what the backend said and who has what in plain dictionaries."""
+    """Keeps the adapters, the backend's facts and the assignments in plain dictionaries."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,6 +29,7 @@ class AllocatorMachine(RuleBasedStateMachine):
         self.allocator = Allocator()
         self.plugged: dict[str, Adapter] = {}
         self.facts: dict[str, BackendFacts] = {}
+        self.marks: dict[str, tuple[str, bool]] = {}
         self.assigned: dict[DeviceId, str] = {}
 
     @initialize(
@@ -39,7 +42,7 @@ class AllocatorMachine(RuleBasedStateMachine):
         for adapter, facts in adapters:
             self.plug(adapter, facts)
 
-    # What the model says
+    # The state of the model
 
     def listed(self, adapter: Adapter) -> bool:
         on_usb = adapter.usb_vendor_id != "" or adapter.identity.usb_port != ""
@@ -47,7 +50,11 @@ class AllocatorMachine(RuleBasedStateMachine):
 
     def blocked(self, name: str) -> bool:
         excluded = any(fnmatchcase(name, glob) for glob in self.wanted.exclude)
-        return excluded or self.plugged[name].rfkill != "" or self.facts[name].obstacle != ""
+        stuck = self.facts[name].obstacle != "" or self.marks.get(name, ("", False))[0] != ""
+        return excluded or self.plugged[name].rfkill != "" or stuck
+
+    def suspect(self, name: str) -> bool:
+        return self.marks.get(name, ("", False))[1]
 
     def pins_on(self, name: str) -> list[Reservation]:
         identity = self.plugged[name].identity
@@ -59,7 +66,7 @@ class AllocatorMachine(RuleBasedStateMachine):
         ]
 
     def reserved_for(self, claim: Claim, name: str) -> bool:
-        return any(pin.device in {claim.device, claim.name} for pin in self.pins_on(name))
+        return any(pin.device in {claim.device_id, claim.name} for pin in self.pins_on(name))
 
     def fit(self, claim: Claim) -> list[str]:
         return [
@@ -78,27 +85,40 @@ class AllocatorMachine(RuleBasedStateMachine):
         before = self.plugged.get(adapter.name)
         if before is not None and not self.listed(adapter):
             return  # what is listed is pulled out before something else has its name
-        self.allocator = self.allocator.plug(adapter, facts)
+        self.allocator = self.allocator.add(adapter, facts)
         if self.listed(adapter):
             self.plugged[adapter.name] = adapter
             self.facts[adapter.name] = facts or self.facts.get(adapter.name, BackendFacts())
 
     @rule(name=worlds.names, facts=worlds.facts)
     def learn(self, name: str, facts: BackendFacts) -> None:
-        self.allocator = self.allocator.learn(name, facts)
+        self.allocator = self.allocator.update_facts(name, facts)
         if name in self.plugged:
             self.facts[name] = facts
 
+    @rule(name=worlds.names, trouble=worlds.troubles, suspect=st.booleans())
+    def mark(self, name: str, trouble: str, suspect: bool) -> None:
+        self.allocator = self.allocator.mark(name, trouble, suspect=suspect)
+        if name in self.plugged:
+            self.marks[name] = (trouble, suspect)
+
+    @rule(rules=worlds.rules)
+    def follow(self, rules: AllocationRules) -> None:
+        """Other rules, which list the same kinds of adapters."""
+        self.wanted = replace(rules, usb_only=self.wanted.usb_only)
+        self.allocator = self.allocator.with_rules(self.wanted)
+
     @rule(name=worlds.names)
     def unplug(self, name: str) -> None:
-        self.allocator = self.allocator.unplug(name)
+        self.allocator = self.allocator.remove(name)
+        self.marks.pop(name, None)
         self.plugged.pop(name, None)
         self.facts.pop(name, None)
         self.assigned = {device: held for device, held in self.assigned.items() if held != name}
 
     @rule(old=worlds.names, new=worlds.names)
     def rename(self, old: str, new: str) -> None:
-        """As an adapter source tells it: gone, then present under another name."""
+        """As an adapter source reports it: gone, then present under another name."""
         adapter = self.plugged.get(old)
         if adapter is None or new in self.plugged:
             return
@@ -111,8 +131,8 @@ class AllocatorMachine(RuleBasedStateMachine):
     def assign(self, claim: Claim) -> None:
         before = self.allocator
         fit = self.fit(claim)
-        if claim.device in self.assigned:
-            assert before.assign(claim) == (before, self.assigned[claim.device])
+        if claim.device_id in self.assigned:
+            assert before.assign(claim) == (before, self.assigned[claim.device_id])
             return
         if not fit:
             with pytest.raises(NoInterfaceAvailable) as refused:
@@ -127,10 +147,11 @@ class AllocatorMachine(RuleBasedStateMachine):
         self.allocator, name = before.assign(claim)
         assert name in fit
         self.assert_fittest(claim, name, fit)
-        self.assigned[claim.device] = name
+        self.assigned[claim.device_id] = name
 
     def assert_fittest(self, claim: Claim, name: str, fit: list[str]) -> None:
         pinned = [other for other in fit if self.reserved_for(claim, other)]
+        fit = [other for other in fit if not self.suspect(other)] or fit
         last = claim.last_adapter or AdapterIdentity()
         strength = {other: self.plugged[other].identity.match_strength(last) for other in fit}
         surest = [other for other in fit if strength[other] == max(strength.values())]
@@ -138,36 +159,38 @@ class AllocatorMachine(RuleBasedStateMachine):
 
     @rule(claim=worlds.claims())
     def a_device_gets_its_last_adapter_back_when_that_is_free(self, claim: Claim) -> None:
-        """Whatever that adapter is called by now and wherever it is plugged in."""
-        if claim.device in self.assigned:
+        """Whatever that adapter is called by now and wherever it is plugged in, if nothing is held against
+        it or there is no other."""
+        if claim.device_id in self.assigned:
             return
-        for name in self.fit(claim):
+        clean = [name for name in self.fit(claim) if not self.suspect(name)]
+        for name in clean or self.fit(claim):
             identity = self.plugged[name].identity
             twins = [other for other in self.fit(claim) if self.plugged[other].identity.mac == identity.mac]
             pinned = any(self.reserved_for(claim, other) for other in self.fit(claim))
             if identity.mac and twins == [name] and not pinned:
                 known_as = AdapterIdentity(identity.mac, "9-9", "other")
-                _, got = self.allocator.assign(Claim(claim.device, claim.name, known_as, claim.bands))
+                _, got = self.allocator.assign(Claim(claim.device_id, claim.name, known_as, claim.bands))
                 assert got == name
 
-    @rule(device=worlds.device_ids)
-    def release(self, device: DeviceId) -> None:
-        self.allocator = self.allocator.release(device)
-        self.assigned.pop(device, None)
+    @rule(device_id=worlds.device_ids)
+    def release(self, device_id: DeviceId) -> None:
+        self.allocator = self.allocator.release(device_id)
+        self.assigned.pop(device_id, None)
 
-    @rule(device=worlds.device_ids, name=worlds.names)
-    def adopt(self, device: DeviceId, name: str) -> None:
+    @rule(device_id=worlds.device_ids, name=worlds.names)
+    def adopt(self, device_id: DeviceId, name: str) -> None:
         if name not in self.plugged:
             with pytest.raises(InterfaceNotFound):
-                self.allocator.adopt(device, name)
-        elif self.assigned.get(device, name) != name or any(
-            held == name and other != device for other, held in self.assigned.items()
+                self.allocator.adopt(device_id, name)
+        elif self.assigned.get(device_id, name) != name or any(
+            held == name and other != device_id for other, held in self.assigned.items()
         ):
             with pytest.raises(NoInterfaceAvailable):
-                self.allocator.adopt(device, name)
+                self.allocator.adopt(device_id, name)
         else:
-            self.allocator = self.allocator.adopt(device, name)
-            self.assigned[device] = name
+            self.allocator = self.allocator.adopt(device_id, name)
+            self.assigned[device_id] = name
 
     # What holds at all times
 
@@ -189,11 +212,39 @@ class AllocatorMachine(RuleBasedStateMachine):
         holders = {name: device for device, name in self.assigned.items()}
         for status in self.allocator.statuses():
             name = status.interface.name
-            assert status.device == holders.get(name)
+            assert status.device_id == holders.get(name)
             assert (status.state is InterfaceState.IN_USE) == (name in holders)
             if name not in holders:
                 assert (status.state is InterfaceState.UNAVAILABLE) == self.blocked(name)
             assert bool(status.reason) == (status.state is InterfaceState.UNAVAILABLE)
+
+    @invariant()
+    def what_saves_a_walk_equals_a_recount(self) -> None:
+        statuses = list(self.allocator.statuses())
+        states = [status.state for status in statuses]
+        assert list(self.allocator.available) == [
+            status.interface.name for status in statuses if status.state is InterfaceState.AVAILABLE
+        ]
+        assert self.allocator.counts == InterfaceCounts(
+            len(statuses), states.count(InterfaceState.AVAILABLE), states.count(InterfaceState.IN_USE)
+        )
+        assert self.allocator.index == InterfaceIndex.of(self.allocator.interfaces.values())
+        for interface in self.allocator.interfaces.values():
+            identity = interface.adapter.identity
+            twins = [name for name in worlds.NAMES if name in self.plugged]
+            twins = [name for name in twins if self.plugged[name].identity == identity]
+            assert self.allocator.named(identity) == twins
+            like = self.allocator.index.like(identity)
+            assert like >= {
+                name for name, one in self.plugged.items() if one.identity.match_strength(identity)
+            }
+
+    @invariant()
+    def what_the_rules_say_of_an_interface_is_kept_with_it(self) -> None:
+        for name, interface in self.allocator.interfaces.items():
+            assert interface.exclusion == self.wanted.exclusion(name)
+            assert list(interface.reserved_for) == [pin.device for pin in self.pins_on(name)]
+            assert (interface.trouble, interface.suspect) == self.marks.get(name, ("", False))
 
     @invariant()
     def a_band_is_served_by_whatever_does_not_say_otherwise(self) -> None:
@@ -210,14 +261,16 @@ class AllocatorMachine(RuleBasedStateMachine):
     def values_do_not_change_under_those_who_hold_them(self, claim: Claim) -> None:
         before = self.allocator
         held, listed = dict(before.assignments), dict(before.interfaces)
+        available, index = before.available, InterfaceIndex.of(before.interfaces.values())
         for name in worlds.NAMES:
-            before.unplug(name)
-            before.learn(name, BackendFacts(obstacle="other"))
-        before.release(claim.device)
-        before.plug(Adapter("wlan0", AdapterIdentity(usb_port="7-7")))
+            before.remove(name)
+            before.update_facts(name, BackendFacts(obstacle="other"))
+        before.release(claim.device_id)
+        before.add(Adapter("wlan0", AdapterIdentity(usb_port="7-7")))
         with suppress(NoInterfaceAvailable):
             before.assign(claim)
-        assert (before.assignments, before.interfaces) == (held, listed)
+        assert (dict(before.assignments), dict(before.interfaces)) == (held, listed)
+        assert (before.available, before.index) == (available, index)
 
 
 TestAllocator = AllocatorMachine.TestCase

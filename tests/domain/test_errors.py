@@ -43,6 +43,7 @@ def test_the_codes_are_those_of_the_contract() -> None:
         "connection-lost",
         "backend-unavailable",
         "not-authorized",
+        "too-many-requests",
         "internal",
     }
 

@@ -1,4 +1,4 @@
-"""The life of a connection, and that a hub which keeps to it never has an interface too many."""
+"""The life cycle of a connection, and that a hub which follows it never has an interface too many."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ class HubOnPaper(RuleBasedStateMachine):
     def plug_in(self, rules: AllocationRules, adapters: list[Adapter]) -> None:
         self.allocator = Allocator(rules)
         for adapter in adapters:
-            self.allocator = self.allocator.plug(adapter)
+            self.allocator = self.allocator.add(adapter)
 
-    def step(self, device: DeviceId, step: Step) -> bool:
+    def step(self, device_id: DeviceId, step: Step) -> bool:
         """Take a step where it can follow; a device that ends up disconnected gives its interface back."""
-        if not can_follow(self.states[device], step):
+        if not can_follow(self.states[device_id], step):
             return False
-        others = {other: state for other, state in self.states.items() if other != device}
-        held = {other: name for other, name in self.allocator.assignments.items() if other != device}
-        self.states[device] = follow(self.states[device], step)
-        if self.states[device] is DISCONNECTED:
-            self.allocator = self.allocator.release(device)
+        others = {other: state for other, state in self.states.items() if other != device_id}
+        held = {other: name for other, name in self.allocator.assignments.items() if other != device_id}
+        self.states[device_id] = follow(self.states[device_id], step)
+        if self.states[device_id] is DISCONNECTED:
+            self.allocator = self.allocator.release(device_id)
         assert {other: self.states[other] for other in others} == others
         assert {other: self.allocator.assignments[other] for other in held} == held
         return True
@@ -115,56 +115,56 @@ class HubOnPaper(RuleBasedStateMachine):
     def connect(self, claim: Claim) -> None:
         before = self.allocator, dict(self.states)
         try:
-            means = connect_means(self.states[claim.device])
+            means = connect_means(self.states[claim.device_id])
         except Busy:
-            assert self.states[claim.device] is DISCONNECTING
+            assert self.states[claim.device_id] is DISCONNECTING
             return
         if means is not ConnectMeans.START:
-            assert claim.device in self.allocator.assignments
+            assert claim.device_id in self.allocator.assignments
             return
         try:
             self.allocator, _ = self.allocator.assign(claim)
         except NoInterfaceAvailable:
             assert (self.allocator, self.states) == before
             return
-        assert self.step(claim.device, Step.BEGIN)
+        assert self.step(claim.device_id, Step.BEGIN)
 
-    @rule(device=worlds.device_ids)
-    def disconnect(self, device: DeviceId) -> None:
-        if disconnect_means(self.states[device]) is DisconnectMeans.RELEASE:
-            assert self.step(device, Step.RELEASE)
+    @rule(device_id=worlds.device_ids)
+    def disconnect(self, device_id: DeviceId) -> None:
+        if disconnect_means(self.states[device_id]) is DisconnectMeans.RELEASE:
+            assert self.step(device_id, Step.RELEASE)
 
     @rule(
-        device=worlds.device_ids,
+        device_id=worlds.device_ids,
         step=st.sampled_from([Step.SUCCEED, Step.FAIL, Step.INTERRUPT, Step.RELEASED, Step.LOSE]),
     )
-    def something_happens(self, device: DeviceId, step: Step) -> None:
-        self.step(device, step)
+    def something_happens(self, device_id: DeviceId, step: Step) -> None:
+        self.step(device_id, step)
 
     @rule(adapter=worlds.adapters)
     def plug(self, adapter: Adapter) -> None:
-        self.allocator = self.allocator.plug(adapter)
+        self.allocator = self.allocator.add(adapter)
 
     @rule(name=worlds.names)
     def pull(self, name: str) -> None:
         holder = self.allocator.holders.get(name)
-        self.allocator = self.allocator.unplug(name)
+        self.allocator = self.allocator.remove(name)
         if holder is not None:
             assert self.step(holder, Step.LOSE)
 
-    @rule(device=worlds.device_ids, name=worlds.names)
-    def adopt(self, device: DeviceId, name: str) -> None:
+    @rule(device_id=worlds.device_ids, name=worlds.names)
+    def adopt(self, device_id: DeviceId, name: str) -> None:
         free = name in self.allocator.interfaces and name not in self.allocator.holders
-        if self.states[device] is DISCONNECTED and free:
-            self.allocator = self.allocator.adopt(device, name)
-            assert self.step(device, Step.ADOPT)
+        if self.states[device_id] is DISCONNECTED and free:
+            self.allocator = self.allocator.adopt(device_id, name)
+            assert self.step(device_id, Step.ADOPT)
 
     @invariant()
     def a_device_has_an_interface_if_and_only_if_it_is_not_disconnected(self) -> None:
         busy = {device for device, state in self.states.items() if state is not DISCONNECTED}
         assert self.allocator.assignments.keys() == busy
         in_use = {
-            status.device for status in self.allocator.statuses() if status.state is InterfaceState.IN_USE
+            status.device_id for status in self.allocator.statuses() if status.state is InterfaceState.IN_USE
         }
         assert in_use == busy
 

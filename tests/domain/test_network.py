@@ -1,10 +1,10 @@
-"""What adapters heard, as networks."""
+"""Scan results of adapters, merged into networks."""
 
 from __future__ import annotations
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
-from wifimgrd.domain.network import HeardPoint, Security, networks
+from wifimgrd.domain.network import ScanResult, Security, networks
 
 
 def heard(
@@ -16,8 +16,8 @@ def heard(
     mhz: int = 2437,
     percent: int = 50,
     seen: int = 1,
-) -> HeardPoint:
-    return HeardPoint(interface, Ssid(ssid), Sighting(bssid, mhz), security, percent, seen)
+) -> ScanResult:
+    return ScanResult(interface, Ssid(ssid), Sighting(bssid, mhz), security, percent, seen)
 
 
 def test_an_access_point_that_two_interfaces_hear_is_one_network_as_it_was_heard_best() -> None:
@@ -47,7 +47,7 @@ def test_the_strongest_network_comes_first() -> None:
 def test_a_network_belongs_to_the_first_device_with_its_ssid() -> None:
     devices = [Device(DeviceId(number), f"{number}", "x", Ssid(b"CAM")) for number in (4, 2, 3)]
     own, foreign = networks([heard(percent=90), heard(b"other")], devices)
-    assert (own.device, foreign.device) == (2, None)
+    assert (own.device_id, foreign.device_id) == (2, None)
 
 
 def test_a_network_that_hides_its_name_is_left_out() -> None:

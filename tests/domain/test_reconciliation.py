@@ -11,52 +11,52 @@ from wifimgrd.domain.device import DeviceId, HeldLink, Link, Ssid
 from wifimgrd.domain.reconciliation import (
     Action,
     Adopt,
+    DeviceView,
     Drop,
     Interrupt,
     Inventory,
     Lose,
     Phase,
     Restore,
-    Standing,
     reconcile,
 )
 
 NAMES = ("wlan0", "wlan1", "wlan2", "wlan10")
 FOUND = Link("192.168.42.17", "192.168.42.1")
-NOTHING_RUNS = (Phase.AT_REST, Phase.UP, Phase.WAITING)
+NOTHING_RUNS = (Phase.IDLE, Phase.UP, Phase.WAITING)
 
 
 @dataclass(frozen=True)
 class Mix:
     """The three, as they may have drifted apart."""
 
-    standings: dict[DeviceId, Standing]
+    views: dict[DeviceId, DeviceView]
     inventory: Inventory
     links: dict[str, HeldLink]
 
     def actions(self) -> tuple[Action, ...]:
-        return reconcile(self.standings.values(), self.inventory, self.links.values())
+        return reconcile(self.views.values(), self.inventory, self.links.values())
 
     def after(self) -> Mix:
         """What the manager and the backend make of the actions."""
-        standings, links = dict(self.standings), dict(self.links)
+        views, links = dict(self.views), dict(self.links)
         for action in self.actions():
             match action:
                 case Lose(device):
-                    standings[device] = replace(standings[device], phase=Phase.AT_REST, interface=None)
+                    views[device] = replace(views[device], phase=Phase.IDLE, interface=None)
                 case Adopt(link):
-                    before = standings[link.device]
-                    assert before.phase is Phase.AT_REST
-                    standings[link.device] = replace(before, phase=Phase.UP, interface=link.interface)
+                    before = views[link.device_id]
+                    assert before.phase is Phase.IDLE
+                    views[link.device_id] = replace(before, phase=Phase.UP, interface=link.interface)
                 case Interrupt(link):
-                    assert standings[link.device].phase is Phase.UP
-                    standings[link.device] = replace(standings[link.device], phase=Phase.WAITING)
+                    assert views[link.device_id].phase is Phase.UP
+                    views[link.device_id] = replace(views[link.device_id], phase=Phase.WAITING)
                 case Restore(link):
-                    assert standings[link.device].phase is Phase.WAITING
-                    standings[link.device] = replace(standings[link.device], phase=Phase.UP)
+                    assert views[link.device_id].phase is Phase.WAITING
+                    views[link.device_id] = replace(views[link.device_id], phase=Phase.UP)
                 case Drop(link):
                     assert links.pop(link.interface) == link
-        return Mix(standings, self.inventory, links)
+        return Mix(views, self.inventory, links)
 
 
 def held(device: int, interface: str, *, up: bool = True) -> HeldLink:
@@ -67,11 +67,11 @@ def held(device: int, interface: str, *, up: bool = True) -> HeldLink:
 def mixes(draw: st.DrawFn) -> Mix:
     """Devices 1 to 4 may be in memory, 1 to 6 in the backend; no two devices have one interface."""
     free = draw(st.permutations(NAMES))
-    standings = {}
+    views = {}
     for number in draw(st.sets(st.integers(1, 4))):
-        phase = draw(st.sampled_from(Phase)) if free else Phase.AT_REST
-        interface = None if phase is Phase.AT_REST else free.pop()
-        standings[DeviceId(number)] = Standing(DeviceId(number), phase, interface, draw(st.booleans()))
+        phase = draw(st.sampled_from(Phase)) if free else Phase.IDLE
+        interface = None if phase is Phase.IDLE else free.pop()
+        views[DeviceId(number)] = DeviceView(DeviceId(number), phase, interface, draw(st.booleans()))
     place = st.sampled_from(["listed", "foreign", "absent"])
     places = {name: draw(place) for name in NAMES}
     inventory = Inventory(
@@ -82,7 +82,7 @@ def mixes(draw: st.DrawFn) -> Mix:
         name: held(draw(st.integers(1, 6)), name, up=draw(st.booleans()))
         for name in draw(st.sets(st.sampled_from(NAMES)))
     }
-    return Mix(standings, inventory, links)
+    return Mix(views, inventory, links)
 
 
 @given(mixes())
@@ -93,31 +93,31 @@ def test_a_second_run_has_nothing_to_do(mix: Mix) -> None:
 @given(mixes())
 def test_a_device_is_connected_exactly_where_its_link_stands(mix: Mix) -> None:
     after = mix.after()
-    for standing in after.standings.values():
-        if standing.interface is not None:
-            assert standing.interface in after.inventory.listed
-        link = after.links.get(standing.interface or "")
-        own = link if link is not None and link.device == standing.device else None
-        if standing.phase is Phase.UP:
+    for view in after.views.values():
+        if view.interface is not None:
+            assert view.interface in after.inventory.listed
+        link = after.links.get(view.interface or "")
+        own = link if link is not None and link.device_id == view.device_id else None
+        if view.phase is Phase.UP:
             assert own is not None
             assert own.up
-        if standing.phase is Phase.WAITING:
+        if view.phase is Phase.WAITING:
             assert own is not None
             assert not own.up
-    interfaces = [one.interface for one in after.standings.values() if one.interface]
+    interfaces = [one.interface for one in after.views.values() if one.interface]
     assert len(interfaces) == len(set(interfaces))
 
 
 @given(mixes())
 def test_every_link_left_is_its_devices_or_waits_for_its_adapter(mix: Mix) -> None:
     after = mix.after()
-    places = {one.interface: one for one in after.standings.values() if one.interface}
+    places = {one.interface: one for one in after.views.values() if one.interface}
     for name, link in after.links.items():
         holder = places.get(name)
         if holder is not None:
-            assert holder.device == link.device or holder.phase not in NOTHING_RUNS
+            assert holder.device_id == link.device_id or holder.phase not in NOTHING_RUNS
         else:
-            waiting = after.standings[link.device]
+            waiting = after.views[link.device_id]
             assert not waiting.removing
             assert waiting.interface is None
             assert name not in after.inventory.listed | after.inventory.foreign
@@ -127,28 +127,30 @@ def test_every_link_left_is_its_devices_or_waits_for_its_adapter(mix: Mix) -> No
 def test_no_good_link_is_dropped(mix: Mix) -> None:
     after = mix.after()
     for name, link in mix.links.items():
-        standing = mix.standings.get(link.device)
-        if standing is None or name not in mix.inventory.listed:
+        view = mix.views.get(link.device_id)
+        if view is None or name not in mix.inventory.listed:
             continue
-        if standing.interface == name and standing.phase is not Phase.AT_REST:
+        if view.interface == name and view.phase is not Phase.IDLE:
             assert after.links[name] == link, "it was where memory has it"
-        elif standing.phase is Phase.AT_REST and not standing.removing:
-            others = [one for one in mix.standings.values() if one.interface == name]
+        elif view.phase is Phase.IDLE and not view.removing:
+            others = [one for one in mix.views.values() if one.interface == name]
             if not others:
-                assert link.device in {one.device for one in after.links.values()}, "one of its links is kept"
+                assert link.device_id in {one.device_id for one in after.links.values()}, (
+                    "one of its links is kept"
+                )
 
 
 @given(mixes())
 def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> None:
     busy = {
         one.interface
-        for one in mix.standings.values()
+        for one in mix.views.values()
         if one.phase in (Phase.JOINING, Phase.ENDING) and one.interface in mix.inventory.listed
     }
     after = mix.after()
-    for standing in mix.standings.values():
-        if standing.interface in busy:
-            assert after.standings[standing.device] == standing
+    for view in mix.views.values():
+        if view.interface in busy:
+            assert after.views[view.device_id] == view
     assert not [one for one in mix.actions() if isinstance(one, Drop) and one.link.interface in busy]
 
 
@@ -161,7 +163,7 @@ def test_losses_come_first_and_what_takes_time_last(mix: Mix) -> None:
 def test_a_link_moves_with_its_adapters_new_name() -> None:
     moved = held(1, "wlan1")
     mix = Mix(
-        {DeviceId(1): Standing(DeviceId(1), Phase.UP, "wlan0")},
+        {DeviceId(1): DeviceView(DeviceId(1), Phase.UP, "wlan0")},
         Inventory(frozenset(("wlan1",))),
         {"wlan1": moved},
     )
@@ -171,7 +173,7 @@ def test_a_link_moves_with_its_adapters_new_name() -> None:
 def test_of_two_links_of_a_device_the_one_that_is_up_is_kept() -> None:
     down, up = held(1, "wlan0", up=False), held(1, "wlan1")
     mix = Mix(
-        {DeviceId(1): Standing(DeviceId(1))},
+        {DeviceId(1): DeviceView(DeviceId(1))},
         Inventory(frozenset(("wlan0", "wlan1"))),
         {"wlan0": down, "wlan1": up},
     )
@@ -179,5 +181,5 @@ def test_of_two_links_of_a_device_the_one_that_is_up_is_kept() -> None:
 
 
 def test_a_link_waits_for_an_adapter_that_udev_has_not_told_of_yet() -> None:
-    mix = Mix({DeviceId(1): Standing(DeviceId(1))}, Inventory(), {"wlan0": held(1, "wlan0")})
+    mix = Mix({DeviceId(1): DeviceView(DeviceId(1))}, Inventory(), {"wlan0": held(1, "wlan0")})
     assert mix.actions() == ()

@@ -1,4 +1,4 @@
-"""What a client may say of a device, and the sentence it gets where it may not."""
+"""What a registration may contain, and the error for what it may not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOOD: dict[str, object] = {
 def faults(
     changed: Mapping[str, object] | None = None, settings: Mapping[str, object] | None = None
 ) -> Mapping[str, tuple[str, ...]]:
-    """What is said of a good payload with something changed in it; `...` takes a field away."""
+    """The errors of a valid payload with one change; `...` removes a field."""
     within = {**GOOD["connection_settings"], **(settings or {})}  # type: ignore[dict-item]
     payload = {**GOOD, "connection_settings": {k: v for k, v in within.items() if v is not ...}}
     payload = {name: value for name, value in (payload | dict(changed or {})).items() if value is not ...}
@@ -140,14 +140,14 @@ def test_a_strict_catalog() -> None:
     assert parse_registration(GOOD, codenames={"generic-wifi"})
     with pytest.raises(InvalidRequest) as refused:
         parse_registration(GOOD, codenames={"other"})
-    assert refused.value.fields == {"codename": ('"generic-wifi" is not a known camera model.',)}
+    assert refused.value.fields == {"codename": ("Invalid device codename.",)}
 
 
 def test_an_amendment_says_only_what_changes() -> None:
     assert parse_amendment({}) == Amendment()
     assert parse_amendment({"connection_settings": {"password": ""}}) == Amendment(passphrase=Passphrase(""))
     assert parse_amendment({"name": "New", "connection_settings": {"ssid": "B"}}) == Amendment(
-        "New", Ssid(b"B")
+        {"name": "New", "ssid": Ssid(b"B")}
     )
     with pytest.raises(InvalidRequest) as refused:
         parse_amendment({"connection_settings": {"ssid": "", "password": "short"}})
@@ -182,7 +182,7 @@ FIELDS = {
 def refused_fields(
     parse: Callable[[Mapping[str, object]], object], payload: dict[str, Any]
 ) -> Mapping[str, tuple[str, ...]] | None:
-    """What is said of a payload; None where it is taken."""
+    """The errors of a payload; None where it is accepted."""
     try:
         parse(payload)
     except InvalidRequest as refused:

@@ -26,12 +26,14 @@ identities = st.builds(
     usb_port=st.sampled_from(["", *PORTS]),
     usb_serial=st.sampled_from(["", *SERIALS]),
 )
+rfkills = st.sampled_from([*[""] * 8, "soft-blocked", "hard-blocked"])
+troubles = st.sampled_from([*[""] * 5, "being recovered (rescan)"])
 adapters = st.builds(
     Adapter,
     name=names,
     identity=identities,
     usb_vendor_id=st.sampled_from(["0bda", "0bda", "0bda", ""]),
-    rfkill=st.sampled_from([*[""] * 8, "soft-blocked", "hard-blocked"]),
+    rfkill=rfkills,
 )
 facts = st.builds(
     BackendFacts,
@@ -54,6 +56,6 @@ rules = st.builds(
 
 @st.composite
 def claims(draw: st.DrawFn) -> Claim:
-    """A device that asks, as it may be remembered."""
+    """A device's request, as it may be stored."""
     device = draw(device_ids)
     return Claim(device, DEVICE_NAMES[device], draw(st.none() | identities), draw(band_sets))

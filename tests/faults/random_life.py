@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 import aiohttp
 
 from tests.http.served import Answer, P, Served
+from tests.soak import IS_SOAK
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.errors import WifimgrdError
 
@@ -28,15 +29,16 @@ _REFUSALS: Final = {400, 404, 409, 502, 503, 504}
 Json = dict[str, Any]
 
 
-def duration_s(default: str) -> int:
-    """How long a life is to be: WIFIMGRD_SOAK, such as 90s or 6h."""
-    said = os.environ.get("WIFIMGRD_SOAK") or default
+def duration_s(default: str, variable: str = "WIFIMGRD_SOAK") -> int:
+    """How long a life is to be, in the environment's variable such as 90s or 6h."""
+    said = os.environ.get(variable) or default
     return int(said[:-1]) * _UNITS[said[-1]]
 
 
 def seed() -> int:
-    """The seed of a life: WIFIMGRD_SEED, or any."""
-    return int(os.environ.get("WIFIMGRD_SEED") or "0") or random.SystemRandom().randrange(1, 10**6)
+    """The seed of a life: WIFIMGRD_SEED, or any with `make soak`."""
+    chosen = int(os.environ.get("WIFIMGRD_SEED") or "0")
+    return chosen or (random.SystemRandom().randrange(1, 10**6) if IS_SOAK else 1)
 
 
 def chance_of(life: int, number: int) -> random.Random:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.faults.random_life import Network
-from wifimgrd.dbus.bus import Variant
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.connection import Variant
 
 ADAPTERS: Final = ("wlan0", "wlan1", "wlan2")
 CAMERAS: Final = (1, 2, 3, 4)

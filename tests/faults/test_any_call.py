@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.processes import Hub
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, BusError, Variant
+from wifimgrd.dbus.connection import BusConnection, BusError, Variant
 from wifimgrd.dbus.definitions import parse_interface
 
 OBJECTS = {

@@ -6,6 +6,7 @@ import asyncio
 import struct
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.faults.footprint import Footprint
+from tests.faults.random_http import frame as any_frame
 from tests.faults.shim import Shim, running_shim
 from tests.http.served import Served
 from tests.processes import Hub
@@ -25,18 +27,7 @@ PATIENCE_S = 10.0
 TEXT, BINARY, CLOSE, PING = 1, 2, 8, 9
 
 
-def frame(opcode: int, payload: bytes, *, first: int = 0x80, masked: bool = True, claims: int = -1) -> bytes:
-    """A frame of RFC 6455, or what looks like one: `claims` is the length that it pretends to have."""
-    length = len(payload) if claims < 0 else claims
-    mask = 0x80 if masked else 0
-    if length < 126:
-        head = bytes([first | opcode, mask | length])
-    elif length < 1 << 16:
-        head = bytes([first | opcode, mask | 126]) + struct.pack(">H", length)
-    else:
-        head = bytes([first | opcode, mask | 127]) + struct.pack(">Q", length)
-    return head + (bytes(4) if masked else b"") + payload
-
+frame = partial(any_frame, masked=True)
 
 FRAMES = st.builds(
     frame,

@@ -102,7 +102,7 @@ async def test_a_crash_at_any_instant_loses_nothing_that_was_acknowledged(
             found = {device.id: device.name for device in hub.client.devices.values()}
             ledger.agrees(found)
             if ledger.unanswered is not None:
-                again = await hub.create(1, idempotency_key=ledger.unanswered, name="again")
+                again = await hub.create(1, idempotency_key=ledger.unanswered, name=f"again {seed}")
                 assert again in found or again > max([0, *found, *ledger.gone]), "the key was forgotten"
                 ledger.names[again] = {hub.client.devices[again].name}
                 ledger.unanswered = None

@@ -22,7 +22,7 @@ async def test_three_hundred_hostile_names_are_shown_safely(hub: Hub, tmp_path: 
     async with running_shim(hub.address, tmp_path / "shim.log") as shim, Served.at(shim.url) as http:
         answer = await http.get(P + "/wifi/networks")
     assert names <= {bytes.fromhex(one["ssid_hex"]) for one in answer.json["networks"]}
-    air = await hub.client.search_air()
+    air = await hub.client.search_networks()
     assert names <= {network.ssid for network in air.networks}
 
 

@@ -18,7 +18,7 @@ async def test_a_message_bus_that_was_killed_costs_neither_device_nor_link(
 ) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")
-    linked = hub.client.devices[device].last_successful_connection_us
+    linked = hub.client.devices[device].last_successful_connection
     async with running_shim(hub.address, tmp_path / "shim.log") as shim, Served.at(shim.url) as http:
         channel = await http.channel()
         first = await channel.receive_json(timeout=BACK_S)
@@ -33,5 +33,5 @@ async def test_a_message_bus_that_was_killed_costs_neither_device_nor_link(
             back = await channel.receive_json(timeout=BACK_S)
             assert (back["type"], back["epoch"]) == ("snapshot", first["epoch"])
             assert [one["connection_status"] for one in back["devices"]] == ["connected"]
-            assert hub.client.devices[device].last_successful_connection_us == linked
+            assert hub.client.devices[device].last_successful_connection == linked
             assert (await http.get(P)).status == 200

@@ -10,14 +10,16 @@ from tests.faults.conftest import Onlooker
 from tests.faults.footprint import Footprint
 from tests.faults.rude_client import RudeClient
 from tests.processes import Hub
+from tests.soak import IS_SOAK
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, BusError, Variant
+from wifimgrd.dbus.connection import BusConnection, BusError, Variant
 
-PATIENCE_S = 5.0
-"""Half of what the shim waits for an answer before it calls the daemon away."""
+PATIENCE_S = 10.0
+"""What the shim waits for an answer before it calls the daemon away."""
 GROWTH_KB = 24 * 1024
 """Of the daemon, at the worst moment: queues have bounds."""
-CALLS = 100_000
+CALLS = 100_000 if IS_SOAK else 25_000
+"""All are read before what comes after them: on a busy machine a quarter is enough to wait for."""
 
 
 def size(hub: Hub) -> Footprint:
@@ -41,9 +43,7 @@ async def test_a_client_that_never_reads_holds_up_nobody(
     assert size(hub).peak_kb - before.resident_kb < GROWTH_KB
 
 
-async def test_a_hundred_thousand_calls_hold_up_nobody(
-    hub: Hub, rude: RudeClient, onlooker: Onlooker
-) -> None:
+async def test_a_flood_of_calls_holds_up_nobody(hub: Hub, rude: RudeClient, onlooker: Onlooker) -> None:
     before, owner = size(hub), await onlooker.owner()
     call = rude.order(names.ROOT_PATH, names.PROPERTIES, "GetAll", "s", names.MANAGER)
     async with onlooker.asking():
@@ -54,7 +54,7 @@ async def test_a_hundred_thousand_calls_hold_up_nobody(
     assert await onlooker.owner() == owner
 
 
-async def test_a_hundred_thousand_commands_that_wait_hold_up_nobody(
+async def test_a_flood_of_commands_that_wait_holds_up_nobody(
     hub: Hub, rude: RudeClient, onlooker: Onlooker
 ) -> None:
     await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 15.0)})
@@ -69,7 +69,7 @@ async def test_a_hundred_thousand_commands_that_wait_hold_up_nobody(
     assert size(hub).peak_kb - before.resident_kb < GROWTH_KB
 
 
-async def test_a_hundred_thousand_signals_that_nobody_asked_for_hold_up_nobody(
+async def test_a_flood_of_signals_that_nobody_asked_for_holds_up_nobody(
     hub: Hub, rude: RudeClient, onlooker: Onlooker
 ) -> None:
     before, owner = size(hub), await onlooker.owner()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -21,10 +22,16 @@ from wifimgrd.dbus.client.changes import (
     ServiceChanged,
 )
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.mirror import Mirror
-from wifimgrd.dbus.client.records import DeviceRecord, ServiceRecord
-from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.dbus.client.live_objects import ObjectCache
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.net.sockets import open_socket
+
+
+def changed(device: DeviceRecord, *properties: str) -> DeviceChanged:
+    """A signal with D-Bus properties of a device; FakeHub puts in what it was before."""
+    return DeviceChanged(device, device, is_step="State" in properties)
 
 
 class FakeHub(HubClient):
@@ -36,6 +43,7 @@ class FakeHub(HubClient):
         self.answer: Exception | None = None
         """What every command raises; None = it succeeds and does nothing."""
         self.made_id = 1
+        self.report = "a report"
         self._reason = "wifimgrd is not connected yet"
 
     async def start(self) -> None:
@@ -45,32 +53,36 @@ class FakeHub(HubClient):
         pass
 
     def appear(self, *devices: DeviceRecord) -> None:
-        self._mirror = Mirror()
-        self._mirror.service = ServiceRecord("1", "simulated", "ready")
-        self._mirror.devices = {device.id: device for device in devices}
+        self._cache = ObjectCache()
+        self._cache.service = ServiceRecord("1", "simulated", "ready")
+        self._cache.devices = {device.id: device for device in devices}
         self._reason = ""
-        self._tell(DaemonAppeared())
+        self._notify(DaemonAppeared())
 
     def vanish(self, reason: str = "wifimgrd is not running") -> None:
-        self._mirror = Mirror()
+        self._cache = ObjectCache()
         self._reason = reason
-        self._tell(DaemonVanished(reason))
+        self._notify(DaemonVanished(reason))
 
     def happen(self, *changes: Change) -> None:
         """Apply changes to the copy and tell of them."""
-        for change in changes:
+        for happened in changes:
+            change = happened
             match change:
-                case DeviceAdded(device) | DeviceChanged(device):
-                    self._mirror.devices[device.id] = device
+                case DeviceAdded(device):
+                    self._cache.devices[device.id] = device
+                case DeviceChanged(after=device):
+                    change = replace(change, before=self._cache.devices.get(device.id, device))
+                    self._cache.devices[device.id] = device
                 case DeviceRemoved(device_id):
-                    self._mirror.devices.pop(device_id, None)
+                    self._cache.devices.pop(device_id, None)
                 case InterfaceAdded(interface) | InterfaceChanged(interface):
-                    self._mirror.interfaces[interface.name] = interface
+                    self._cache.interfaces[interface.name] = interface
                 case InterfaceRemoved(name):
-                    self._mirror.interfaces.pop(name, None)
+                    self._cache.interfaces.pop(name, None)
                 case ServiceChanged(service):
-                    self._mirror.service = service
-            self._tell(change)
+                    self._cache.service = service
+            self._notify(change)
 
     async def create_device(self, properties: Mapping[str, Any]) -> int:
         await self._do("create", dict(properties))
@@ -82,14 +94,26 @@ class FakeHub(HubClient):
     async def remove_device(self, device_id: int) -> None:
         await self._do("remove", device_id)
 
-    async def connect_device(self, device_id: int, *, wait: bool = False, timeout_s: float = 25) -> None:
+    async def connect_device(
+        self,
+        device_id: int,
+        *,
+        wait: bool = False,
+        timeout_s: float = 25,
+        when_free: bool = False,
+        until_waiting: bool = False,
+    ) -> None:
         await self._do("connect", device_id, wait, timeout_s)
 
     async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
         await self._do("disconnect", device_id)
 
+    async def diagnose(self) -> str:
+        await self._do("diagnose")
+        return self.report
+
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
-        camera = self._mirror.devices[device_id]
+        camera = self._cache.devices[device_id]
         assert camera.interface
         assert camera.camera_address
         return await open_socket(camera.interface, IPv4Address(camera.camera_address), port, SocketKind.TCP)

@@ -14,9 +14,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.http.served import P, Served
 from wifimgrd.config import TileSource
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.http.channel_types import DATA
+from wifimgrd.http.channel.message_types import DATA
 from wifimgrd.http.description.schema import Schemas
 from wifimgrd.http.settings import Settings
+from wifimgrd.http.tiles.tile import TYPE_OF_FORMAT
 
 ASYNCAPI_SCHEMA = Path("frontend/node_modules/@asyncapi/specs/schemas/3.0.0.json")
 
@@ -53,6 +54,13 @@ async def test_it_describes_every_address_that_answers(configured: bool, tmp_pat
         assert len(ids) == len(set(ids))
 
 
+@pytest.mark.parametrize("name", ["png", "jpg", "webp", "avif", "gif", "mvt"])
+async def test_it_has_the_media_type_of_each_format_of_tiles(name: str, served: Served) -> None:
+    paths = (await served.get("/openapi.json")).json["paths"]
+    answer = paths["/tiles/{tileset}/{z}/{x}/{y}"]["get"]["responses"]["200"]
+    assert TYPE_OF_FORMAT[name] in answer["content"]
+
+
 async def test_no_answer_has_a_place_for_a_password(served: Served) -> None:
     document = (await served.get("/openapi.json")).json
     with_password = [name for name, schema in document["components"]["schemas"].items()
@@ -84,6 +92,11 @@ async def test_what_the_channel_tells_is_as_described(shim: Served, hub: HubClie
     await hub.simulate("UnplugAdapter", "s", hub.devices[made].interface)
     await hub.simulate("PlugAdapter", "s", "wlan0")
     await hub.simulate("SetFault", "sa{sv}", "backend-gone", {})
+    command = {"type": "command.device.device_connection.connect", "device_connection_id": 0}
+    _check(document, command | {"device_connection_id": str(made)}, name="command")
+    await channel.send_json(command)
+    while told[-1]["type"] != "command.failed":
+        told.append(json.loads((await channel.receive()).data))
     await shim.ask("DELETE", f"{P}/{made}")
     while told[-1]["type"] != "device.removed":
         told.append(json.loads((await channel.receive()).data))
@@ -93,11 +106,11 @@ async def test_what_the_channel_tells_is_as_described(shim: Served, hub: HubClie
     assert kinds >= {"snapshot", *DATA.keys()} - {"device.signal", "tileset.updated"}
 
 
-def _check(document: Mapping[str, Any], message: Mapping[str, Any]) -> None:
+def _check(document: Mapping[str, Any], message: Mapping[str, Any], name: str = "") -> None:
     [schema] = [
         one["payload"]
         for one in document["components"]["messages"].values()
-        if one["name"] == message["type"]
+        if one["name"] == (name or message["type"])
     ]
     _validator({**schema, "components": document["components"]}).validate(message)
 

@@ -11,9 +11,9 @@ from aiohttp import web
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, Served
+from wifimgrd.http.errors import problems_middleware
 from wifimgrd.http.page.files import Files
 from wifimgrd.http.page.resource import Page, accepts_gzip
-from wifimgrd.http.problems import problems_middleware
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
@@ -63,6 +63,23 @@ async def test_the_page_knows_the_platforms_addresses() -> None:
     async with Served.start(FakeHub(), Settings(platform="ground.station")) as served:
         text = await page(served)
     assert 'content="plugin-views/ground.station_plugin_device_manager/devices"' in text
+
+
+@pytest.mark.parametrize(
+    ("token", "headers", "shown"),
+    [
+        (None, {}, ""),
+        ("s3cret", {}, "session"),
+        ("s3cret", {"Authorization": "Bearer wrong"}, "session"),
+        ("s3cret", {"Authorization": "Bearer s3cret"}, ""),
+    ],
+)
+async def test_the_page_can_end_a_session_but_where_a_proxy_adds_the_token(
+    token: str | None, headers: dict[str, str], shown: str
+) -> None:
+    async with Served.start(FakeHub(), Settings(token=token)) as served:
+        answer = await served.get("/", headers=PLAIN | headers)
+    assert f'<meta name="wifimgrd-sessions" content="{shown}">' in answer.octets.decode()
 
 
 async def test_a_client_that_has_it_is_told_so(served: Served) -> None:

@@ -124,7 +124,7 @@ async def test_an_empty_token_file_stops_the_start(start: Start, tmp_path: Path)
 
 
 async def test_the_configuration_decides(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("s3cret")
+    (tmp_path / "token").write_text("0123456789s3cret")
     file = tmp_path / "own.toml"
     file.write_text(
         f"[platform]\nname = 'other'\n[http]\nlisten = '127.0.0.1:0'\n"
@@ -133,7 +133,7 @@ async def test_the_configuration_decides(start: Start, tmp_path: Path) -> None:
     async with Served.at(await listening(await start("--config", str(file)))) as shim:
         path = "/plugin-views/other_plugin_device_manager/devices/"
         assert (await shim.get(path)).problem["code"] == "unauthorized"
-        headers = {"Authorization": "Bearer s3cret", "Host": "hub.example"}
+        headers = {"Authorization": "Bearer 0123456789s3cret", "Host": "hub.example"}
         assert (await shim.get(path, headers=headers)).problem["code"] == "backend-unavailable"
 
 

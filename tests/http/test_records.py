@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd import catalog
+from wifimgrd.dbus.client.json_members import settings_json, time_text
 from wifimgrd.dbus.client.json_records import (
+    connection_status_json,
     device_json,
     interface_json,
     interfaces_json,
-    settings_json,
     status_json,
-    time_text,
 )
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.http.json_text import dumps
 
 CONNECTED = DeviceRecord(
@@ -25,8 +28,8 @@ CONNECTED = DeviceRecord(
     ssid="Kamera ä".encode(),
     state="connected",
     interface="wlan0",
-    last_connection_attempt_us=1_700_000_000_000_001,
-    last_successful_connection_us=1_700_000_001_000_000,
+    last_connection_attempt=1_700_000_000_000_001,
+    last_successful_connection=1_700_000_001_000_000,
     local_address="192.168.42.2",
     camera_address="192.168.42.1",
     address="10.77.0.3",
@@ -49,14 +52,21 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "signal_strength": 70,
         "address": "10.77.0.3",
         "reachable": False,
+        "device_reachability": "unavailable",
         "last_connection_attempt": "2023-11-14T22:13:20.000001Z",
         "last_successful_connection": "2023-11-14T22:13:21.000000Z",
+        "last_disconnection": None,
         "connection_error_code": None,
         "connection_error_message": None,
+        "connection_error_at": None,
+        "waiting_since": None,
         "device_type_icon_url": None,
+        "device_type_icon": "icons.device.video-camera",
         "auto_reconnect": True,
         "priority": 0,
         "lost_at": None,
+        "pin": None,
+        "warnings": [],
     }
 
 
@@ -91,6 +101,29 @@ def test_never_is_null() -> None:
     assert time_text(None) is None
 
 
+@pytest.mark.parametrize(
+    ("device", "told"),
+    [
+        (DeviceRecord(1), "unknown"),
+        (replace(CONNECTED, reachable=True), "healthy"),
+        (CONNECTED, "unavailable"),
+        (replace(CONNECTED, state="connecting", reachable=True), "unknown"),
+    ],
+)
+def test_whether_a_device_answers_is_told_as_the_platform_names_it(device: DeviceRecord, told: str) -> None:
+    for values in (device_json(device), connection_status_json(device), status_json(device)):
+        assert values["device_reachability"] == told
+
+
+@pytest.mark.parametrize(
+    ("codename", "icon"),
+    [("insta360-x3", "camera-360"), ("gopro-hero9", "video-camera"), ("generic-wifi-camera", "video-camera")],
+)
+def test_a_model_has_the_picture_of_the_platform_that_is_closest(codename: str, icon: str) -> None:
+    device = DeviceRecord(1, icon=catalog.load()[codename].icon)
+    assert device_json(device)["device_type_icon"] == f"icons.device.{icon}"
+
+
 def test_a_status_has_the_contracts_members_and_no_other() -> None:
     assert status_json(CONNECTED) == {
         "device_connection_id": 3,
@@ -99,10 +132,14 @@ def test_a_status_has_the_contracts_members_and_no_other() -> None:
         "connection_status": "connected",
         "connected": True,
         "interface": "wlan0",
+        "device_reachability": "unavailable",
         "last_connection_attempt": "2023-11-14T22:13:20.000001Z",
         "last_successful_connection": "2023-11-14T22:13:21.000000Z",
+        "last_disconnection": None,
         "connection_error_code": None,
         "connection_error_message": None,
+        "connection_error_at": None,
+        "waiting_since": None,
         "is_wifi_connection": True,
     }
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
-from wifimgrd.dbus.client.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import server
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind

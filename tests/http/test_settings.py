@@ -49,8 +49,8 @@ def test_the_platform_and_the_origins_come_from_the_configuration() -> None:
 
 def test_a_token_is_what_stands_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "token"
-    file.write_text("s3cret\n")
-    assert read_token(file) == "s3cret"
+    file.write_text("0123456789s3cret\n")
+    assert read_token(file) == "0123456789s3cret"
 
 
 def test_a_token_is_not_shown() -> None:

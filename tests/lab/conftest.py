@@ -13,6 +13,7 @@ from .guest.adapters import Adapter, plug_in
 from .guest.deadline import poll_until
 from .guest.namespace import NAMESPACES, CommandError, run
 from .guest.network_manager import DeviceState, NetworkManager
+from .guest.services import without_networkmanager
 from .guest.supplicant import Supplicant
 from .guest.system_bus import SystemBus
 from .guest.whole_hub import WholeHub, whole_hub
@@ -35,6 +36,11 @@ def _configured() -> None:
     configuration = Path("/run/NetworkManager/conf.d/lab.conf")
     configuration.parent.mkdir(parents=True, exist_ok=True)
     configuration.write_text(_CONFIGURATION)
+    # Enabled, as on most hosts; the image starts only what a test needs.
+    wanted = Path("/run/systemd/system/multi-user.target.wants", _NM)
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    wanted.unlink(missing_ok=True)
+    wanted.symlink_to(Path("/lib/systemd/system", _NM))
 
 
 @pytest.fixture(autouse=True)
@@ -113,13 +119,35 @@ def adapters(empty_air: None) -> Iterator[Callable[..., Adapter]]:
 
 
 @pytest.fixture
+def backend() -> str:
+    """The backend of the running product; a test for another one, or for both, is parametrized with it."""
+    return "networkmanager"
+
+
+@pytest.fixture
+def host(backend: str, empty_air: None) -> Iterator[None]:
+    """A host on which the product chooses that backend by itself."""
+    with without_networkmanager() if backend == "wpa_supplicant" else contextlib.nullcontext():
+        yield
+
+
+@pytest.fixture
 async def hub(
-    nm: NetworkManager, adapters: Callable[..., Adapter], cameras: Callable[..., Camera]
+    bus: SystemBus,
+    backend: str,
+    host: None,
+    adapters: Callable[..., Adapter],
+    cameras: Callable[..., Camera],
 ) -> AsyncIterator[WholeHub]:
     """The running product with two adapters, plugged in before it starts."""
-    for adapter in (adapters(), adapters()):
-        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    plugged = (adapters(), adapters())
+    if backend == "networkmanager":
+        nm = NetworkManager(bus)
+        await nm.watch()
+        for adapter in plugged:
+            await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
     async with whole_hub() as hub:
+        assert hub.dbus.service.backend == backend
         for name in ("wlan0", "wlan1"):
             await hub.interface_state(name, "available")
         yield hub

@@ -18,7 +18,7 @@ from .guest.adapters import Adapter
 from .guest.deadline import poll_until
 from .guest.namespace import Namespace, run
 from .guest.network_manager import DeviceState, NetworkManager
-from .guest.traffic import Download
+from .guest.traffic import Download, fetch
 from .guest.whole_hub import CONFIGURATION, URL, WholeHub, journal_of_daemon, whole_hub
 
 FIRST_S = 30.0
@@ -235,12 +235,37 @@ async def test_networks_of_the_host_are_not_hijacked(scene: Scene, lan: Lan) -> 
         assert scene.reached(name, PATIENCE_S)
     lan.route("10.77.0.0/29")
     poll_until(lambda: fetched(scene.address("A")) == "lan", "the LAN's traffic in the LAN", HEALED_S)
-    poll_until(lambda: left() == "", "nothing of ours in the way", HEALED_S)
+    poll_until(lambda: "wifimgrd0" not in left(), "nothing of ours in the way", HEALED_S)
     overlap = "10.77.0.0/24 overlaps 10.77.0.0/29, which this host reaches through lan0"
     poll_until(lambda: overlap in journal_of_daemon(), "the journal says why")
     run("ip", "route", "del", "10.77.0.0/29")
     for name in scene.cameras:
         poll_until(partial(scene.reached, name), f"{name} at its address", HEALED_S)
+
+
+async def test_links_have_routes_in_tables_of_their_own(scene: Scene) -> None:
+    """A program that is bound to an interface reaches its camera; one camera alone has a route in `main`."""
+    assert "wlan" not in run("ip", "route", "show")
+    for name, device in scene.devices.items():
+        assert fetch(scene.hub.dbus.devices[device].interface or "") == name
+    for name in ("B", "C", "D"):
+        await scene.hub.disconnect(scene.devices[name])
+    poll_until(lambda: fetched("192.168.42.1") == "A", "A at its own address", HEALED_S)
+    [route] = [line for line in run("ip", "route", "show").splitlines() if "wlan" in line]
+    assert re.match(r"192\.168\.42\.1 dev wlan\d proto 77 ", route)
+
+
+async def test_a_link_of_an_earlier_version_keeps_its_connection(scene: Scene) -> None:
+    """Its profile has no table: the helper deletes the route in `main`."""
+    device = scene.devices["A"]
+    interface = scene.hub.dbus.devices[device].interface or ""
+    with scene.ticks("A") as a:
+        run("nmcli", "device", "modify", interface, "ipv4.route-table", "0")
+        poll_until(lambda: "wlan" not in run("ip", "route", "show"), "no route of a link in main", HEALED_S)
+        poll_until(lambda: scene.reached("A"), "A at its address", HEALED_S)
+        a.expect_more()
+        assert "wlan" not in run("ip", "route", "show")
+    await scene.hub.expect(device, "connected")
 
 
 async def test_hosts_of_a_shared_network_reach_every_camera(scene: Scene, lan: Lan) -> None:
@@ -255,6 +280,32 @@ async def test_hosts_of_a_shared_network_reach_every_camera(scene: Scene, lan: L
         poll_until(partial(shared, scene, lan, name), f"{name} from the LAN")
     answers = await asyncio.gather(*(asyncio.to_thread(lan.ask, scene.address(name)) for name in asked))
     assert answers == asked
+
+
+async def test_what_four_cameras_push_has_their_own_addresses(scene: Scene) -> None:
+    """Equal addresses, leases and ports; one socket receives all, and a port that is not accepted nothing."""
+    CONFIGURATION.write_text('[cameras]\naccept = ["udp/8554"]\n')
+    run("systemctl", "restart", "wifimgrd.service")
+    await scene.hub.await_daemon()
+    ports = ("nft", "list", "set", "ip", "wifimgrd", "accepted")
+    poll_until(lambda: run(*ports).count("8554") == len(scene.cameras), "the port is open to all of them")
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as accepted,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other,
+    ):
+        for one, port in ((accepted, 8554), (other, 8555)):
+            one.bind(("0.0.0.0", port))
+            one.settimeout(PATIENCE_S)
+        for name, camera in scene.cameras.items():
+            camera.push("192.168.42.20", 8555, name)
+            camera.push("192.168.42.20", 8554, name)
+        received = [accepted.recvfrom(100) for _ in scene.cameras]
+        assert {(data.decode(), sender[0]) for data, sender in received} == {
+            (name, scene.address(name)) for name in scene.cameras
+        }
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.recv(100)
 
 
 def shared(scene: Scene, lan: Lan, name: str) -> bool:

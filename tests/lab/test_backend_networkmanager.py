@@ -71,7 +71,7 @@ async def test_joins_and_leaves(
     assert 0 < link.signal_percent <= 100
     assert fetch(adapter.interface) == "A"
     (held,) = await backend.links()
-    assert (held.device, held.interface, held.ssid.octets) == (1, "wlan0", camera.ssid)
+    assert (held.device_id, held.interface, held.ssid.octets) == (1, "wlan0", camera.ssid)
     assert replace(held.link, signal_percent=0) == replace(link, signal_percent=0)
     await backend.leave(adapter.interface)
     assert await backend.links() == []
@@ -204,7 +204,7 @@ async def test_an_interface_that_nobody_knows(backend: NetworkManagerBackend, ca
     with pytest.raises(InterfaceLost, match="wlan7"):
         await backend.join(request_for("wlan7", camera, timeout_s=1))
     await backend.leave("wlan7")
-    await backend.hold("wlan7")
+    await backend.claim("wlan7")
     await backend.release("wlan7")
 
 
@@ -326,7 +326,7 @@ async def test_a_held_adapter_is_not_taken_by_autoconnect(
     nm: NetworkManager,
 ) -> None:
     camera, adapter = cameras("A"), adapters()
-    await backend.hold(adapter.interface)
+    await backend.claim(adapter.interface)
     await listener.heard("interface_facts", adapter.interface, lambda facts: facts and not facts.obstacle)
     run("nmcli", "connection", "add", "type", "wifi", "con-name", "Saved", "ssid", "CAM_A",
         "autoconnect", "yes", "wifi-sec.key-mgmt", "wpa-psk", "wifi-sec.psk", camera.password)  # fmt: skip
@@ -351,12 +351,12 @@ async def test_a_hold_survives_a_crash_and_a_restart_of_networkmanager(
     memory = Memory()
     first = await started(listener, memory)
     adapter = adapters()
-    await first.hold(adapter.interface)
+    await first.claim(adapter.interface)
     await listener.until(lambda: not _autoconnect(adapter))
     await killed(first)
     second_listener = Listener()
     second = await started(second_listener, memory)
-    await second.hold(adapter.interface)
+    await second.claim(adapter.interface)
     run("systemctl", "restart", "NetworkManager")
     await second_listener.status(BackendState.READY)
     await second_listener.until(lambda: not _autoconnect(adapter))
@@ -412,7 +412,7 @@ async def test_a_scan_hears_every_kind_of_network_and_disturbs_no_link(
     await asyncio.gather(*(backend.scan(idle.interface) for _ in range(3)))
 
     async def heard() -> dict[bytes, Security]:
-        points = [point for point in await backend.heard() if point.interface == idle.interface]
+        points = [point for point in await backend.recent_scan_results() if point.interface == idle.interface]
         return {point.ssid.octets: point.security for point in points}
 
     async def heard_all() -> bool:

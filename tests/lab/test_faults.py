@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from .backends import SERVICE_OF, on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import async_poll_until, poll_until
@@ -28,6 +29,7 @@ async def connected(hub: WholeHub, *cameras: Camera) -> list[int]:
     return devices
 
 
+@on_both
 @pytest.mark.parametrize("unit", ["systemd-journald", "systemd-udevd", "polkit"])
 async def test_what_the_links_do_not_need_may_be_killed(
     hub: WholeHub, cameras: Cameras, adapters: Adapters, unit: str
@@ -47,6 +49,7 @@ async def test_what_the_links_do_not_need_may_be_killed(
     await hub.until(device, "disconnected")
 
 
+@on_both
 async def test_a_killed_supplicant_costs_no_camera(hub: WholeHub, cameras: Cameras) -> None:
     devices = await connected(hub, cameras("A"), cameras("B", security="sae"))
     run("pkill", "-KILL", "-x", "wpa_supplicant")
@@ -61,6 +64,7 @@ def associated(interface: str) -> bool:
         return True
 
 
+@on_both
 async def test_a_supplicant_that_misses_the_end_of_a_link_is_told_of_it(
     hub: WholeHub, cameras: Cameras
 ) -> None:
@@ -84,23 +88,46 @@ async def test_a_supplicant_that_misses_the_end_of_a_link_is_told_of_it(
     until_fetched(interface, "A")
 
 
-async def test_a_restarted_networkmanager_costs_no_camera(hub: WholeHub, cameras: Cameras) -> None:
+@on_both
+async def test_a_restarted_service_behind_the_backend_costs_no_camera(
+    hub: WholeHub, backend: str, cameras: Cameras
+) -> None:
     devices = await connected(hub, cameras("A"), cameras("B"))
-    run("systemctl", "restart", "NetworkManager.service")
+    run("systemctl", "restart", SERVICE_OF[backend])
     await hub.dbus.wait_until(lambda dbus: dbus.service.backend_state == "unavailable", 10)
     await hub.all_back(devices)
 
 
-async def test_a_killed_message_bus_costs_no_camera(hub: WholeHub, cameras: Cameras) -> None:
+@on_both
+async def test_a_killed_message_bus_costs_no_camera(hub: WholeHub, backend: str, cameras: Cameras) -> None:
     """With it goes the daemon, which systemd starts again, and NetworkManager, which it does not."""
     devices = await connected(hub, cameras("A"), cameras("B"))
     run("bash", "-c", "systemctl kill --signal=KILL dbus.service; systemctl start dbus.service")
     await hub.dbus.wait_until(lambda dbus: not dbus.available, 10)
     await hub.await_daemon(40)
-    state = ("systemctl", "show", "-P", "ActiveState", "NetworkManager.service")
-    poll_until(lambda: run(*state).strip() == "inactive", "NetworkManager gone")
-    run("systemctl", "start", "NetworkManager.service")
-    await hub.all_back(devices)
+    if backend == "networkmanager":
+        state = ("systemctl", "show", "-P", "ActiveState", SERVICE_OF[backend])
+        poll_until(lambda: run(*state).strip() == "inactive", "NetworkManager gone")
+        run("systemctl", "start", SERVICE_OF[backend])
+    # The helper starts on the way, and restarts a networkd that has lost the bus.
+    await hub.all_back(devices, 15)
+
+
+@pytest.mark.parametrize("backend", ["wpa_supplicant"])
+@pytest.mark.parametrize("command", [("kill", "--signal=KILL"), ("restart",), ("stop",)])
+async def test_networkd_that_ends_interrupts_no_link(
+    hub: WholeHub, cameras: Cameras, command: tuple[str, ...]
+) -> None:
+    """systemd starts it again, or the daemon does where it was stopped: leases have to be renewed."""
+    [device] = await connected(hub, cameras("A"))
+    hub.channel.forget()
+    run("systemctl", *command, "systemd-networkd.service")
+    state = ("systemctl", "show", "-P", "ActiveState", "systemd-networkd.service")
+    poll_until(lambda: run(*state).strip() == "active", "networkd back")
+    run("networkctl", "list")  # it answers
+    until_fetched(hub.dbus.devices[device].interface or "", "A")
+    assert hub.channel.statuses(device) == []
+    await hub.expect(device, "connected")
 
 
 async def test_a_host_that_slept_has_its_cameras_again(
@@ -120,6 +147,7 @@ async def test_a_host_that_slept_has_its_cameras_again(
     await hub.all_back(devices, 20)
 
 
+@on_both
 async def test_a_camera_on_another_channel_under_another_address_is_the_same_camera(
     hub: WholeHub, cameras: Cameras
 ) -> None:
@@ -135,6 +163,7 @@ async def test_a_camera_on_another_channel_under_another_address_is_the_same_cam
     until_fetched(hub.dbus.devices[device].interface or "", "A")
 
 
+@on_both
 async def test_two_access_points_of_one_name_serve_two_devices(hub: WholeHub, cameras: Cameras) -> None:
     first = cameras("A", "SAME", "secret-same")
     second = cameras("B", "SAME", "secret-same", channel=6)
@@ -147,6 +176,7 @@ async def test_two_access_points_of_one_name_serve_two_devices(hub: WholeHub, ca
     await hub.all_back(devices, 20)
 
 
+@on_both
 async def test_an_address_that_comes_late_is_waited_for(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     camera.dhcp_off()
@@ -224,6 +254,7 @@ async def test_hostile_names_are_shown_safely_and_a_namesake_is_not_joined(
         assert trap.joins() == []
 
 
+@on_both
 async def test_a_password_is_nowhere_after_a_whole_life(hub: WholeHub, cameras: Cameras) -> None:
     """Not in a journal, a process, an answer, an event, a file but the state, nor a core dump."""
     camera = cameras("A", password="very-secret-word")
@@ -251,6 +282,7 @@ async def test_a_password_is_nowhere_after_a_whole_life(hub: WholeHub, cameras: 
     assert places["run"].split() == places["cores"].split() == []
 
 
+@on_both
 async def test_a_clock_that_jumps_by_years_disturbs_nothing(hub: WholeHub, cameras: Cameras) -> None:
     camera, other = cameras("A"), cameras("B")
     [device] = await connected(hub, camera)

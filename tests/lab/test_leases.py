@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import async_poll_until
@@ -14,8 +15,9 @@ Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
 LEASE_S = 4
 TOLD_S = LEASE_S + 3
-BACK_S = 5.0
-"""After the camera hands out addresses again."""
+BACK_S = 15.0
+"""After the camera hands out addresses again. Its server takes 2 s for that; where the first request is lost,
+NetworkManager sends another one after 4 s."""
 SHORT_GRACE = "[link]\ngrace_s = 1\n"
 
 
@@ -30,6 +32,7 @@ async def connected(hub: WholeHub, camera: Camera) -> int:
     return device
 
 
+@on_both
 async def test_a_lease_that_is_renewed_disturbs_nothing(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A", lease_s=LEASE_S)
     device = await connected(hub, camera)
@@ -45,17 +48,18 @@ async def _renewed(camera: Camera, times: int) -> bool:
     return camera.renewals() >= times
 
 
+@on_both
 async def test_a_camera_that_does_not_renew_in_time_is_back_once_it_does(
     hub: WholeHub, cameras: Cameras
 ) -> None:
-    camera = cameras("A", lease_s=LEASE_S)
-    device, other = await connected(hub, camera), await connected(hub, cameras("B"))
+    camera, honest = cameras("A", lease_s=LEASE_S), cameras("B")
+    device, other = await connected(hub, camera), await connected(hub, honest)
     hub.channel.forget()
-    with Download(None, f"http://{hub.dbus.devices[other].address}/cgi-bin/ticks") as download:
+    with hub.ticks(other, honest) as download:
         camera.dhcp_off()
         await hub.until(device, "connecting", TOLD_S)
         await hub.expect(device, "connecting", "connection-lost")
-        assert "did not renew" in (hub.dbus.devices[device].error_message or "")
+        assert "did not renew" in (hub.dbus.devices[device].connection_error_message or "")
         camera.dhcp_on()
         await hub.until(device, "connected", BACK_S)
         download.expect_more()

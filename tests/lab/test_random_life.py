@@ -15,8 +15,8 @@ import pytest
 from tests.faults.footprint import Process, growth, told
 from tests.faults.random_life import Life, Network, chance_of, duration_s, seed
 from tests.http.served import Served
-from wifimgrd.dbus.bus import BusConnection
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.connection import BusConnection
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from .backends import SERVICE_OF, on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
@@ -49,13 +50,16 @@ async def test_a_camera_whose_adapter_is_plugged_in_elsewhere_is_connected_again
         await hub.until(device, "connected", 20)
 
 
-async def test_a_killed_networkmanager_costs_no_camera(hub: WholeHub, cameras: Cameras) -> None:
+@on_both
+async def test_a_killed_service_behind_the_backend_costs_no_camera(
+    hub: WholeHub, backend: str, cameras: Cameras
+) -> None:
     devices = [await hub.add(cameras("A")), await hub.add(cameras("B", security="sae"))]
     for device in devices:
         await hub.until(device, "connected")
-    run("systemctl", "kill", "--signal=KILL", "--kill-whom=main", "NetworkManager.service")
+    run("systemctl", "kill", "--signal=KILL", "--kill-whom=main", SERVICE_OF[backend])
     await hub.dbus.wait_until(lambda dbus: dbus.service.backend_state == "unavailable", 10)
-    run("systemctl", "start", "NetworkManager.service")
+    run("systemctl", "start", SERVICE_OF[backend])
     await hub.all_back(devices)
 
 

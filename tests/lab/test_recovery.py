@@ -14,7 +14,7 @@ import pytest_asyncio
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import Busy
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import BackendStep, RecoveryStep
 from wifimgrd.net.wireless import restart_link
 
 from .guest.access_point import Camera
@@ -55,13 +55,13 @@ async def test_an_adapter_works_after_a_step(
     nm: NetworkManager,
     cameras: Cameras,
     adapters: Adapters,
-    step: RecoveryStep,
+    step: BackendStep,
 ) -> None:
     with installed():
         camera, adapter = cameras("A"), adapters()
         await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
-        await backend.hold(adapter.interface)
-        assert await backend.look(adapter.interface, Ssid(camera.ssid), ())
+        await backend.claim(adapter.interface)
+        assert await backend.is_visible(adapter.interface, Ssid(camera.ssid), ())
         await recovered(backend, nm, adapter, step)
         await backend.join(request_for(adapter, camera))
         with pytest.raises(Busy):
@@ -92,7 +92,7 @@ async def link_watched(adapter: Adapter) -> AsyncIterator[list[bool]]:
 
 
 async def recovered(
-    backend: NetworkManagerBackend, nm: NetworkManager, adapter: Adapter, step: RecoveryStep
+    backend: NetworkManagerBackend, nm: NetworkManager, adapter: Adapter, step: BackendStep
 ) -> None:
     """Take a step; only a restart takes the link down, and every one leaves it up."""
     async with link_watched(adapter) as up:

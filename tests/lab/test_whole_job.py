@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
@@ -18,6 +19,7 @@ Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
 
 
+@on_both
 async def test_three_cameras_share_two_adapters(hub: WholeHub, cameras: Cameras) -> None:
     first, second = cameras("A"), cameras("B", security="sae")
     third = cameras("C")
@@ -92,6 +94,7 @@ async def test_a_camera_is_connected_once_it_can_be_reached_whatever_scripts_sti
     await hub.until(device, "disconnected")
 
 
+@on_both
 async def test_a_connect_and_a_disconnect_are_told_everywhere(hub: WholeHub, cameras: Cameras) -> None:
     device = await hub.add(cameras("A"))
     await hub.until(device, "connected")
@@ -106,6 +109,7 @@ async def test_a_connect_and_a_disconnect_are_told_everywhere(hub: WholeHub, cam
     assert sorted((await hub.interfaces())["available_interfaces"]) == ["wlan0", "wlan1"]
 
 
+@on_both
 async def test_a_camera_that_is_off_is_not_reachable(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     camera.stop()
@@ -115,6 +119,7 @@ async def test_a_camera_that_is_off_is_not_reachable(hub: WholeHub, cameras: Cam
     assert (status, problem["code"]) == (504, "device-not-reachable")
 
 
+@on_both
 @pytest.mark.parametrize("security", ["wpa2", "sae"])
 async def test_a_wrong_password_is_told_as_such(hub: WholeHub, cameras: Cameras, security: str) -> None:
     device = await hub.add(cameras("A", security=security), password="not-the-password")
@@ -123,12 +128,14 @@ async def test_a_wrong_password_is_told_as_such(hub: WholeHub, cameras: Cameras,
     assert (status, problem["code"]) == (502, "authentication-failed")
 
 
+@on_both
 async def test_without_dhcp_the_address_fails(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     camera.dhcp_off()
     await hub.failed(await hub.add(camera), "address-failed")
 
 
+@on_both
 async def test_a_camera_that_another_holds_refuses_the_association(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     camera.refuse()
@@ -200,6 +207,7 @@ async def test_a_restart_of_the_daemon_keeps_links_and_downloads(
     assert [one.joins(), other.joins()] == joins, "a second connection was started"
 
 
+@on_both
 async def test_a_camera_that_goes_and_returns_is_told_at_each_step(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     device = await hub.add(camera)
@@ -228,6 +236,7 @@ async def test_a_camera_that_stays_away_is_lost(
         await hub.interface_state(adapter.interface, "available")
 
 
+@on_both
 async def test_every_face_names_devices_and_interfaces_alike(hub: WholeHub, cameras: Cameras) -> None:
     devices = [await hub.add(cameras("A")), await hub.add(cameras("B"))]
     for device in devices:
@@ -290,6 +299,7 @@ async def test_without_networkmanager_the_daemon_stays_up_and_recovers(
     assert (status, body["status"]) == (200, "connected")
 
 
+@on_both
 async def test_the_password_is_in_no_log_and_no_process(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     device = await hub.add(camera)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +18,13 @@ from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.ports import CameraSockets
+from wifimgrd.ports import AddressRoutes, CameraSockets
 from wifimgrd.runtime.tasks import Tasks
 
 
 @dataclass
 class Bench:
-    """A hub, the world around it and what it told."""
+    """A hub, the world around it and its events."""
 
     hub: Hub
     world: SimulatedWorld
@@ -48,14 +49,14 @@ class Bench:
         return device
 
     def learn(self, interface: str, facts: BackendFacts) -> None:
-        """The backend knows something new of an interface."""
-        self.hub._reconciling.interface_facts(interface, facts)
+        """The backend has new facts of an interface."""
+        self.hub._backend_events.interface_facts(interface, facts)
 
-    def state(self, device: DeviceId) -> DeviceState:
-        return self.story.devices[device].state
+    def state(self, device_id: DeviceId) -> DeviceState:
+        return self.story.devices[device_id].state
 
-    def code(self, device: DeviceId) -> str | None:
-        failure = self.story.devices[device].device.failure
+    def code(self, device_id: DeviceId) -> str | None:
+        failure = self.story.devices[device_id].device.failure
         return None if failure is None else failure.code.value
 
 
@@ -63,20 +64,23 @@ def make_bench(
     settings: HubSettings | None = None,
     store: StoreInMemory | None = None,
     sockets: CameraSockets | None = None,
+    scenario: Path | None = None,
+    routes: AddressRoutes | None = None,
 ) -> Bench:
     """A hub that is not started yet."""
-    world, story, store = SimulatedWorld(load_scenario()), Story(), store or StoreInMemory()
+    world, story, store = SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
     ticks = iter(range(1, 10**9))
     hub = Hub(
         settings or HubSettings(),
         world.backend,
         world.adapters,
         store,
-        story,
+        [story],
         lambda: next(ticks),
         sockets or world.sockets,
         world.contact,
         Tasks("test"),
+        routes,
     )
     return Bench(hub, world, store, story)
 

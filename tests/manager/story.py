@@ -1,4 +1,4 @@
-"""A client's view of the hub, made of its events alone; refuses what cannot follow on what was told."""
+"""A client's view of the hub, built from its events alone; refuses inconsistent events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEXT = {
 
 @dataclass
 class Story:
-    """An EventSink that keeps both what was told and what it amounts to."""
+    """An EventSink that keeps both the events and the state that follows from them."""
 
     told: list[str] = field(default_factory=list)
     devices: dict[DeviceId, DeviceStatus] = field(default_factory=dict)
@@ -78,29 +78,29 @@ class Story:
                 del self.interfaces[name]
                 self.told.append(f"{name} removed")
             case AdapterRecovery(name, step):
-                assert self.interfaces[name].device is None, "an adapter in use is never touched"
+                assert self.interfaces[name].device_id is None, "an adapter in use is never touched"
                 self.told.append(f"{name} recovery {step}")
             case BackendChanged(backend):
                 self.told.append(f"backend {backend.state}")
 
     def take(self, status: DeviceStatus) -> None:
-        """The interface was told before the device: a client never sees the one without the other."""
+        """The interface's event came before the device's: a client never sees the one without the other."""
         self.devices[status.device.id] = status
         assert (status.interface is None) == (status.state is DeviceState.DISCONNECTED)
         assert (status.link is not None) == (status.state is DeviceState.CONNECTED)
         if status.interface is None:
-            assert status.device.id not in [one.device for one in self.interfaces.values()]
+            assert status.device.id not in [one.device_id for one in self.interfaces.values()]
         else:
-            assert self.interfaces[status.interface].device == status.device.id
+            assert self.interfaces[status.interface].device_id == status.device.id
 
     def agrees(self) -> None:
         """In use if and only if assigned, one to one."""
-        held = {name: one.device for name, one in self.interfaces.items() if one.device is not None}
+        held = {name: one.device_id for name, one in self.interfaces.items() if one.device_id is not None}
         assert held == {
             status.interface: device for device, status in self.devices.items() if status.interface
         }
         for interface in self.interfaces.values():
-            assert (interface.state is InterfaceState.IN_USE) == (interface.device is not None)
+            assert (interface.state is InterfaceState.IN_USE) == (interface.device_id is not None)
             assert bool(interface.reason) == (interface.state is InterfaceState.UNAVAILABLE)
 
     def forget(self) -> None:

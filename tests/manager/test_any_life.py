@@ -15,6 +15,7 @@ from tests.manager.conftest import Bench, make_bench
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.interface import InterfaceCounts, InterfaceState
 from wifimgrd.domain.recovery import RecoveryStep
 
 ADAPTERS = st.sampled_from(["wlan0", "wlan1", "wlan2"])
@@ -25,7 +26,7 @@ MOMENTS = st.sampled_from([0.0, 0.001, 0.05, 0.2, 0.21, 1.0, 9.0, 15.0])
 
 
 def as_clients_see(status: DeviceStatus) -> DeviceStatus:
-    """Without what no client is told: whether the hub would bring the device back."""
+    """Without the field that is not published: whether the hub would reconnect the device."""
     return replace(status, device=replace(status.device, wanted=False))
 
 
@@ -96,22 +97,22 @@ class AnyLife(RuleBasedStateMachine):
         password = {} if right else {"password": "something-else"}
         self.send(self.bench.create(number, **password), seconds)
 
-    @rule(device=DEVICES, wait=st.booleans(), seconds=MOMENTS)
-    def connect(self, device: DeviceId, wait: bool, seconds: float) -> None:
-        self.send(self.bench.hub.connect(device, wait=wait), seconds)
+    @rule(device_id=DEVICES, wait=st.booleans(), seconds=MOMENTS)
+    def connect(self, device_id: DeviceId, wait: bool, seconds: float) -> None:
+        self.send(self.bench.hub.connect(device_id, wait=wait), seconds)
 
-    @rule(device=DEVICES, seconds=MOMENTS)
-    def disconnect(self, device: DeviceId, seconds: float) -> None:
-        self.send(self.bench.hub.disconnect(device), seconds)
+    @rule(device_id=DEVICES, seconds=MOMENTS)
+    def disconnect(self, device_id: DeviceId, seconds: float) -> None:
+        self.send(self.bench.hub.disconnect(device_id), seconds)
 
-    @rule(device=DEVICES, seconds=MOMENTS)
-    def remove(self, device: DeviceId, seconds: float) -> None:
-        self.send(self.bench.hub.remove(device), seconds)
+    @rule(device_id=DEVICES, seconds=MOMENTS)
+    def remove(self, device_id: DeviceId, seconds: float) -> None:
+        self.send(self.bench.hub.remove(device_id), seconds)
 
-    @rule(device=DEVICES, number=st.integers(1, 4), seconds=MOMENTS)
-    def update(self, device: DeviceId, number: int, seconds: float) -> None:
+    @rule(device_id=DEVICES, number=st.integers(1, 4), seconds=MOMENTS)
+    def update(self, device_id: DeviceId, number: int, seconds: float) -> None:
         fields = {"ssid": f"SIM-CAM-{number}", "password": f"camera-pass-{number}", "name": f"name {number}"}
-        self.send(self.bench.hub.update(device, fields), seconds)
+        self.send(self.bench.hub.update(device_id, fields), seconds)
 
     @rule(adapter=ADAPTERS)
     def pull(self, adapter: str) -> None:
@@ -163,10 +164,37 @@ class AnyLife(RuleBasedStateMachine):
             ]
 
     @invariant()
+    def the_counts_equal_a_recount(self) -> None:
+        if hasattr(self, "bench"):
+            hub = self.bench.hub
+            devices = list(hub.device_statuses())
+            interfaces = [status.state for status in hub.interface_statuses()]
+            connected = [status for status in devices if status.state is DeviceState.CONNECTED]
+            assert (hub.device_count, hub.connected_count) == (len(devices), len(connected))
+            assert hub.interface_counts == InterfaceCounts(
+                len(interfaces),
+                interfaces.count(InterfaceState.AVAILABLE),
+                interfaces.count(InterfaceState.IN_USE),
+            )
+            assert list(hub.assigned_statuses()) == [
+                status for status in devices if status.state is not DeviceState.DISCONNECTED
+            ]
+
+    @invariant()
     def the_backend_holds_no_link_that_nobody_has(self) -> None:
         if hasattr(self, "bench"):
             held = {link.interface for link in self.runner.run(self.bench.world.backend.links())}
             assert held <= {one.interface for one in self.bench.story.devices.values() if one.interface}
+
+    @invariant()
+    def what_is_held_against_adapters_is_shown(self) -> None:
+        if hasattr(self, "bench"):
+            self.runner.run(asyncio.sleep(0))
+            health = self.bench.hub._recovering._health
+            for status in self.bench.hub.interface_statuses():
+                shown, identity = status.interface, status.interface.adapter.identity
+                held = health.obstacle(identity), health.is_suspect(identity)
+                assert (shown.trouble, shown.suspect) == held
 
 
 TestAnyLife = AnyLife.TestCase

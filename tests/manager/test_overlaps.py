@@ -8,7 +8,7 @@ import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.device import DeviceId, DeviceState, Link
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
@@ -20,6 +20,8 @@ from wifimgrd.domain.errors import (
     NoInterfaceAvailable,
 )
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.manager.state import PULL_S
+from wifimgrd.ports import JoinRequest
 
 
 def test_connect_while_connecting_joins_the_attempt(on_bench: RunOnBench) -> None:
@@ -191,6 +193,30 @@ def test_a_pulled_adapter_ends_an_attempt_at_once(on_bench: RunOnBench) -> None:
     on_bench(test)
 
 
+def test_an_adapter_that_the_backend_loses_first_is_removed_before_the_attempt_fails(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        backend = bench.world.backend
+
+        async def join(request: JoinRequest) -> Link:
+            assert backend._listener is not None
+            backend._listener.interface_facts(request.interface, None)
+            raise InterfaceLost("the adapter wlan0 was pulled out")
+
+        backend.join = join  # type: ignore[method-assign]
+        device = await bench.create()
+        waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        await asyncio.sleep(PULL_S / 2)
+        bench.story.forget()
+        bench.world.unplug_adapter("wlan0")
+        with pytest.raises(InterfaceLost):
+            await waiting
+        assert bench.story.told == ["wlan0 removed", "1 failed interface-lost", "1 disconnected"]
+
+    on_bench(test)
+
+
 def test_an_adapter_pulled_while_disconnecting_is_no_failure(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
@@ -347,7 +373,7 @@ def test_who_waits_when_the_hub_stops_is_told_that_it_stops(on_bench: RunOnBench
         device = await bench.create()
         waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
         await asyncio.sleep(0)
-        await bench.hub.rest()
+        await bench.hub.stop_work()
         with pytest.raises(BackendUnavailable):
             await waiting
         await bench.hub.disconnect(device)

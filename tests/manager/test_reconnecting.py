@@ -11,7 +11,7 @@ from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import DeviceNotReachable
-from wifimgrd.domain.pursuit import HOLD_S, LONGEST_WAIT_S
+from wifimgrd.domain.reconnect_policy import HOLD_S, LONGEST_WAIT_S
 from wifimgrd.manager.settings import HubSettings
 
 LOST_FOR_GOOD_S = 12.0
@@ -33,15 +33,15 @@ async def switched_on(bench: Bench, number: int = 1) -> None:
     await asyncio.sleep(2 * LONGEST_WAIT_S)
 
 
-async def being_brought_back_on_the_only_adapter(bench: Bench, device: DeviceId) -> None:
-    """All adapters go, one comes back, and an attempt that nobody asked for runs on it."""
+async def being_brought_back_on_the_only_adapter(bench: Bench, device_id: DeviceId) -> None:
+    """All adapters are unplugged, one comes back, and an automatic attempt runs on it."""
     for adapter in ("wlan0", "wlan1", "wlan2"):
         bench.world.unplug_adapter(adapter)
     await asyncio.sleep(5)
     bench.world.set_fault("slow-join", {"seconds": 5})
     bench.world.plug_adapter("wlan0")
     await asyncio.sleep(1)
-    assert bench.state(device) is DeviceState.CONNECTING
+    assert bench.state(device_id) is DeviceState.CONNECTING
 
 
 def test_a_camera_that_comes_back_is_connected(on_bench: RunOnBench) -> None:
@@ -121,6 +121,23 @@ def test_a_users_disconnect_ends_it(on_bench: RunOnBench) -> None:
         await bench.hub.disconnect(device)
         await switched_on(bench)
         assert bench.state(device) is DeviceState.DISCONNECTED
+
+    on_bench(test)
+
+
+def test_a_look_that_is_called_off_before_it_begins_leaves_the_adapter_to_others(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await lost(bench)
+        reconnecting, entry = bench.hub._reconnecting, bench.hub._state.entries[device]
+        for _ in range(100):
+            await asyncio.sleep(0.1 if reconnecting.is_searching_on("wlan0") else 0)
+        reconnecting.seen({entry.device.ssid})
+        assert reconnecting.is_searching_on("wlan0")
+        reconnecting.commanded(entry)
+        await asyncio.sleep(0.1)
+        assert not reconnecting.is_searching_on("wlan0")
 
     on_bench(test)
 
@@ -271,7 +288,7 @@ def test_a_failed_first_attempt_is_not_brought_back(on_bench: RunOnBench) -> Non
 
 
 def in_two_lives(settings: HubSettings, *, disconnect: bool) -> DeviceState:
-    """Where a device stands that was connected in the hub's first life, in whose second no link stands."""
+    """The state of a device that was connected in the hub's first run, in a second run without a link."""
     store = StoreInMemory()
 
     async def life(bench: Bench, *, first: bool) -> DeviceState:

@@ -70,7 +70,7 @@ def test_a_stuck_adapter_is_healed_by_the_gentlest_step_that_does_it(
 
 def test_a_replugged_adapter_goes_and_comes_for_clients(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        bench.hub._recovering.follow(RecoveryRules(frozenset({RecoveryStep.REPLUG})))
+        bench.hub._recovering.reconfigure(RecoveryRules(frozenset({RecoveryStep.REPLUG})))
         stuck(bench, "wlan0", "replug")
         await tried(bench, 1)
         told = [line for line in bench.story.told if line.startswith("wlan0 ")]
@@ -135,7 +135,7 @@ def test_an_adapter_that_hears_nothing_for_minutes_is_recovered(on_bench: RunOnB
         await asyncio.sleep(1)
         assert taken(bench) == ["rescan"]
         await bench.hub.scan()
-        assert "wlan0" in {point.interface for point in await bench.world.backend.heard()}
+        assert "wlan0" in {point.interface for point in await bench.world.backend.recent_scan_results()}
 
     on_bench(test)
 
@@ -161,7 +161,7 @@ def test_an_adapter_that_lacks_the_band_of_all_that_is_in_the_air_is_not_silent(
         for _ in range(3):  # SIM-CAM-3 is on 5 GHz
             await bench.hub.scan()
             await asyncio.sleep(SILENCE_S)
-        assert "wlan1" in {point.interface for point in await bench.world.backend.heard()}
+        assert "wlan1" in {point.interface for point in await bench.world.backend.recent_scan_results()}
         assert taken(bench) == []
 
     on_bench(test)
@@ -219,7 +219,7 @@ def test_an_adapter_in_use_whose_firmware_crashed_is_left_alone_until_it_is_idle
 
 def test_a_firmware_crash_is_told_where_recovery_is_switched_off(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        bench.hub._recovering.follow(RecoveryRules(frozenset()))
+        bench.hub._recovering.reconfigure(RecoveryRules(frozenset()))
         with structlog.testing.capture_logs() as logs:
             stuck(bench, "wlan0", "rescan", crashed=True)
         assert [log["event"] for log in logs] == ["adapter_firmware_failed"]
@@ -272,7 +272,9 @@ def test_what_is_not_the_adapters_fault_sets_nothing_off(
 def test_a_camera_on_a_band_that_the_adapter_lacks_sets_nothing_off(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         bench.world.add_camera(b"FAST", "camera-pass-f", {"band": "5GHz"})
-        bench.world.set_fault("adapter-stuck", {"interface": "wlan0", "heals": "rescan"})  # it hears no 5 GHz
+        bench.world.set_fault(
+            "adapter-stuck", {"interface": "wlan0", "heals": "rescan"}
+        )  # it receives no 5 GHz
         bench.learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))
         device = await bench.create(ssid="FAST", password="camera-pass-f")
         for _ in range(2):
@@ -301,6 +303,26 @@ def test_an_adapter_that_a_device_has_is_never_touched(on_bench: RunOnBench) -> 
         await asyncio.sleep(60)
         assert taken(bench) == []
         assert bench.state(user) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_what_is_held_against_an_adapter_stays_with_it(on_bench: RunOnBench) -> None:
+    """And not with the name of its interface, behind which another adapter may be."""
+
+    async def test(bench: Bench) -> None:
+        stuck(bench, "wlan0", "rescan")
+        device = await bench.create(1)
+        with pytest.raises(WifimgrdError):
+            await bench.hub.connect(device, wait=True)
+        await asyncio.sleep(1)
+        assert shown(bench, "wlan0").interface.suspect
+        first = shown(bench, "wlan0").interface.adapter
+        other = replace(first, identity=replace(first.identity, mac="02:00:00:00:00:99"))
+        for adapter in (other, first):
+            bench.hub._backend_events.adapter_present(adapter)
+            await asyncio.sleep(0)
+            assert shown(bench, "wlan0").interface.suspect == (adapter is first)
 
     on_bench(test)
 

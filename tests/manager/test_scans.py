@@ -1,4 +1,4 @@
-"""Searching the air, through the hub."""
+"""Scans, through the hub."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_an_interface_that_a_device_uses_is_left_alone(on_bench: RunOnBench) -> 
         device = await bench.connected(1)
         report = await bench.hub.scan()
         assert list(report.scanned) == ["wlan1", "wlan2"]
-        assert report.skipped == {"wlan0": f"in use by device {device}"}
+        assert report.skipped == {"wlan0": f'in use by "SIM-CAM-1" (device {device})'}
         assert bench.story.told == []
-        by_name = {network.ssid.text: network.device for network in await bench.hub.networks()}
+        by_name = {network.ssid.text: network.device_id for network in await bench.hub.networks()}
         assert by_name["SIM-CAM-1"] == device
         assert by_name["SIM-CAM-2"] is None
 
@@ -114,7 +114,7 @@ def test_a_hub_that_stops_ends_its_scans(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         asking = asyncio.create_task(bench.hub.scan())
         await asyncio.sleep(0.1)
-        await bench.hub.rest()
+        await bench.hub.stop_work()
         assert set((await asking).skipped.values()) == {"its scan was ended"}
 
     on_bench(test)

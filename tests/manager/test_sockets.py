@@ -10,9 +10,9 @@ import pytest
 
 from tests.manager.conftest import Bench, make_bench
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, DeviceNotReachable
-from wifimgrd.domain.socket_kind import SocketKind
 
 
 class Pipes:
@@ -23,7 +23,9 @@ class Pipes:
         self.far_ends: list[socket.socket] = []
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
 
-    async def open(self, interface: str, address: str, port: int, kind: SocketKind) -> socket.socket:
+    async def open(
+        self, device_id: DeviceId, interface: str, address: str, port: int, kind: SocketKind
+    ) -> socket.socket:
         self.asked.append((interface, address, port, kind))
         near, far = socket.socketpair()
         self.far_ends.append(far)

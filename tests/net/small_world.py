@@ -17,16 +17,20 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus.connection import BusConnection
 
 NETWORK: Final = "10.77.0.0/24"
 CAMERA_ADDRESS: Final = "192.168.42.1"
 LEASE: Final = "192.168.42.20"
+LINK_TABLES: Final = 0x774A0000
+"""Of the routes that NetworkManager adds for links."""
 PATIENCE_S: Final = 20.0
+CameraArguments = tuple[int, str, str, str, str]
 _CAMERA: Final = Path(__file__).with_name("camera_program.py")
 
 
@@ -43,6 +47,10 @@ class SmallWorld:
 
     bus: str
     connection: BusConnection
+    daemon: BusConnection
+    """What the helper takes for the daemon."""
+    configuration: Path
+    shared: tuple[str, ...] = ()
     host: str = field(default_factory=lambda: f"wh{os.getpid()}")
     namespaces: list[str] = field(default_factory=list)
     programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -65,8 +73,8 @@ class SmallWorld:
     def begin(self) -> None:
         self._add_namespace(self.host)
 
-    def add_camera(self, number: int) -> tuple[str, str, str]:
-        """Connect a camera through `wN`; returns what the helper is to be told of it."""
+    def add_camera(self, number: int) -> CameraArguments:
+        """Connect a camera through `wN`; returns the arguments for the helper."""
         camera, interface = self.camera(number), f"w{number}"
         self._add_namespace(camera)
         self.on_host("ip", "link", "add", interface, "type", "veth", "peer", "name", "ap0", "netns", camera)
@@ -75,11 +83,11 @@ class SmallWorld:
         for line in (
             f"address add {LEASE}/24 dev {interface} noprefixroute",
             f"link set {interface} up",
-            f"route add 192.168.42.0/24 dev {interface} src {LEASE} metric {600 + number}",
+            f"route add 192.168.42.0/24 dev {interface} src {LEASE} table {LINK_TABLES + number}",
         ):
             self.on_host("ip", *line.split())
         self.serve(camera, number)
-        return (f"10.77.0.{number}", interface, CAMERA_ADDRESS)
+        return (number, f"10.77.0.{number}", interface, CAMERA_ADDRESS, "")
 
     def serve(self, namespace: str, number: int = 0) -> None:
         """Have a camera's programs run somewhere."""
@@ -93,7 +101,7 @@ class SmallWorld:
         program.stdout.close()
 
     def add_lan(self, number: int) -> str:
-        """A network of the host's, 192.168.N.0/24 behind `lanN`, with one machine that knows the way to the
+        """A network of the host's, 192.168.N.0/24 behind `lanN`, with one machine that has a route to the
         cameras' network; returns the machine's namespace."""
         machine, interface = f"wl{os.getpid()}n{number}", f"lan{number}"
         self._add_namespace(machine)
@@ -117,7 +125,8 @@ class SmallWorld:
         """Start the helper and wait until it has its name."""
         self.helper = await asyncio.create_subprocess_exec(
             *("ip", "netns", "exec", self.host, sys.executable, "-m", "wifimgrd.net"),
-            *("--bus", self.bus, "--user", user, "--linger", "3600", *options),
+            *("--bus", self.bus, "--user", user, "--linger", "3600"),
+            *("--config", str(self.configuration), *options),
         )
         await self._until_owned(True)
         return self.helper
@@ -133,7 +142,7 @@ class SmallWorld:
         return status
 
     async def _until_owned(self, wanted: bool) -> None:
-        """Wait until somebody, or nobody, has the helper's name."""
+        """Wait until the helper's name has, or has not, an owner."""
         changes: asyncio.Queue[bool] = asyncio.Queue()
         watch = await self.connection.watch(
             lambda signal: changes.put_nowait(bool(signal.body[2])),
@@ -147,27 +156,27 @@ class SmallWorld:
         watch.drop()
 
     async def ask(self, member: str, signature: str = "", *body: Any) -> list[Any]:
-        return await self.connection.call(
-            names.NET_BUS_NAME, names.NET_PATH, names.NET, member, signature, body
+        return await self.daemon.call(names.NET_BUS_NAME, names.NET_PATH, names.NET, member, signature, body)
+
+    async def open(self, device_id: int, port: int, kind: str) -> socket.socket:
+        return await self.daemon.call_for_socket(
+            names.NET_BUS_NAME, names.NET_PATH, names.NET, "Open", "tqs", [device_id, port, kind]
         )
 
-    async def open(self, interface: str, address: str, port: int, kind: str) -> socket.socket:
-        return await self.connection.call_for_socket(
-            names.NET_BUS_NAME,
-            names.NET_PATH,
-            names.NET,
-            "Open",
-            "ssqs",
-            [interface, address, port, kind],
-        )
+    async def configure(self, text: str) -> None:
+        """Write the configuration, and be another daemon: the helper reads it again for that."""
+        self.configuration.write_text(text)
+        await self.daemon.close()
+        self.daemon = await BusConnection.open(self.bus, sockets=True)
 
     async def lead_to(
-        self, *cameras: Sequence[str], network: str = NETWORK, share: Sequence[str] = ()
+        self, *cameras: CameraArguments, network: str = NETWORK, share: Sequence[str] = ()
     ) -> str:
         """What `Apply` answers."""
-        [conflict] = await self.ask(
-            "Apply", "sa(sss)as", network, [list(one) for one in cameras], list(share)
-        )
+        if tuple(share) != self.shared:
+            self.shared = tuple(share)
+            await self.configure(f"[cameras]\nshare = {json.dumps(list(share))}\n")
+        [conflict] = await self.ask("Apply", "sa(tssss)", network, [list(one) for one in cameras])
         return str(conflict)
 
     async def fetch(self, address: str, *options: str, inside: str = "") -> str:
@@ -200,7 +209,11 @@ class SmallWorld:
         """What is in the tables of the host that could be ours."""
         rules = [rule for rule in self.listed("rule", "show") if rule["priority"] not in (0, 32766, 32767)]
         links = [link["ifname"] for link in self.listed("link", "show") if "wifimgrd" in link["ifname"]]
-        tables = [route for route in self.listed("route", "show", "table", "all") if "77" in str(route)]
+        tables = [
+            route
+            for route in self.listed("route", "show", "table", "all")
+            if "77" in str(route) and not str(route.get("table")).startswith(str(LINK_TABLES)[:6])
+        ]
         ruleset = self.on_host("nft", "list", "ruleset")
         return f"{rules or ''}{links or ''}{tables or ''}{ruleset}"
 
@@ -215,9 +228,11 @@ class SmallWorld:
 @asynccontextmanager
 async def small_world() -> AsyncIterator[SmallWorld]:
     """A host without cameras or helper yet."""
-    with MessageBusDaemon.start() as bus:
+    with MessageBusDaemon.start() as bus, TemporaryDirectory() as folder:
         connection = await BusConnection.open(bus.address, sockets=True)
-        world = SmallWorld(bus.address, connection)
+        daemon = await BusConnection.open(bus.address, sockets=True)
+        world = SmallWorld(bus.address, connection, daemon, Path(folder, "wifimgrd.toml"))
+        world.configuration.touch()
         try:
             world.begin()
             yield world
@@ -225,4 +240,5 @@ async def small_world() -> AsyncIterator[SmallWorld]:
             if world.helper is not None:
                 await world.end_helper(signal.SIGKILL)
             await connection.close()
+            await world.daemon.close()
             world.end()

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
+import errno
 import signal
+import socket
+import subprocess
+import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from tests.net.small_world import NETWORK, PATIENCE_S, SmallWorld, small_world
+from tests.net.small_world import NETWORK, PATIENCE_S, CameraArguments, SmallWorld, small_world
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, BusError, Signal
+from wifimgrd.dbus.connection import BusConnection, BusError, Signal
+from wifimgrd.net import iproute, plumbing, policy
+from wifimgrd.net.commands import CommandError
+from wifimgrd.net.policy import Policy, read_policy
 
 
 @pytest.fixture
@@ -90,10 +100,12 @@ async def test_an_interface_that_has_just_gone_down_harms_no_other_camera(world:
     await world.start_helper()
     await world.lead_to()
     world.on_host("ip", "link", "set", "w1", "down")
-    with pytest.raises(BusError, match="not up"):
-        await world.lead_to(*cameras)
-    assert await world.fetch("10.77.0.2") == "camera 2"
+    for _ in range(2):
+        with pytest.raises(BusError, match="not up"):
+            await world.lead_to(*cameras)
+        assert await world.fetch("10.77.0.2") == "camera 2"
     world.on_host("ip", "link", "set", "w1", "up")
+    assert await world.lead_to(*cameras) == ""
     await world.until_reached("10.77.0.1", "camera 1")
 
 
@@ -157,7 +169,7 @@ async def test_rules_that_are_flushed_while_they_change_are_made_again(world: Sm
     flushing = ("ip", "netns", "exec", world.host, "sh", "-c", "while :; do nft flush ruleset; done")
     flusher = await asyncio.create_subprocess_exec(*flushing)
     for number in range(40):
-        with contextlib.suppress(BusError):  # the daemon asks again
+        with contextlib.suppress(BusError):  # the daemon calls again
             await world.lead_to(*cameras[number % 2 :])
     flusher.kill()
     await flusher.wait()
@@ -198,13 +210,13 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
     )
     async with asyncio.timeout(PATIENCE_S):
         assert await told.get() == said
-        assert "wifimgrd" not in world.left()
+        assert "wifimgrd0" not in world.left()
         world.on_host("ip", "link", "del", "lan0")
         assert await told.get() == ""
         assert await world.fetch("10.77.0.1") == "camera 1"
         world.on_host("ip", "route", "add", "10.77.0.0/25", "dev", "w1")
         assert "10.77.0.0/25" in await told.get()
-    assert "wifimgrd" not in world.left()
+    assert "wifimgrd0" not in world.left()
 
 
 async def test_the_hosts_own_lan_with_the_cameras_subnet_keeps_its_traffic(world: SmallWorld) -> None:
@@ -256,16 +268,18 @@ async def test_it_answers_the_daemons_user_alone(world: SmallWorld) -> None:
     ("network", "cameras"),
     [
         ("10.77.0.0/8", []),
-        ("", []),
-        (NETWORK, [("10.77.0.254", "w1", "192.168.42.1")]),
-        (NETWORK, [("10.78.0.1", "w1", "192.168.42.1")]),
-        (NETWORK, [("10.77.0.1", "w1", "192.168.42.1; flush ruleset")]),
-        (NETWORK, [("10.77.0.1", "w1", "192.168.42.1"), ("10.77.0.1", "w2", "192.168.42.1")]),
-        (NETWORK, [("10.77.0.1", "w1", "192.168.42.1"), ("10.77.0.2", "w1", "192.168.42.1")]),
+        (NETWORK, [(1, "10.77.0.254", "w1", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.78.0.1", "w1", "192.168.42.1", "")]),
+        ("", [(1, "10.77.0.1", "w1", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1; flush ruleset", "")]),
+        (NETWORK, [(1, "10.77.0.1", "lo", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.1", "w2", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.2", "w1", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (1, "10.77.0.2", "w2", "192.168.42.1", "")]),
     ],
 )
 async def test_bad_requests_change_nothing(
-    world: SmallWorld, network: str, cameras: list[tuple[str, str, str]]
+    world: SmallWorld, network: str, cameras: list[CameraArguments]
 ) -> None:
     for number in (1, 2):
         world.add_camera(number)
@@ -276,7 +290,63 @@ async def test_bad_requests_change_nothing(
     assert "wifimgrd" not in world.left()
 
 
-@pytest.mark.parametrize("member", ["RestartLink", "EndPowerSave"])
+@pytest.mark.parametrize("own", ["203.0.113.1", "127.0.0.2"])
+async def test_a_camera_whose_own_address_is_not_private_is_not_led_to_and_the_others_are(
+    world: SmallWorld, own: str
+) -> None:
+    cameras = [world.add_camera(number) for number in (1, 2)]
+    await world.start_helper()
+    number, address, interface, _, codename = cameras[0]
+    await world.lead_to((number, address, interface, own, codename), cameras[1])
+    assert await world.fetch("10.77.0.2") == "camera 2"
+    assert own not in world.left()
+
+
+async def test_the_interface_that_owns_the_network_is_no_cameras(world: SmallWorld) -> None:
+    camera = world.add_camera(1)
+    await world.start_helper()
+    await world.lead_to(camera)
+    with pytest.raises(BusError, match="wifimgrd0 is no interface of a camera"):
+        await world.lead_to(camera, (2, "10.77.0.2", "wifimgrd0", "192.168.42.1", ""))
+    assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+async def test_an_interface_whose_index_is_too_large_leaves_out_its_camera_alone(world: SmallWorld) -> None:
+    camera = world.add_camera(1)
+    world.on_host("ip", "link", "add", "w2", "index", "65536", "type", "bridge")
+    await world.start_helper()
+    assert await world.lead_to(camera, (2, "10.77.0.2", "w2", "192.168.42.1", "")) == ""
+    assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+def test_a_route_that_goes_between_list_and_deletion_does_not_end_the_removal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listed = [[{"dst": "192.168.42.1", "dev": "w1", "protocol": "77", "metric": 30000}], []]
+    batches: list[list[str]] = []
+
+    def refuse(lines: list[str]) -> None:
+        batches.append(lines)
+        if lines:
+            raise CommandError("No such process")
+
+    monkeypatch.setattr(plumbing, "_all_routes", lambda: listed[len(batches)])
+    monkeypatch.setattr(iproute, "batch", refuse)
+    plumbing._delete_direct_routes()
+    assert batches == [["route del 192.168.42.1 dev w1 metric 30000 proto 77"], []]
+
+
+def test_a_configuration_that_may_not_be_read_allows_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(_: Path | None) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(policy, "load", refuse)
+    assert read_policy(tmp_path / "wifimgrd.toml") == Policy()
+
+
+@pytest.mark.parametrize("member", ["RestartLink", "EndPowerSave", "RegisterInterface"])
 @pytest.mark.parametrize("interface", ["", ".", "..", "w1", "lo", "w9", "w1/phy80211", "w1 down"])
 async def test_no_interface_but_a_wireless_one_is_touched(
     world: SmallWorld, interface: str, member: str
@@ -307,43 +377,108 @@ async def test_sockets_to_cameras_with_one_address_reach_the_right_one(world: Sm
     cameras = [world.add_camera(number) for number in (1, 2, 3)]
     await world.start_helper()
     loop = asyncio.get_running_loop()
-    for number, (_, interface, address) in enumerate(cameras, 1):
-        with await world.open(interface, address, 80, "tcp") as tcp:
+    await world.lead_to(*cameras)
+    for number in (1, 2, 3):
+        with await world.open(number, 80, "tcp") as tcp:
             await loop.sock_sendall(tcp, b"GET / HTTP/1.0\r\n\r\n")
             assert (await loop.sock_recv(tcp, 1000)).endswith(f"camera {number}".encode())
-        with await world.open(interface, address, 82, "udp") as udp:
+        with await world.open(number, 82, "udp") as udp:
             await loop.sock_sendall(udp, b"hello")
             assert await loop.sock_recv(udp, 1000) == f"{number}:hello".encode()
 
 
 @pytest.mark.parametrize(
-    ("interface", "address", "port", "kind", "error"),
+    ("device_id", "port", "kind", "error"),
     [
-        ("w1", "192.168.42.1", 9, "tcp", "Net.Error.Refused"),
-        ("w1", "192.168.43.1", 80, "tcp", "Error.DeviceNotReachable"),
-        ("w9", "192.168.42.1", 80, "tcp", "Error.InterfaceLost"),
-        ("w1", "camera", 80, "tcp", "Error.InvalidArguments"),
-        ("w1", "192.168.42.1", 80, "raw", "Error.InvalidArguments"),
+        (1, 9, "tcp", "Net.Error.Refused"),
+        (1, 0, "tcp", "Error.InvalidArguments"),
+        (1, 80, "raw", "Error.InvalidArguments"),
+        (2, 80, "tcp", "Error.DeviceNotReachable"),
+        (3, 80, "tcp", "Error.DeviceNotReachable"),
     ],
 )
 async def test_a_socket_that_cannot_be_opened_is_explained(
-    world: SmallWorld, interface: str, address: str, port: int, kind: str, error: str
+    world: SmallWorld, device_id: int, port: int, kind: str, error: str
 ) -> None:
-    world.add_camera(1)
+    """Device 2 has an interface and no link yet, 3 is not connected."""
+    world.add_camera(2)
     await world.start_helper()
+    await world.lead_to(world.add_camera(1), (2, "10.77.0.2", "w2", "", ""))
     with pytest.raises(BusError) as caught:
-        await world.open(interface, address, port, kind)
+        await world.open(device_id, port, kind)
     assert caught.value.name == "org.wifimgrd1." + error
     assert caught.value.message
 
 
-async def test_a_socket_reaches_nobody_behind_a_router(world: SmallWorld) -> None:
+async def test_a_socket_of_a_device_that_is_about_to_be_planned_waits_for_that(world: SmallWorld) -> None:
     camera = world.add_camera(1)
+    await world.start_helper()
+    opening = asyncio.create_task(world.open(1, 80, "tcp"))
+    await world.lead_to(camera)
+    (await opening).close()
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+@pytest.mark.parametrize(
+    "address", ["192.168.42.9", "192.168.42.20", "192.168.8.2", "127.0.0.1", "10.77.0.2"]
+)
+async def test_a_socket_that_was_passed_on_leads_nowhere_else(
+    world: SmallWorld, address: str, kind: socket.SocketKind
+) -> None:
+    """Another host behind the camera, the host itself, its LAN, and another camera."""
+    cameras = [world.add_camera(number) for number in (1, 2)]
+    world.serve(world.add_lan(8))
+    world.serve(world.host)
+    world.in_camera(1, "ip", "address", "add", "192.168.42.9/32", "dev", "ap0")
+    await world.start_helper()
+    await world.lead_to(*cameras)
+    loop = asyncio.get_running_loop()
+    name = "tcp" if kind is socket.SOCK_STREAM else "udp"
+    with await world.open(1, 80 if name == "tcp" else 82, name) as passed:
+        await asyncio.to_thread(disconnect, passed)
+        with pytest.raises(OSError):  # noqa: PT012, PT011 - no answer, or refused at once
+            async with asyncio.timeout(1):
+                await loop.sock_connect(passed, (address, 82 if name == "udp" else 80))
+                await loop.sock_sendall(passed, b"GET / HTTP/1.0\r\n\r\n")
+                await loop.sock_recv(passed, 1000)
+        with pytest.raises(PermissionError):
+            await asyncio.to_thread(as_nobody, passed)
+
+
+def disconnect(one: socket.socket) -> None:
+    """Dissolve the association of a socket, which any holder may do: connect(2), AF_UNSPEC."""
+    library = ctypes.CDLL(None, use_errno=True)
+    assert library.connect(one.fileno(), bytes(16), 16) == 0, ctypes.get_errno()
+
+
+def as_nobody(one: socket.socket) -> None:
+    """Try to release a socket from its interface, without privileges: in a process of another user."""
+    done = subprocess.run(
+        [sys.executable, "-c", RELEASE, str(one.fileno())],
+        pass_fds=[one.fileno()],
+        user="nobody",
+        check=False,
+    )
+    if done.returncode == errno.EPERM:
+        raise PermissionError
+
+
+RELEASE = """
+import socket, sys
+try:
+    socket.socket(fileno=int(sys.argv[1])).setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"")
+except OSError as error:
+    raise SystemExit(error.errno)
+"""
+
+
+async def test_a_socket_reaches_nobody_behind_a_router(world: SmallWorld) -> None:
+    _, address, interface, own, codename = world.add_camera(1)
     world.in_camera(1, "ip", "address", "add", "172.31.0.1/32", "dev", "lo")
     world.in_camera(1, "sysctl", "-q", "-w", "net.ipv4.conf.all.arp_ignore=1")
-    world.on_host("ip", "route", "add", "172.31.0.0/24", "via", camera[2])
+    world.on_host("ip", "route", "add", "172.31.0.0/24", "via", own, "dev", interface, "onlink")
     await world.start_helper()
-    assert await world.fetch("172.31.0.1") == "camera 1"
+    await world.lead_to((1, address, interface, "172.31.0.1", codename))
     with pytest.raises(BusError) as caught:
-        await world.open(camera[1], "172.31.0.1", 80, "tcp")
+        await world.open(1, 80, "tcp")
     assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"

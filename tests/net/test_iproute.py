@@ -13,7 +13,7 @@ from wifimgrd.net.commands import CommandError
 from wifimgrd.net.iproute import ReadyBatch
 
 REFUSED = "route del 203.0.113.0/24"
-"""Nobody has this route."""
+"""There is no such route."""
 
 
 @pytest.fixture

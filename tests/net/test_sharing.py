@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.net.small_world import SmallWorld, run, small_world
-from wifimgrd.dbus.bus import BusError
+from wifimgrd.dbus.connection import BusError
 
 SHARE = ("192.168.8.0/24",)
 
@@ -115,6 +115,29 @@ async def test_a_flush_of_all_rules_is_healed_for_them_too(world: SmallWorld) ->
     await world.until_reached("10.77.0.1", "camera 1", inside=machine)
 
 
+async def test_a_flush_of_all_rules_opens_nothing_for_a_moment(world: SmallWorld) -> None:
+    """The helper is stopped, so that the moment lasts: forwarding is on and there are no nftables rules."""
+    camera = world.add_camera(1)  # one alone has a route in `main`
+    machine, stranger = world.add_lan(8), world.add_lan(9)
+    for namespace in (machine, stranger):
+        world.serve(namespace)
+    run("ip", "-n", machine, "route", "add", "192.168.42.0/24", "via", "192.168.8.1")
+    world.in_camera(1, "ip", "route", "add", "default", "via", "192.168.42.20")
+    helper = await world.start_helper()
+    await world.lead_to(camera, share=SHARE)
+    assert await world.fetch("10.77.0.1", inside=machine) == "camera 1"
+    await world.until_reached("192.168.42.1", "camera 1")
+    helper.send_signal(signal.SIGSTOP)
+    world.on_host("nft", "flush", "ruleset")
+    assert forwarding(world, "lan8", "w1") == ["1", "1"]
+    for address in ("192.168.9.2", "192.168.42.1", "10.77.0.1"):
+        assert await denied(world, address, inside=machine)
+    for address in ("192.168.8.2", "192.168.9.2"):
+        assert await denied(world, address, inside=world.camera(1))
+    helper.send_signal(signal.SIGCONT)
+    await world.until_reached("10.77.0.1", "camera 1", inside=machine)
+
+
 async def test_an_interface_by_which_they_come_later_is_opened(world: SmallWorld) -> None:
     camera = world.add_camera(1)
     await world.start_helper()
@@ -142,8 +165,17 @@ async def test_forwarding_is_given_back(world: SmallWorld, by: signal.Signals) -
 
 
 @pytest.mark.parametrize("share", ["10.77.0.0/25", "0.0.0.0/0", "192.168.8.1/24", "lan"])
-async def test_what_cannot_be_shared_is_refused(world: SmallWorld, share: str) -> None:
+async def test_what_cannot_be_shared_is_not(world: SmallWorld, share: str) -> None:
+    """Nor is anything else that such a configuration names."""
+    camera, machine = world.add_camera(1), world.add_lan(8)
+    await world.start_helper()
+    await world.lead_to(camera, share=(*SHARE, share))
+    assert await denied(world, "10.77.0.1", inside=machine)
+    assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+async def test_the_cameras_own_network_is_not_shared_with_itself(world: SmallWorld) -> None:
     await world.start_helper()
     with pytest.raises(BusError) as caught:
-        await world.lead_to(share=(share,))
+        await world.lead_to(network="192.168.8.0/25", share=SHARE)
     assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments"

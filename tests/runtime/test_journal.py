@@ -28,7 +28,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 @pytest.fixture
 def receiver(tmp_path: Path) -> Iterator[socket.socket]:
-    """What journald listens on."""
+    """journald's socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(tmp_path / "socket"))
         listening.settimeout(5)
@@ -69,6 +69,7 @@ def test_an_event_becomes_fields_that_can_be_searched_for(receiver: socket.socke
         "level": "warning",
         "event": "connection_failed",
         "device": 3,
+        "device_name": "Nose",
         "interface": "wlan1",
         "code": "authentication-failed",
         "reason": "the password was refused",
@@ -77,7 +78,7 @@ def test_an_event_becomes_fields_that_can_be_searched_for(receiver: socket.socke
     fields = fields_of(receiver.recv(65536))
     assert fields.pop("SYSLOG_IDENTIFIER")
     assert fields == {
-        "MESSAGE": "device 3: connecting through wlan1 failed: "
+        "MESSAGE": '"Nose" (device 3): connecting through wlan1 failed: '
         "the password was refused (authentication-failed)",
         "MESSAGE_ID": MESSAGES["connection_failed", "authentication-failed"].identity,
         "PRIORITY": "4",

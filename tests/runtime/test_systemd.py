@@ -1,4 +1,4 @@
-"""What the service manager is told: readiness, standing, pulses; and when the daemon gives up by itself."""
+"""Notifications of the service manager: readiness, status, watchdog; and when the daemon ends by itself."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.config import Config
 from wifimgrd.daemon import BusLost, DaemonOptions, run
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.manager.summary import summary
 from wifimgrd.runtime.systemd import start_watchdog, watchdog_s
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.standing import standing
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_pulses_come_while_everything_is_alive_and_only_then(
     start_watchdog(tasks)
     await asked.wait()
     asked.clear()
-    await asked.wait()  # asked again, half an interval later
+    await asked.wait()  # checked again, half an interval later
     with pytest.raises(BlockingIOError):
         manager.recv(4096)
     progress.set()
@@ -121,9 +121,9 @@ async def test_what_stands_is_counted() -> None:
     await bench.hub.start()
     await bench.connected(1)
     bench.world.unplug_adapter("wlan2")
-    assert standing(bench.hub) == "1 device, 1 connected, 1 of 2 interfaces free"
+    assert summary(bench.hub) == "1 device, 1 connected, 1 of 2 interfaces free"
     bench.world.set_fault("backend-gone", {})
-    assert standing(bench.hub).startswith(
+    assert summary(bench.hub).startswith(
         "1 device, 0 connected, 2 of 2 interfaces free; simulated is unavail"
     )
     await bench.hub.stop()

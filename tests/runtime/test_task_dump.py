@@ -1,4 +1,4 @@
-"""What a process says when it is asked what it is at."""
+"""The task dump that a process logs on SIGUSR1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from tests.lab.guest.deadline import async_poll_until
-from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.task_dump import dump_on_signal
 
 
 async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:
@@ -20,7 +20,7 @@ async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:
         await asyncio.Event().wait()
 
     waiting = [asyncio.create_task(wait()) for _ in range(2)]
-    tell_on_signal()
+    dump_on_signal()
     with capture_logs() as logs:
         os.kill(os.getpid(), signal.SIGUSR1)
         await async_poll_until(partial(_seen, logs), "what it tells")

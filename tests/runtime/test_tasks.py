@@ -1,4 +1,4 @@
-"""Tasks that are kept running, that end a process, and that the watchdog asks after."""
+"""Tasks that are kept running, that end a process, and that the watchdog checks."""
 
 from __future__ import annotations
 

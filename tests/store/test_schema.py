@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.store.samples import SECRET, draft
-from wifimgrd.domain.errors import InternalError
+from wifimgrd.domain.device import DeviceId, Failure
+from wifimgrd.domain.errors import ErrorCode, InternalError
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError
 from wifimgrd.store.schema import (
     BACKUP_NAME,
@@ -31,6 +32,19 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 def tables(connection: sqlite3.Connection) -> set[str]:
     return {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def of_schema_3(directory: Path, *names: str) -> None:
+    """A file as the daemon wrote it before errors had a time, with devices of these names."""
+    with closing(sqlite3.connect(directory / FILE_NAME, isolation_level=None)) as opened:
+        migrate(opened, MIGRATIONS[:3])
+        for name in names or ("Camera",):
+            opened.execute(
+                "INSERT INTO device (name, codename, ssid, last_attempt_us, last_success_us, failure_code,"
+                " failure_message, sightings) VALUES (?, 'x', x'41', 6, 7, 'busy', 'it was busy', '[]')",
+                (name,),
+            )
+            opened.execute("INSERT INTO secret VALUES (last_insert_rowid(), x'70617373776f7264')")
 
 
 def test_the_file_is_written_so_that_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
@@ -73,6 +87,15 @@ def test_migrations_are_done_all_or_none(connection: sqlite3.Connection) -> None
 def test_every_released_migration_is_still_what_it_was(connection: sqlite3.Connection) -> None:
     migrate(connection, MIGRATIONS[:1])
     assert tables(connection) == {"device", "secret", "idempotency_key", "memory", "sqlite_sequence"}
+
+
+async def test_an_error_of_a_schema_without_times_is_kept_without_one(tmp_path: Path) -> None:
+    of_schema_3(tmp_path)
+    store = await SqliteStore.open(tmp_path)
+    device = (await store.load())[DeviceId(1)]
+    assert device.failure == Failure(ErrorCode.BUSY, "it was busy", 0)
+    assert (device.last_success_us, device.last_disconnection_us) == (7, 0)
+    await store.close()
 
 
 async def test_a_file_from_the_future_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -169,3 +192,11 @@ async def test_what_stands_in_the_place_of_the_file_is_not_followed(tmp_path: Pa
         path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreDamaged, match="no regular file"):
         await SqliteStore.open(tmp_path)
+
+
+async def test_devices_of_before_have_no_pin_and_do_not_wait(tmp_path: Path) -> None:
+    of_schema_3(tmp_path, "Front", "Front")
+    store = await SqliteStore.open(tmp_path)
+    found = (await store.load()).values()
+    assert [(one.name, bool(one.pin), one.waiting_since_us) for one in found] == [("Front", False, 0)] * 2
+    await store.close()

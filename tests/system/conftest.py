@@ -13,22 +13,21 @@ from tests.system.machine import Machine, image_of
 
 PACKAGES = os.environ.get("SYSTEM_PACKAGES")
 SUITES = os.environ.get("SYSTEM_SUITES", "bookworm trixie").split()
+APT_INSTALL = (
+    "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 install --quiet -y --no-install-recommends"
+)
+BUS_UNITS = {"dbus-daemon": "dbus.service", "dbus-broker": "dbus-broker.service"}
+MESSAGE_BUS = os.environ.get("SYSTEM_BUS", "dbus-daemon")
 collect_ignore_glob = (
     [] if PACKAGES else ["test_*"]
 )  # tests/system/run sets it; plain `pytest tests` passes by
-collect_ignore = [] if "bookworm" in SUITES else ["test_documents.py"]
+collect_ignore = [] if "bookworm" in SUITES and MESSAGE_BUS == "dbus-daemon" else ["test_documents.py"]
 
 
 @pytest.fixture(scope="session", params=SUITES)
 def suite(request: pytest.FixtureRequest) -> str:
     """Which Debian."""
     return str(request.param)
-
-
-@pytest.fixture(scope="session")
-def image(suite: str) -> Path:
-    """Its root file system, without wifimgrd."""
-    return image_of(suite)
 
 
 @pytest.fixture(scope="session")
@@ -39,21 +38,48 @@ def packages() -> Path:
 
 
 @pytest.fixture(scope="session")
-def installed(image: Path, packages: Path) -> Iterator[list[Path]]:
-    """Layers of a machine on which `apt install` was run, and nothing else."""
+def message_bus() -> str:
+    """Which message bus it runs."""
+    return MESSAGE_BUS
+
+
+@pytest.fixture(scope="session")
+def bare(suite: str, message_bus: str, packages: Path) -> Iterator[list[Path]]:
+    """Layers of a machine without wifimgrd, on that message bus."""
+    image = image_of(suite)
+    if message_bus == "dbus-daemon":
+        yield [image]
+        return
     with Machine([image], packages) as machine:
-        machine.sh(
-            "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 install --quiet -y "
-            "--no-install-recommends /host/wifimgrd_*.deb /host/wifimgrd-http_*.deb"
-        )
+        machine.sh(f"{APT_INSTALL} {message_bus}")  # it takes over at the next boot
         machine.power_off()
         yield [machine.written, image]
 
 
-@pytest.fixture(scope="module")
-def machine(installed: list[Path], packages: Path) -> Iterator[Machine]:
-    """A machine with wifimgrd installed, booted for this file of tests."""
+@pytest.fixture(scope="session")
+def installed(bare: list[Path], packages: Path) -> Iterator[list[Path]]:
+    """Layers of a machine on which `apt install` was run, and nothing else: there is no NetworkManager."""
+    with Machine(bare, packages) as machine:
+        machine.sh(f"{APT_INSTALL} /host/wifimgrd_*.deb /host/wifimgrd-http_*.deb")
+        machine.power_off()
+        yield [machine.written, *bare]
+
+
+@pytest.fixture(scope="session")
+def installed_with_networkmanager(installed: list[Path], packages: Path) -> Iterator[list[Path]]:
+    """The same with NetworkManager, as most hosts have it."""
     with Machine(installed, packages) as machine:
+        machine.sh(f"{APT_INSTALL} network-manager")
+        machine.power_off()
+        yield [machine.written, *installed]
+
+
+@pytest.fixture(scope="module")
+def machine(installed_with_networkmanager: list[Path], message_bus: str, packages: Path) -> Iterator[Machine]:
+    """A machine with wifimgrd installed, booted for this file of tests."""
+    with Machine(installed_with_networkmanager, packages) as machine:
+        bus = machine.run("systemctl", "show", "--value", "--property=Id", "dbus.service").stdout.strip()
+        assert bus == BUS_UNITS[message_bus]
         yield machine
 
 

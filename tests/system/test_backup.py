@@ -49,7 +49,7 @@ def test_a_report_says_what_happened_and_names_nobody(hub: Hub) -> None:
     told = hub.machine.run("wifimgrctl", "diagnose").stdout
     for title in ("Versions", "Hub", "Units", "NetworkManager's devices", "Journal of wifimgrd"):
         assert f"== {title} ==" in told
-    assert "device 1: connected through wlan0" in told
+    assert "(device 1): connected through wlan0" in told
     assert '"connection_error_code": "device-not-reachable"' in told
     for name in ("SIM-CAM", "Martha", "camera-pass", "02:00:00:00:00", "ground-station"):
         assert name not in told

@@ -88,6 +88,8 @@ def test_a_user_like_any_is_denied_and_a_member_of_the_group_is_served(hub: Hub)
         assert call(hub.machine, "bob", path, "Device", member, *rest) == (0, "")
     assert call(hub.machine, "alice", "/org/wifimgrd1", "Manager", "RemoveDevice", "o", path)[0] != 0
     assert call(hub.machine, "alice", "/org/wifimgrd1", "Manager", "Reload")[0] != 0
+    assert call(hub.machine, "alice", "/org/wifimgrd1", "Manager", "Diagnose", "a{sv}", "0")[0] != 0
+    assert call(hub.machine, "bob", "/org/wifimgrd1", "Manager", "Diagnose", "a{sv}", "0")[0] == 0
     assert hub.property(path, "Device", "Name") == "Nose"
     assert call(hub.machine, "bob", "/org/wifimgrd1", "Manager", "RemoveDevice", "o", path)[0] == 0
 
@@ -137,8 +139,35 @@ def test_without_polkit_root_is_served_and_everybody_else_denied(hub: Hub) -> No
 
 
 def test_the_actions_say_who_is_asked_for_what(machine: Machine) -> None:
-    for action, active in (("connect", "yes"), ("manage-devices", "auth_admin_keep")):
+    for action, active in (("connect", "yes"), ("manage-devices", "auth_admin_keep"), ("diagnose", "yes")):
         told = machine.run("pkaction", "--verbose", "--action-id", f"org.wifimgrd1.{action}").stdout
         assert f"implicit active:   {active}" in told
         assert "implicit any:      auth_admin" in told
         assert "org.freedesktop.policykit.owner -> unix-user:wifimgrd" in told
+
+
+def as_daemon(machine: Machine, *arguments: str) -> str:
+    """What comes of a call of the daemon's user."""
+    done = machine.run("busctl", "call", *arguments, check=False, user="wifimgrd")
+    return done.stdout + done.stderr
+
+
+def test_the_daemons_user_may_call_what_the_daemon_uses_and_no_more(hub: Hub) -> None:
+    machine = hub.machine
+    machine.sh("systemctl start NetworkManager wpa_supplicant")
+    supplicant = ("fi.w1.wpa_supplicant1", "/fi/w1/wpa_supplicant1")
+    networkmanager = ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager")
+    properties = "org.freedesktop.DBus.Properties"
+
+    told = as_daemon(machine, *supplicant, supplicant[0], "GetInterface", "s", "no-interface")
+    assert "wpa_supplicant knows nothing about this interface" in told
+    assert "Access denied" in as_daemon(machine, *supplicant, supplicant[0], "ExpectDisconnect")
+    show_keys = (supplicant[0], "DebugShowKeys", "b", "true")
+    assert "Access denied" in as_daemon(machine, *supplicant, properties, "Set", "ssv", *show_keys)
+
+    assert "Access denied" not in as_daemon(
+        machine, *networkmanager, properties, "GetAll", "s", networkmanager[0]
+    )
+    assert "Access denied" in as_daemon(machine, *networkmanager, networkmanager[0], "Sleep", "b", "true")
+    settings = (networkmanager[0], networkmanager[1] + "/Settings", networkmanager[0] + ".Settings")
+    assert "Access denied" in as_daemon(machine, *settings, "ReloadConnections")

@@ -38,6 +38,8 @@ def hub(machine: Machine) -> Hub:
     with Terminal(machine.login(PERSON)) as terminal:
         for block in BLOCKS[README]:
             terminal.run(block)
+    # Some of the commands are for hosts with NetworkManager.
+    machine.sh("DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 install --quiet network-manager")
     hub = Hub(machine)
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     machine.run("systemctl", "restart", "wifimgrd")

@@ -47,7 +47,10 @@ def test_the_catalog_has_an_explanation_of_each_message(machine: Machine) -> Non
 def test_journalctl_explains_what_to_do(hub: Hub) -> None:
     for number in (1, 2, 3):
         hub.add(number)
-    hub.machine.run("wifimgrctl", "add", "--ssid", "SIM-CAM-4", "--password-stdin", stdin="camera-pass-4\n")
+    added = hub.machine.run(
+        "wifimgrctl", "add", "--ssid", "SIM-CAM-4", "--password-stdin", stdin="camera-pass-4\n", check=False
+    )
+    assert added.returncode == 1, "its first connection is refused"
     hub.machine.run("journalctl", "--sync")
     match = f"MESSAGE_ID={identity('connection_refused')}"
     told = hub.machine.run("journalctl", "--catalog", "--no-pager", match).stdout

@@ -44,6 +44,8 @@ def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> 
     hub = Hub(own_machine)
     assert (hub.show("ActiveState"), hub.show("UnitFileState")) == ("active", "enabled")
     assert hub.show("NRestarts") == "0"
+    chosen = [hub.property("/org/wifimgrd1", "Manager", name) for name in ("Backend", "BackendChoice")]
+    assert chosen == ["wpa_supplicant", "NetworkManager is not installed"]
     first_boot = own_machine.run("journalctl", "--boot=-1", f"--unit={UNIT}", "--output=cat").stdout
     assert "Started wifimgrd.service" in first_boot
     assert "Failed" not in first_boot

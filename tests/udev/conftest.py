@@ -87,12 +87,12 @@ class ItemElsewhere(pytest.Item):
 
 
 class FailedElsewhere(Exception):
-    """What the child said of a test."""
+    """The child's result of a test."""
 
 
 @cache
 def run_elsewhere(nodeids: tuple[str, ...], directory: Path) -> tuple[list[dict[str, Any]], str]:
-    """Run the tests in the child; once, whoever asks first."""
+    """Run the tests in the child, once for all callers."""
     with tempfile.NamedTemporaryFile() as file:
         command = [WRAPPER, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *nodeids]
         try:

@@ -1,4 +1,4 @@
-"""What adapters say of themselves, made fit to be shown."""
+"""The strings of adapters, made safe to show."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class FakeHost:
         attributes: Mapping[str, str],
         properties: Mapping[str, str],
     ) -> str:
-        """A device; returns its path in sysfs. udev tells of it as `add`."""
+        """Add a device; returns its path in sysfs. udev reports it as `add`."""
         path = self.call("add_devicev", subsystem, name, parent, _pairs(attributes), _pairs(properties))
         return str(path.decode())
 
@@ -145,16 +145,16 @@ class Radio:
         self.change()
 
     def change(self) -> None:
-        """udev tells that something about it is new."""
+        """udev reports a change of it."""
         self.host.call("uevent", self.path, "change")
 
     def pull(self) -> None:
-        """It goes away: the kernel says so, and its folder is gone."""
+        """It is removed: the kernel sends an event, and its directory is gone."""
         self.host.call("uevent", self.path, "remove")
         self.vanish()
 
     def vanish(self) -> None:
-        """It goes away, and nobody says so."""
+        """It is removed without an event."""
         self.host.call("remove_device", self.path)
 
     def plug_again(self) -> None:
@@ -180,20 +180,20 @@ class Radio:
             self.host.call("uevent", self.path, "move")
 
     def dump(self, failing: str, **properties: str) -> str:
-        """The driver tells that firmware crashed, and names the device; returns the dump's path."""
+        """The driver reports a firmware crash of the device; returns the dump's path."""
         path = self.host.add("devcoredump", f"devcd{next(_ifindexes)}", None, {}, properties)
         self.host.call("set_attribute_link", path, "failing_device", os.path.relpath(failing, path))
         return path
 
     def block(self, soft: bool = False, hard: bool = False) -> None:
-        """The rfkill switch is moved; udev tells of the switch, not of the interface."""
+        """The rfkill switch is changed; udev reports the switch, not the interface."""
         self.host.call("set_attribute", self.switch, "soft", str(int(soft)))
         self.host.call("set_attribute", self.switch, "hard", str(int(hard)))
         self.host.call("uevent", self.switch, "change")
 
 
 class Listener:
-    """Keeps what a source tells, in order: an `Adapter` that is present, or the name of one gone."""
+    """Records the events of a source, in order: an `Adapter` that is present, or the name of one gone."""
 
     def __init__(self) -> None:
         self.told: asyncio.Queue[Adapter | str] = asyncio.Queue()
@@ -218,21 +218,21 @@ class Listener:
         self.recounts += 1
 
     async def next(self) -> Adapter | str:
-        """What is told next."""
+        """The next event."""
         return await asyncio.wait_for(self.told.get(), 5)
 
     async def present(self) -> Adapter:
-        """What is told next, which is an adapter that is present."""
+        """The next event, which must be an adapter that is present."""
         told = await self.next()
         assert isinstance(told, Adapter), told
         return told
 
     async def gone(self) -> str:
-        """What is told next, which is the name of an adapter that is gone."""
+        """The next event, which must be the name of an adapter that is gone."""
         told = await self.next()
         assert isinstance(told, str), told
         return told
 
     def nothing_told(self) -> bool:
-        """Whether all that was told was asked for."""
+        """Whether all events were read."""
         return self.told.empty()

@@ -1,8 +1,8 @@
-"""Reads the camera models, and refuses a file that is not exactly as it should be.
+"""Reads the camera models; an invalid file is an error.
 
 Each file holds `[[model]]` tables, and may hold `[defaults]` for all of its models. Those of a
-folder of the host's own come after the shipped ones: a new codename is a new model; of one that is
-known, the keys that are said win and the others stay.
+folder of the host's own come after the shipped ones: a new codename is a new model; for a known
+codename, the keys that are set win and the others stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wifimgrd.toml_tables import build, parse
 
 SHIPPED: Final = Path(__file__).parent
 FOLDER: Final = "catalog.d"
-"""Of the host's own models, beside the configuration file."""
+"""The folder of the host's own models, beside the configuration file."""
 _DEFAULTS: Final = frozenset(one.name for one in fields(CameraModel)) - {"codename", "device_name"}
 
 Models = Mapping[str, CameraModel]
@@ -26,19 +26,19 @@ Models = Mapping[str, CameraModel]
 
 
 class CatalogError(ValueError):
-    """A model file that cannot be used; the text names the file, the key and what was expected."""
+    """A model file cannot be used; the text names the file, the key and the valid values."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A model, and the keys that say so."""
+    """A model, and the keys that are set in its file."""
 
     table: Mapping[str, Any]
     model: CameraModel
 
 
 def load(folder: Path | None = None) -> Models:
-    """The shipped models, and those of `folder` where that is there; raises CatalogError."""
+    """The shipped models, and those of `folder` if it exists; raises CatalogError."""
     own = [] if folder is None else sorted(folder.glob("*.toml"))
     return read([*sorted(SHIPPED.glob("*.toml")), *own]) if own else _shipped()
 
@@ -79,9 +79,9 @@ def _read(document: Mapping[str, Any], before: Mapping[str, _Known]) -> dict[str
             raise ValueError(f"{where}: expected a table")  # noqa: TRY004 - as above
         codename = table.get("codename")
         earlier = before.get(codename) if isinstance(codename, str) else None
-        said = {**(earlier.table if earlier else {}), **defaults, **table}
-        model = build(CameraModel, said, where)
+        merged = {**(earlier.table if earlier else {}), **defaults, **table}
+        model = build(CameraModel, merged, where)
         if model.codename in found:
             raise ValueError(f'{where}.codename: "{model.codename}" stands there twice')
-        found[model.codename] = _Known(said, model)
+        found[model.codename] = _Known(merged, model)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli.arguments import joined, parser
-from wifimgrd.cli.commands import COMMANDS
+from wifimgrd.cli.commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli.password import UsageError, read_password
 from wifimgrd.cli.screen import Screen
 from wifimgrd.dbus.client.hub import HubClient
@@ -21,8 +21,13 @@ from wifimgrd.runtime.hardening import forbid_core_dumps
 
 DONE: Final = 0
 FAILED: Final = 1
+_NO_BUS: Final = (
+    "wifimgrd is not on the system bus. Where it runs by `make run`, say its bus, the last word of the line "
+    "that begins with `ready`: export WIFIMGRD_BUS=ADDRESS, or --bus ADDRESS. Where it is installed: "
+    "systemctl status wifimgrd."
+)
 INTERRUPTED: Final = 130
-"""What shells give for a command that Ctrl-C ended."""
+"""The exit status of a command that Ctrl-C has ended, as in shells."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "add":
             arguments.password = read_password(arguments, Ssid(arguments.ssid).printable)
+        elif arguments.command == "set":
+            _read_change(arguments)
         done = asyncio.run(_run(arguments, screen))
         screen.out.flush()
     except UsageError as error:
@@ -45,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return DONE if arguments.command == "monitor" else INTERRUPTED
     except OSError as error:
-        # Whoever read the results has gone, or a disk is full; Python must not stumble over that
-        # again at its end.
+        # The reader of the results has closed the pipe, or a disk is full; Python must not fail on that
+        # again at exit.
         if not isinstance(error, BrokenPipeError):
             sys.stderr.write(f"wifimgrctl: the results cannot be written: {error.strerror}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -54,15 +61,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return DONE if done else FAILED
 
 
+def _read_change(arguments: argparse.Namespace) -> None:
+    """Read a new password, if one is to be set; raises UsageError if nothing is to be changed."""
+    if arguments.ask_password or arguments.password_file or arguments.password_stdin or arguments.open:
+        arguments.password = read_password(arguments, f"the network of {arguments.device}")
+    if not any(name in vars(arguments) for name in CHANGEABLE):
+        raise UsageError("set: say what is to be changed, such as --name NAME")
+
+
 def _replace_closed_streams() -> None:
-    """Read from and write to nothing where a standard stream was closed before the start."""
+    """Use /dev/null for a standard stream that was closed before the start."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for good
 
 
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
-    # What no other command needs is imported with it: it costs time.
+    # Modules that only one command needs are imported here: importing takes time.
     match arguments.command:
         case "tiles":
             try:
@@ -75,6 +90,14 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
             from wifimgrd.cli.diagnose import diagnose  # noqa: PLC0415
 
             return await diagnose(arguments, screen)
+        case "models":
+            from wifimgrd.cli.models import models  # noqa: PLC0415
+
+            return models(arguments, screen)
+        case "completions" if arguments.what == "codenames":
+            from wifimgrd.cli.models import complete_codenames  # noqa: PLC0415
+
+            return complete_codenames(screen)
         case "backup" | "restore":
             from wifimgrd.cli.backup import back_up_state, restore_state  # noqa: PLC0415
 
@@ -83,6 +106,8 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     await hub.start()
     try:
         if not hub.available and arguments.command != "monitor":
+            if arguments.bus == "system" and not os.environ.get("WIFIMGRD_BUS"):
+                screen.hint(_NO_BUS)
             raise BackendUnavailable(hub.reason)
         return await COMMANDS[arguments.command](hub, arguments, screen)
     finally:

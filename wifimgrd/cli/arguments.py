@@ -5,21 +5,40 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import time
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from wifimgrd import __version__
+from wifimgrd.cli.finding import meant
 from wifimgrd.http.tiles.coordinates import DEEPEST, Box
 from wifimgrd.http.tiles.source import numbers_of
 
-_DEFAULT_CODENAME: Final = "generic-wifi-camera"
+DEFAULT_CODENAME: Final = "generic-wifi-camera"
+_SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+_NO_SUCH_CHOICE: Final = re.compile(
+    r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
+)
 _LONGEST_TIMEOUT_S: Final = 86400.0
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests commands for one that does not exist."""
+
+    def error(self, message: str) -> NoReturn:
+        """See ArgumentParser."""
+        found = _NO_SUCH_CHOICE.fullmatch(message)
+        if found:
+            known = [one.strip("' ") for one in found[2].split(",")]
+            message = f'there is no command "{found[1]}"{meant(found[1], known)}'
+        super().error(message)
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of `wifimgrctl`'s command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="wifimgrctl",
         description="Registers, connects and watches Wi-Fi cameras. Without a command it lists devices.",
         epilog="A DEVICE is named by its id or by its name. Exit status: 0 done, 1 failed, 2 wrong usage.",
@@ -42,38 +61,72 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command("devices", "list the registered devices")
-    command("interfaces", "list the Wi-Fi interfaces and who has them")
-    networks = command("networks", "search the air and list the networks in it")
-    networks.add_argument("--interface", metavar="NAME", help="search on this one alone")
-    _add(command("add", "register a camera; it is connected at once where an interface is free"))
-    _device(command("remove", "disconnect a device and forget it"))
+    command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
+    networks = command("networks", "scan for networks and list them")
+    networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
+    _add(command("add", "register a camera; it is connected at once if an interface is free"))
+    _set(command("set", "change the settings of a device"))
+    models = command("models", "list the known camera models")
+    models.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
+    remove = command("remove", "disconnect a device and remove it")
+    _device(remove)
+    remove.add_argument("--history", action="store_true", help="delete its history, too")
     connect = command("connect", "connect a device and wait until that is done")
-    _device(connect)
+    which = connect.add_mutually_exclusive_group(required=True)
+    which.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    which.add_argument("--all", action="store_true", help="every device that is not connected")
+    connect.add_argument(
+        "--when-free",
+        action="store_true",
+        help="if no adapter is free, let the device wait for one, and return",
+    )
     waiting = connect.add_mutually_exclusive_group()
-    waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt runs")
+    waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt has started")
     _timeout(waiting, 30)
     disconnect = command("disconnect", "disconnect a device and wait until that is done")
     _device(disconnect)
     _timeout(disconnect, 25)
-    status = command("status", "show how the hub is, or everything about one device")
+    status = command("status", "show the state of the hub, or all details of one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
+    history = command("history", "show the history, newest last")
+    history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    history.add_argument(
+        "--since",
+        type=_moment,
+        metavar="WHEN",
+        help='only entries since a time such as "2026-11-20 17:00", or of the last 30min, 12h or 7d',
+    )
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
-    command("diagnose", "gather what a report of a fault needs, with aliases for all names")
-    backup = command("backup", "write devices and passwords into a file (root alone)")
-    backup.add_argument("file", metavar="FILE", type=Path, help="a file that is not there yet")
-    restore = command("restore", "take devices and passwords from a backup (root alone, wifimgrd stopped)")
-    restore.add_argument("file", metavar="FILE", type=Path, help="what backup has written")
-    restore.add_argument("--replace", action="store_true", help="forget the devices that are there")
+    command("diagnose", "print a fault report, with aliases for all names")
+    backup = command("backup", "write devices and passwords to a file (root only)")
+    backup.add_argument("file", metavar="FILE", type=Path, help="a file that does not exist yet")
+    backup.add_argument("--encrypt", action="store_true", help="encrypt the file with a passphrase")
+    _passphrase(backup)
+    restore = command("restore", "restore devices and passwords from a backup (root only, wifimgrd stopped)")
+    restore.add_argument("file", metavar="FILE", type=Path, help="a file written by backup")
+    restore.add_argument("--replace", action="store_true", help="replace the existing devices")
+    _passphrase(restore)
     command("monitor", "print every change as it happens, until Ctrl-C")
-    completions = command("completions", "print what can be typed next, for the completion of shells")
-    completions.add_argument("what", choices=("devices", "interfaces"), help="of which there may be many")
+    completions = command("completions", "print the values for shell completion")
+    completions.add_argument(
+        "what", choices=("devices", "interfaces", "codenames"), help="the kind of values to list"
+    )
     return top
 
 
-def _everywhere() -> argparse.ArgumentParser:
-    """The options that stand before or behind a command. Each parser needs its own: a default set
-    on the outer one would else be the inner one's too, and undo what was said before the command."""
-    shared = argparse.ArgumentParser(add_help=False)
+def _passphrase(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--passphrase-file",
+        type=Path,
+        metavar="FILE",
+        help="a file with the passphrase of an encrypted backup (default: prompt for it)",
+    )
+
+
+def _everywhere() -> Parser:
+    """The options that may come before or after a command. Each parser needs its own: a default set
+    on the outer one would be the inner one's, too, and overwrite the options before the command."""
+    shared = Parser(add_help=False)
     shared.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, in ASCII, for programs"
     )
@@ -90,21 +143,23 @@ def _tiles(tiles: argparse.ArgumentParser) -> None:
     actions = tiles.add_subparsers(metavar="ACTION", required=True)
     for name, help_text in (
         ("list", "list the sources of each tileset, and whether they can be used"),
-        ("check", "read through all sources; exit status 1 where something is damaged or missing"),
+        ("check", "check all sources; exit status 1 if something is damaged or missing"),
     ):
         action = actions.add_parser(name, parents=[_everywhere()], help=help_text, allow_abbrev=False)
         action.set_defaults(action=name)
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
-    action.add_argument("--tileset", metavar="NAME", help="check this one alone")
+    action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
     action.add_argument(
         "--bbox",
         type=_box,
         metavar="W,S,E,N",
-        help="tell which tiles of this part of the world are missing",
+        help="list the missing tiles of this area",
     )
-    action.add_argument("--zoom", type=_zooms, metavar="A-B", help="zooms of the box (default: all)")
     action.add_argument(
-        "--url", help="address of the running shim, which is asked for a missing tile: http://127.0.0.1:8080"
+        "--zoom", type=_zooms, metavar="A-B", help="zoom levels to check in the area (default: all)"
+    )
+    action.add_argument(
+        "--url", help="request a missing tile from the shim at this address, such as http://127.0.0.1:8080"
     )
 
 
@@ -119,29 +174,112 @@ def _zooms(argument: str) -> tuple[int, int]:
     first, dash, last = argument.partition("-")
     pair = (first, last if dash else first)
     if not all(one.isascii() and one.isdecimal() and len(one) < 3 for one in pair):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a zoom or a range of them such as 0-14")
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a zoom level or a range such as 0-14")
     lowest, highest = map(int, pair)
     if not lowest <= highest <= DEEPEST:
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a range of zooms from 0 to {DEEPEST}")
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a range of zoom levels from 0 to {DEEPEST}")
     return lowest, highest
 
 
 def _add(add: argparse.ArgumentParser) -> None:
-    network = add.add_mutually_exclusive_group(required=True)
-    network.add_argument("--ssid", type=_octets, help="the name of the camera's network")
-    network.add_argument(
-        "--ssid-hex", dest="ssid", type=_hexadecimal, metavar="HEX", help="the same in hexadecimal"
-    )
-    add.add_argument("--name", help="what to call it (default: its SSID)")
+    _ssid(add, required=True)
+    add.add_argument("--name", help="the name of the device (default: its SSID)")
     add.add_argument(
-        "--codename", default=_DEFAULT_CODENAME, help=f"the camera's model (default: {_DEFAULT_CODENAME})"
+        "--codename",
+        help=f"the camera's model (default: guessed from its network, else {DEFAULT_CODENAME})",
     )
-    password = add.add_mutually_exclusive_group()
+    _password(add)
+
+
+def _ssid(command: argparse.ArgumentParser, *, required: bool) -> None:
+    """The network, as text or as octets; without it there is no `ssid` among the arguments."""
+    network = command.add_mutually_exclusive_group(required=required)
+    network.add_argument(
+        "--ssid", type=_octets, default=argparse.SUPPRESS, help="the name of the camera's network"
+    )
+    network.add_argument(
+        "--ssid-hex",
+        dest="ssid",
+        type=_hexadecimal,
+        metavar="HEX",
+        default=argparse.SUPPRESS,
+        help="the same in hexadecimal",
+    )
+
+
+def _password(command: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    password = command.add_mutually_exclusive_group()
     password.add_argument(
         "--password-file", type=Path, metavar="FILE", help="read the password from a file instead of a prompt"
     )
     password.add_argument("--password-stdin", action="store_true", help="read the password from stdin")
     password.add_argument("--open", action="store_true", help="the network is open and has no password")
+    return password
+
+
+def _set(change: argparse.ArgumentParser) -> None:
+    _device(change)
+    change.add_argument("--name", default=argparse.SUPPRESS, help="the name of the device")
+    _ssid(change, required=False)
+    _password(change).add_argument("--ask-password", action="store_true", help="prompt for a new password")
+    change.add_argument("--codename", default=argparse.SUPPRESS, help="the camera's model")
+    change.add_argument(
+        "--priority",
+        type=int,
+        default=argparse.SUPPRESS,
+        metavar="NUMBER",
+        help="devices with a higher priority get an adapter first",
+    )
+    change.add_argument(
+        "--auto-reconnect",
+        type=_switch,
+        default=argparse.SUPPRESS,
+        metavar="yes|no",
+        help="whether it is reconnected automatically when its link is lost",
+    )
+    pin = change.add_mutually_exclusive_group()
+    pin.add_argument(
+        "--pin-mac",
+        dest="pin",
+        type=lambda text: {"mac": text},
+        default=argparse.SUPPRESS,
+        metavar="MAC",
+        help="reserve the adapter with this MAC address for it",
+    )
+    pin.add_argument(
+        "--pin-usb-port",
+        dest="pin",
+        type=lambda text: {"usb_port": text},
+        default=argparse.SUPPRESS,
+        metavar="PORT",
+        help="reserve the adapter at this USB port for it, such as 1-1.4",
+    )
+    pin.add_argument(
+        "--no-pin",
+        dest="pin",
+        action="store_const",
+        const={},
+        default=argparse.SUPPRESS,
+        help="reserve no adapter for it",
+    )
+
+
+def _switch(argument: str) -> bool:
+    if argument not in ("yes", "no"):
+        raise argparse.ArgumentTypeError(f"{argument!r} is neither yes nor no")
+    return argument == "yes"
+
+
+def _moment(argument: str) -> int:
+    """A point in time, microseconds since the epoch: local time, or a duration before now."""
+    if found := re.fullmatch(r"([0-9]{1,6})(s|min|h|d)", argument):
+        return time.time_ns() // 1000 - int(found[1]) * _SECONDS_OF[found[2]] * 1_000_000
+    try:
+        return int(datetime.fromisoformat(argument).astimezone().timestamp() * 1e6)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f'{argument!r} is neither a time such as "2026-11-20 17:00" nor a span such as 30min, 12h or 7d'
+        ) from None
 
 
 def _device(command: argparse.ArgumentParser) -> None:
@@ -154,12 +292,12 @@ def _timeout(group: argparse._ActionsContainer, default_s: float) -> None:
         type=_seconds,
         metavar="SECONDS",
         default=default_s,
-        help=f"wait at most that long; what was begun goes on (default: {default_s:g})",
+        help=f"wait at most this long; the operation continues after that (default: {default_s:g})",
     )
 
 
 def _octets(argument: str) -> bytes:
-    """An argument as the octets that were typed, also where they are no text."""
+    """An argument as the octets that were typed, even if they are not text."""
     return os.fsencode(argument)
 
 
@@ -181,8 +319,8 @@ def _seconds(argument: str) -> float:
 
 
 def joined(line: Sequence[str]) -> list[str]:
-    """A command line whose --bbox has its value for certain: argparse takes one that begins with a
-    minus for an option."""
+    """A command line in which --bbox and its value are one argument: argparse takes a value that begins
+    with a minus for an option."""
     words: list[str] = []
     for word in line:
         if words and words[-1] == "--bbox" and re.match(r"-[0-9.]", word):

@@ -1,4 +1,4 @@
-"""`wifimgrctl backup` and `restore`: passwords are write-only everywhere else, so root alone may."""
+"""`wifimgrctl backup` and `restore`, for root alone: passwords are write-only everywhere else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.cli.password import read_passphrase
 from wifimgrd.cli.screen import Screen
 from wifimgrd.store.errors import StoreError
 from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
 _STATE: Final = Path("/var/lib/wifimgrd")
 _LARGEST: Final = 256 * 1024 * 1024
+_ENCRYPTED: Final = b"age-encryption.org/v1\n"
 _HINTS: Final = {
     StoreInUse: "systemctl stop wifimgrd; wifimgrctl restore FILE; systemctl start wifimgrd",
     StoreNotEmpty: "With --replace they are forgotten in favour of those in the backup.",
@@ -22,23 +24,26 @@ _HINTS: Final = {
 
 
 def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Write the state into a new file, for root's eyes only; False where it cannot be done."""
+    """Write the state into a new file that root alone can read; False if that fails."""
     if not _is_root(screen):
         return False
     try:
         with _as_owner(_state()):
             octets = back_up(_state())
+        if arguments.encrypt or arguments.passphrase_file is not None:
+            octets = _encrypted(octets, read_passphrase(arguments.passphrase_file, new=True))
         _write_new(arguments.file, octets)
     except StoreError as error:
         return _failed(screen, error.message)
     except OSError as error:
         return _failed(screen, f"{error.filename}: {error.strerror}")
-    screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, passwords among it."])
+    state = "encrypted" if octets.startswith(_ENCRYPTED) else "passwords among it"
+    screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, {state}."])
     return True
 
 
 def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Put a backup in the place of the state; False where it cannot be done."""
+    """Replace the state by a backup; False if that fails."""
     if not _is_root(screen):
         return False
     try:
@@ -46,8 +51,12 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
             octets = file.read(_LARGEST + 1)
         if len(octets) > _LARGEST:
             return _failed(screen, f"{arguments.file} is no backup: too large")
+        if octets.startswith(_ENCRYPTED):
+            octets = _decrypted(octets, read_passphrase(arguments.passphrase_file))
         with _as_owner(_state()):
             count = restore(octets, _state(), replace=arguments.replace)
+    except _Undecipherable:
+        return _failed(screen, f"the passphrase does not open {arguments.file}, or the file is damaged")
     except StoreError as error:
         return _failed(screen, error.message, _HINTS.get(type(error), ""))
     except OSError as error:
@@ -55,6 +64,28 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
     devices = "1 device is" if count == 1 else f"{count} devices are"
     screen.show({"devices": count}, [f"{devices} restored; systemctl start wifimgrd connects them again."])
     return True
+
+
+class _Undecipherable(Exception):
+    """The passphrase is wrong, or the file is damaged."""
+
+
+# The library is imported only if it is needed.
+
+
+def _encrypted(octets: bytes, passphrase: str) -> bytes:
+    from wifimgrd.cli.encryption import encrypted  # noqa: PLC0415
+
+    return encrypted(octets, passphrase)
+
+
+def _decrypted(octets: bytes, passphrase: str) -> bytes:
+    from wifimgrd.cli.encryption import WrongPassphrase, decrypted  # noqa: PLC0415
+
+    try:
+        return decrypted(octets, passphrase)
+    except WrongPassphrase as error:
+        raise _Undecipherable from error
 
 
 def _state() -> Path:
@@ -70,7 +101,7 @@ def _is_root(screen: Screen) -> bool:
 
 @contextmanager
 def _as_owner(directory: Path) -> Iterator[None]:
-    """Be the state directory's user for a while: what SQLite makes there must be the daemon's."""
+    """Run as the state directory's user meanwhile: files that SQLite makes there must be the daemon's."""
     owner = directory.stat()
     os.setegid(owner.st_gid)
     os.seteuid(owner.st_uid)
@@ -82,7 +113,7 @@ def _as_owner(directory: Path) -> Iterator[None]:
 
 
 def _write_new(path: Path, octets: bytes) -> None:
-    """Write a file that was not there, readable by root alone; half a file is taken away again."""
+    """Write a new file that root alone can read; an incomplete file is removed."""
     file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(file, "wb") as writer:

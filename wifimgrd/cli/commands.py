@@ -1,4 +1,4 @@
-"""What each command does, monitor aside."""
+"""The commands of `wifimgrctl` that need the daemon; larger ones have modules of their own, see COMMANDS."""
 
 from __future__ import annotations
 
@@ -6,26 +6,33 @@ import argparse
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
+from wifimgrd.cli.arguments import DEFAULT_CODENAME
 from wifimgrd.cli.finding import find_device
+from wifimgrd.cli.history import history
+from wifimgrd.cli.models import warn_of_unknown
 from wifimgrd.cli.monitor import monitor
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
 from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import air_json, device_json, interfaces_json, service_json
-from wifimgrd.dbus.client.records import DeviceRecord
-from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
+from wifimgrd.domain.camera_state import CameraState, camera_state_of
+from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
+from wifimgrd.domain.records import DeviceRecord
 
 _TICK_S: Final = 0.2
 _TIMEOUT: Final = "timeout"
-"""Code of a wait that ran out; the daemon has none, since nothing has failed."""
+"""Code of a timeout of `--wait`; the daemon has none, since nothing has failed."""
+
+CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "pin")
+"""The settings that `set` can change: names of arguments, and of properties on D-Bus."""
 
 Command = Callable[[HubClient, argparse.Namespace, Screen], Awaitable[bool]]
-"""Does what is asked; False where it said why not, else raises a WifimgrdError."""
+"""Carries out a command. Returns False after printing why it failed, or raises a WifimgrdError."""
 
 
 async def devices(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -51,8 +58,8 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
 
 
 async def networks(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Search the air and list what is there."""
-    air = await hub.search_air(arguments.interface)
+    """Scan, and list the networks found."""
+    air = await hub.search_networks(arguments.interface)
     if not screen.json:
         if not air.networks:
             screen.hint("No network was heard.")
@@ -60,7 +67,7 @@ async def networks(hub: HubClient, arguments: argparse.Namespace, screen: Screen
             screen.hint(f"No interface is free to search: {safe(', '.join(reasons))}")
         if not air.networks:
             return True
-    screen.show(air_json(air), networks_view(air.networks, hub.devices, screen))
+    screen.show(search_json(air), networks_view(air.networks, hub.devices, screen))
     return True
 
 
@@ -85,8 +92,16 @@ async def status(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
 
 async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Register a device; its password was read before."""
+    codename = arguments.codename
+    if codename is not None:
+        warn_of_unknown(codename, screen)
+    else:
+        with suppress(WifimgrdError):
+            codename = await hub.guess_codename(arguments.ssid)
+        if codename is not None:
+            screen.hint(f"By its network it is taken for the model {safe(codename)}.")
     wanted = {
-        "codename": arguments.codename,
+        "codename": codename or DEFAULT_CODENAME,
         "connection_type": "wifi",
         "ssid": arguments.ssid,
         "password": arguments.password,
@@ -95,33 +110,109 @@ async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> 
         wanted["name"] = arguments.name
     device = _current(hub, await hub.create_device(wanted))
     screen.show(device_json(device), [f"{_title(device)} is registered"])
+    _show_warnings(device, screen)
+    if device.state == "disconnected" and device.connection_error_code is not None:
+        if not screen.json:
+            screen.fail(
+                device.connection_error_code,
+                f"{device.name} is not connected: {device.connection_error_message}",
+            )
+        return False
     return True
 
 
+async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Change the settings of a device; a new password was read before."""
+    device = find_device(hub.devices, arguments.device)
+    given = vars(arguments)
+    wanted: dict[str, Any] = {name: given[name] for name in CHANGEABLE if name in given}
+    if "codename" in wanted:
+        warn_of_unknown(wanted["codename"], screen)
+    await hub.update_device(device.id, wanted)
+    device = _current(hub, device.id)
+    screen.show(device_json(device), [f"{_title(device)} is changed"])
+    _show_warnings(device, screen)
+    return True
+
+
+def _show_warnings(device: DeviceRecord, screen: Screen) -> None:
+    for warning in device.warnings:
+        screen.hint(safe(warning))
+
+
 async def remove(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Forget a device."""
+    """Remove a device."""
     device = find_device(hub.devices, arguments.device)
     async with _progress(hub, device.id, screen):
         await hub.remove_device(device.id)
+        if arguments.history:
+            await hub.forget_history(device.id)
     screen.show({"id": device.id}, [f"{_title(device)} is removed"])
     return True
 
 
 async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Connect a device."""
+    """Connect a device, or all."""
+    if arguments.all:
+        return await _connect_all(hub, arguments, screen)
     device = find_device(hub.devices, arguments.device)
-    wait = not arguments.no_wait
     try:
         async with _progress(hub, device.id, screen):
-            await hub.connect_device(device.id, wait=wait, timeout_s=arguments.timeout)
+            await _connect(hub, device.id, arguments)
     except TimeoutError:
         device = _current(hub, device.id)
         what = f"{_title(device)} is still {device.state} after {arguments.timeout:g} s; the attempt goes on"
         screen.fail(_TIMEOUT, what)
         return False
     device = _current(hub, device.id)
-    screen.show(device_json(device), [_standing(device)])
+    screen.show(device_json(device), [_service_summary(device)])
     return True
+
+
+async def _connect(hub: HubClient, device_id: int, arguments: argparse.Namespace) -> None:
+    await hub.connect_device(
+        device_id,
+        wait=not arguments.no_wait,
+        timeout_s=arguments.timeout,
+        when_free=arguments.when_free,
+        until_waiting=True,
+    )
+
+
+async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Connect all disconnected devices at the same time; False if one is not connected then."""
+
+    async def one(device: DeviceRecord) -> WifimgrdError | TimeoutError | None:
+        try:
+            await _connect(hub, device.id, arguments)
+        except (WifimgrdError, TimeoutError) as error:
+            return error
+        return None
+
+    wanted = [device for device in hub.devices.values() if device.state != "connected"]
+    wanted.sort(key=lambda device: (-device.priority, device.id))
+    ends = await asyncio.gather(*map(one, wanted))
+    now = [hub.devices.get(device.id, device) for device in wanted]
+    lines = [
+        _service_summary(device)
+        if end is None
+        else f"{_title(device)} is {_outcome(device)}: {_why(end, arguments)}"
+        for device, end in zip(now, ends, strict=True)
+    ]
+    screen.show([device_json(device) for device in now], map(safe, lines))
+    if not wanted:
+        screen.hint("Every device is connected." if hub.devices else "No device is registered.")
+    return not any(ends)
+
+
+def _outcome(device: DeviceRecord) -> str:
+    return "connecting" if camera_state_of(device) is CameraState.CONNECTING else "not connected"
+
+
+def _why(end: WifimgrdError | TimeoutError, arguments: argparse.Namespace) -> str:
+    if isinstance(end, WifimgrdError):
+        return f"{end.message} ({end.code})"
+    return f"not done after {arguments.timeout:g} s; the attempt goes on"
 
 
 async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -135,12 +226,12 @@ async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Scre
         screen.fail(_TIMEOUT, f"{_title(device)} is still {device.state} after {arguments.timeout:g} s")
         return False
     device = _current(hub, device.id)
-    screen.show(device_json(device), [_standing(device)])
+    screen.show(device_json(device), [_service_summary(device)])
     return True
 
 
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """For shells: what can be typed and what it means, one a line; what would break a line is left out."""
+    """For shells: words and their meaning, one a line; words that would break a line are left out."""
     if arguments.what == "interfaces":
         words = {one.name: one.state for one in hub.interfaces.values()}
     else:
@@ -159,6 +250,8 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "networks": networks,
         "status": status,
         "add": add,
+        "set": change,
+        "history": history,
         "remove": remove,
         "connect": connect,
         "disconnect": disconnect,
@@ -169,7 +262,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
 
 
 def _current(hub: HubClient, device_id: int) -> DeviceRecord:
-    """A device after a command on it; somebody else may have removed it meanwhile."""
+    """A device after a command on it; another client may have removed it meanwhile."""
     try:
         return hub.devices[device_id]
     except KeyError:
@@ -180,34 +273,38 @@ def _title(device: DeviceRecord) -> str:
     return f"{safe(device.name)} (device {device.id})"
 
 
-def _standing(device: DeviceRecord) -> str:
-    """Where a device stands, as a sentence."""
-    told = f"{_title(device)} is {device.state}"
+def _service_summary(device: DeviceRecord) -> str:
+    """What came of a command, or what is under way, as a sentence."""
+    state = camera_state_of(device)
+    if state is CameraState.WAITING:
+        return f"{_title(device)} waits for an adapter, and is connected as soon as one is free"
+    word = "connected, but not answering" if state is CameraState.NOT_ANSWERING else device.state
+    sentence = f"{_title(device)} is {word}"
     if device.interface is not None:
-        told += f" through {safe(device.interface)}"
+        sentence += f" through {safe(device.interface)}"
     if device.camera_address is not None:
-        told += f", camera at {safe(device.camera_address)}"
-    return told
+        sentence += f", camera at {safe(device.camera_address)}"
+    return sentence
 
 
 @asynccontextmanager
 async def _progress(hub: HubClient, device_id: int, screen: Screen) -> AsyncIterator[None]:
-    """Show a device's state and the time that passes, where a person is watching."""
+    """Show a device's state and the elapsed time, if progress is shown."""
     if not screen.lively:
         yield
         return
     started = time.monotonic()
 
-    async def keep_telling() -> None:
+    async def keep_printing() -> None:
         while True:
             device = hub.devices.get(device_id)
             if device is not None:
-                screen.progress(f"{_standing(device)} ... {time.monotonic() - started:.0f} s")
+                screen.progress(f"{_service_summary(device)} ... {time.monotonic() - started:.0f} s")
             await asyncio.sleep(_TICK_S)
 
-    telling = asyncio.create_task(keep_telling())
+    printing = asyncio.create_task(keep_printing())
     try:
         yield
     finally:
-        telling.cancel()
+        printing.cancel()
         screen.progress("")

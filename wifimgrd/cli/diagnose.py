@@ -1,23 +1,19 @@
-"""`wifimgrctl diagnose`: what a report of a fault needs, fit to be shown to strangers."""
+"""`wifimgrctl diagnose`: the data for a report of a fault, without data that strangers must not see."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import platform
+import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
-from wifimgrd import __version__
-from wifimgrd.cli.aliases import Aliases
 from wifimgrd.cli.screen import Screen
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import device_json, interfaces_json, service_json
-from wifimgrd.domain.device import Ssid
+from wifimgrd.report.anonymize import Anonymizer
+from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
 
 _COMMAND_S: Final = 20.0
 _UNITS: Final = ("wifimgrd", "wifimgrd-http")
@@ -46,19 +42,20 @@ _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
 
 
 async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Gather everything, also what is left where the daemon is away."""
-    aliases = Aliases(_machine_key())
-    aliases.hide("HOST", [socket.gethostname()])
+    """Collect all data, or what can be collected while the daemon is away."""
     hub = HubClient(arguments.bus)
     await hub.start()
     try:
-        sections = {"Versions": _versions(), "Hub": await _hub(hub, aliases)}
+        devices, reason = tuple(hub.devices.values()), hub.reason
+        state = state_of(hub.service, hub.interfaces, devices) if hub.available else None
     finally:
         await hub.stop()
     outputs = await asyncio.gather(*map(_output, _COMMANDS.values()))
-    sections |= dict(zip(_COMMANDS, outputs, strict=True))
-    told = {title: aliases.applied(text).rstrip() for title, text in sections.items()}
-    screen.show(told, [f"== {title} ==\n{text}\n" for title, text in told.items()])
+    texts = {"Versions": versions(), "Hub": reason, **dict(zip(_COMMANDS, outputs, strict=True))}
+    aliases = Anonymizer(_machine_key())
+    aliases.hide("HOST", [socket.gethostname()])
+    sections = report(aliases, devices, state, texts)
+    screen.show(sections, as_text(sections))
     screen.hint(
         "Names of networks, devices and this host and MAC addresses are replaced by aliases; "
         "please read it before you send it."
@@ -66,35 +63,8 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
     return True
 
 
-async def _hub(hub: HubClient, aliases: Aliases) -> str:
-    """What the daemon says: adapters, and why each is taken, free or unavailable."""
-    if not hub.available:
-        return hub.reason
-    for device in hub.devices.values():
-        aliases.hide("SSID", [Ssid(device.ssid).printable, device.ssid.decode("utf-8", "replace")])
-    for device in hub.devices.values():
-        aliases.hide("NAME", [device.name])
-    told = {
-        "service": service_json(hub.service),
-        "interfaces": interfaces_json(hub.interfaces)["interfaces"],
-        "devices": [
-            {key: value for key, value in device_json(device).items() if key != "device_type_icon_url"}
-            for device in hub.devices.values()
-        ],
-    }
-    return json.dumps(told, indent=1, ensure_ascii=False)
-
-
-def _versions() -> str:
-    system = platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
-    return (
-        f"wifimgrd {__version__}\nPython {platform.python_version()}\n"
-        f"{system}\nLinux {platform.release()} {platform.machine()}"
-    )
-
-
 async def _output(command: Sequence[str]) -> str:
-    """What a program says, or why it says nothing."""
+    """The output of a program, or why there is none."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -106,20 +76,19 @@ async def _output(command: Sequence[str]) -> str:
         return f"{command[0]}: {error.strerror}"
     try:
         async with asyncio.timeout(_COMMAND_S):
-            told, _ = await process.communicate()
+            output, _ = await process.communicate()
     except TimeoutError:
         process.kill()
         await process.wait()
         return f"{command[0]}: no answer within {_COMMAND_S:g} s"
-    return told.decode("utf-8", "replace")
+    return output.decode("utf-8", "replace")
 
 
 def _machine_key() -> bytes:
-    """See machine-id(5)."""
     try:
-        return Path("/etc/machine-id").read_bytes().strip()
+        return machine_key()
     except OSError as error:
         sys.stderr.write(
             f"wifimgrctl: no machine id ({error.strerror}): aliases hold for this report alone\n"
         )
-        return socket.gethostname().encode()
+        return os.urandom(16)

@@ -1,18 +1,18 @@
-"""Which device is meant: by its id, or by its name where that is one device's alone."""
+"""Finds the device of an argument: by its id, or by its name if only one device has it."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from wifimgrd.dbus.client.records import DeviceRecord
 from wifimgrd.domain.errors import DeviceNotFound, InvalidRequest
+from wifimgrd.domain.records import DeviceRecord
 
 
 def find_device(devices: Mapping[int, DeviceRecord], wanted: str) -> DeviceRecord:
-    """The device that a person means. An id goes before a name that looks like one.
+    """The device that an argument names. An id takes precedence over a name with the same text.
 
-    Raises DeviceNotFound, InvalidRequest where several devices have that name.
+    Raises DeviceNotFound, InvalidRequest if several devices have that name.
     """
     if wanted.isascii() and wanted.isdecimal() and len(wanted) < 20 and int(wanted) in devices:
         return devices[int(wanted)]
@@ -22,6 +22,12 @@ def find_device(devices: Mapping[int, DeviceRecord], wanted: str) -> DeviceRecor
     if named:
         ids = ", ".join(str(device.id) for device in named)
         raise InvalidRequest(f'{len(named)} devices are called "{wanted}"; say which by its id: {ids}')
-    near = difflib.get_close_matches(wanted, [device.name for device in devices.values()], n=1)
-    hint = f'; is it "{near[0]}" that you mean?' if near else ""
+    hint = meant(wanted, [device.name for device in devices.values()])
     raise DeviceNotFound(f'there is no device "{wanted}"{hint}')
+
+
+def meant(wanted: str, known: Iterable[str]) -> str:
+    """A suggestion to append to an error: similar names; empty if there are none."""
+    by_plain = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(wanted.casefold(), by_plain, n=1)
+    return f'; is it "{by_plain[near[0]]}" that you mean?' if near else ""

@@ -8,24 +8,25 @@ import time
 from datetime import datetime
 from typing import Any
 
-from wifimgrd.cli.narrator import Narrator
+from wifimgrd.cli.event_text import EventText
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import Style, safe
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
+from wifimgrd.dbus.client.channel_messages import ChannelMessages, Message
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json, time_text
-from wifimgrd.dbus.client.messages import Message, Translator
+from wifimgrd.dbus.client.json_members import time_text
+from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json
 
 
 async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Print changes until the command is ended; outlives restarts of the daemon.
+    """Print changes until the command is stopped; restarts of the daemon do not stop it.
 
     With JSON: one object a line, as on the management channel, a `snapshot` first.
     """
     del arguments
-    # The changes are printed apart from the bus's own callbacks: a pipe may be full, or broken.
+    # The changes are not printed in the bus's own callbacks: a pipe may be full, or broken.
     changes: asyncio.Queue[tuple[int, list[Message]]] = asyncio.Queue()
-    translator, narrator = Translator(), Narrator()
+    translator, narrator = ChannelMessages(), EventText()
 
     def take(change: Change) -> None:
         messages = []
@@ -55,14 +56,14 @@ def _snapshot(hub: HubClient) -> Message:
     return Message("snapshot", data)
 
 
-def _show(message: Message, time_us: int, narrator: Narrator, screen: Screen) -> None:
+def _show(message: Message, time_us: int, narrator: EventText, screen: Screen) -> None:
     if screen.json:
-        told = {"data": message.data} if message.type != "snapshot" else message.data
-        screen.show_one({"type": message.type, "time": time_text(time_us), **told}, "")
+        members = {"data": message.data} if message.type != "snapshot" else message.data
+        screen.show_one({"type": message.type, "time": time_text(time_us), **members}, "")
         return
     moment = datetime.fromtimestamp(time_us / 1e6).astimezone().isoformat(timespec="milliseconds")
     clock = screen.styled(moment[11:23], Style.FAINT)
-    for sentence in narrator.tell(message):
+    for sentence in narrator.text(message):
         subject = screen.styled(safe(sentence.subject), Style.STRONG)
         screen.show_one(None, f"{clock}  {subject}: {screen.styled(safe(sentence.what), sentence.style)}")
 

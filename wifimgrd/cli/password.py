@@ -13,17 +13,21 @@ from wifimgrd.cli.text import safe
 from wifimgrd.domain.errors import InvalidRequest
 
 _LONGEST: Final = 4096
-"""More octets than that are no password but a mistaken file."""
+"""A file with more octets is not a password but a mistake."""
+
+_NOBODY_TO_ASK: Final = (
+    "nobody is there to be asked for a password; use --password-file, --password-stdin or --open"
+)
 
 
 class UsageError(Exception):
-    """The command line cannot be obeyed as it stands."""
+    """The command line cannot be carried out as it is."""
 
 
 def read_password(arguments: argparse.Namespace, network: str) -> str:
-    """The password for a network, from where the command line says; "" for an open one.
+    """The password for a network, from the source that the command line names; "" for an open network.
 
-    Raises UsageError where nobody is there to be asked, InvalidRequest where nothing was given.
+    Raises UsageError if a prompt is not possible, InvalidRequest if no password was given.
     """
     if arguments.open:
         return ""
@@ -32,7 +36,7 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     elif arguments.password_stdin:
         password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
     else:
-        password = _asked(network)
+        password = _asked(f"Password of {safe(network)}", _NOBODY_TO_ASK)
     if not password:
         raise InvalidRequest("the password is empty; use --open for an open network")
     return password
@@ -56,12 +60,27 @@ def _text(octets: bytes, source: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _asked(network: str) -> str:
+def read_passphrase(file: Path | None, *, new: bool = False) -> str:
+    """The passphrase of a backup, from a file or a prompt; a `new` one has to be typed twice.
+
+    Raises as `read_password` does.
+    """
+    nobody = "nobody is there to be asked for a passphrase; use --passphrase-file"
+    if file is not None:
+        passphrase = _of_file(file)
+    else:
+        passphrase = _asked("Passphrase of the backup", nobody)
+        if new and passphrase != _asked("The same again", nobody):
+            raise InvalidRequest("the two passphrases differ")
+    if not passphrase:
+        raise InvalidRequest("the passphrase is empty")
+    return passphrase
+
+
+def _asked(prompt: str, nobody: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
-            return getpass.getpass(f"Password of {safe(network)}: ")
+            return getpass.getpass(f"{prompt}: ")
         except (getpass.GetPassWarning, EOFError):
-            raise UsageError(
-                "nobody is there to be asked for a password; use --password-file, --password-stdin or --open"
-            ) from None
+            raise UsageError(nobody) from None

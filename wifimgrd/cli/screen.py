@@ -1,4 +1,4 @@
-"""Where the command's results go: people's text or JSON on stdout, everything else on stderr."""
+"""The output of the command: text for people or JSON on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from wifimgrd.domain.errors import InvalidRequest, WifimgrdError
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """How and where to show things."""
+    """The destination and the format of the output."""
 
     json: bool
     out: TextIO
     err: TextIO
     colour: bool = False
     columns: int | None = None
-    """Width of the terminal; None where stdout is not one."""
+    """Width of the terminal; None if stdout is not one."""
     lively: bool = False
-    """Progress is shown: stderr is a terminal, and a person reads."""
+    """Progress is shown: stderr is a terminal, and the output is not JSON."""
 
     @classmethod
     def of_process(cls, *, json: bool) -> Screen:
@@ -47,7 +47,7 @@ class Screen:
         )
 
     def show(self, value: Any, lines: Iterable[str]) -> None:
-        """Give a result: as a JSON value, or as lines for people."""
+        """Print a result: as a JSON value, or as lines for people."""
         if self.json:
             self._print(self.out, json.dumps(value, indent=2))
         else:
@@ -55,7 +55,7 @@ class Screen:
                 self._print(self.out, line)
 
     def show_one(self, value: Any, line: str) -> None:
-        """Give one of many results, on a line of its own, at once."""
+        """Print one of many results, on a line of its own, at once."""
         self._print(self.out, json.dumps(value) if self.json else line)
         self.out.flush()
 
@@ -64,23 +64,23 @@ class Screen:
         return table(heads, rows, columns=self.columns, colour=self.colour)
 
     def styled(self, text: str, style: Style) -> str:
-        """Text in a style, where this screen has colour."""
+        """Text in a style, if this screen has colour."""
         return styled(text, style, colour=self.colour)
 
     def hint(self, line: str) -> None:
-        """Tell a person something that is no result."""
+        """Print a note that is not a result."""
         if not self.json:
             self._print(self.err, line)
 
     def progress(self, line: str) -> None:
-        """Show a passing state in place of the last one; the empty line wipes it."""
+        """Show a temporary state in place of the last one; the empty line erases it."""
         if self.lively:
             self.err.write(f"\r\x1b[K{line}")
             self.err.flush()
 
     def fail(self, code: str, message: str, fields: Any = None) -> None:
-        """Say why the command failed: with JSON it is the value on stdout, so that a script reads
-        one stream and looks at the exit status."""
+        """Print why the command failed: with JSON it is the value on stdout, so that a script reads
+        one stream and checks the exit status."""
         if self.json:
             error = {"code": code, "message": message} | ({"fields": fields} if fields else {})
             self.show_one({"error": error}, "")
@@ -88,7 +88,7 @@ class Screen:
             self._print(self.err, f"wifimgrctl: {safe(message)} ({code})")
 
     def fail_with(self, error: WifimgrdError) -> None:
-        """Say why the command failed."""
+        """Print why the command failed."""
         faults = dict(error.fields) if isinstance(error, InvalidRequest) else None
         self.fail(error.code, error.message, faults)
 

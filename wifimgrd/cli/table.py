@@ -25,8 +25,8 @@ Row = Sequence[Cell | object]
 
 
 def table(heads: Sequence[str], rows: Sequence[Row], *, columns: int | None, colour: bool) -> list[str]:
-    """The lines of a table; columns without any content are left out where their head is in
-    parentheses. `columns` is the terminal's width, None where nothing is to be cut."""
+    """The lines of a table; columns without any content are left out if their head is in
+    parentheses. `columns` is the terminal's width, None if nothing is to be cut."""
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     texts = [[safe(cell.content) for cell in row] for row in cells]
     shown = [

@@ -1,4 +1,4 @@
-"""Text fit for a terminal: hostile characters escaped, width in columns, colours by name."""
+"""Text for a terminal: dangerous characters escaped, width in columns, colours by name."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import unicodedata
 from enum import StrEnum
 from typing import Final
 
+from wifimgrd.domain.camera_state import CameraState
+
 ABSENT: Final = "-"
 _ELLIPSIS: Final = "…"
 
 
 class Style(StrEnum):
-    """What a piece of text says beside its words, as parameters of SGR (ECMA-48)."""
+    """The meaning of a piece of text beside its words, as parameters of SGR (ECMA-48)."""
 
     PLAIN = ""
     STRONG = "1"
@@ -22,33 +24,34 @@ class Style(StrEnum):
 
 
 STYLE_OF_STATE: Final = {
-    "connected": Style.GOOD,
-    "connecting": Style.BUSY,
-    "disconnecting": Style.BUSY,
-    "failed": Style.BAD,
+    CameraState.CONNECTED: Style.GOOD,
+    CameraState.CONNECTING: Style.BUSY,
+    CameraState.WAITING: Style.BUSY,
+    CameraState.SEARCHING: Style.BUSY,
+    CameraState.NOT_ANSWERING: Style.BUSY,
+    CameraState.FAILED: Style.BAD,
     "available": Style.GOOD,
-    "in-use": Style.BUSY,
     "unavailable": Style.BAD,
     "ready": Style.GOOD,
     "starting": Style.BUSY,
 }
-"""States of devices, interfaces and backends that are not plain."""
+"""States of cameras, interfaces and backends that are shown in a style."""
 
 
 def safe(text: object) -> str:
     """Text whose unprintable characters are escaped as in Python, so that no name can move the
     cursor, turn the direction of writing or end a line; None and "" become `-`."""
-    told = ABSENT if text is None or text == "" else str(text)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in told)
+    shown = ABSENT if text is None or text == "" else str(text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
 
 
 def width(text: str) -> int:
-    """The columns that printable text takes on a terminal."""
+    """The columns of printable text on a terminal."""
     return sum(map(_columns, text))
 
 
 def shortened(text: str, columns: int) -> str:
-    """Text cut to at most `columns` columns, with an ellipsis where something is missing."""
+    """Text cut to at most `columns` columns, with an ellipsis if a part is missing."""
     if width(text) <= columns:
         return text
     kept, taken = [], 0
@@ -61,7 +64,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def styled(text: str, style: Style, *, colour: bool) -> str:
-    """Text in a style, where there is colour."""
+    """Text in a style, if there is colour."""
     return f"\x1b[{style}m{text}\x1b[0m" if colour and style else text
 
 

@@ -1,10 +1,12 @@
-"""`wifimgrctl tiles`: the configured tilesets, and whether they are whole. Asks no daemon."""
+"""`wifimgrctl tiles`: the configured tilesets, and whether they are complete. Needs no daemon."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from wifimgrd import config
@@ -12,8 +14,9 @@ from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell
 from wifimgrd.cli.text import Style, safe
 from wifimgrd.config import TileSource
+from wifimgrd.http.map.check import MapReport, check_map
 from wifimgrd.http.settings import read_token
-from wifimgrd.http.tiles.check import Question, TilesetReport, check
+from wifimgrd.http.tiles.check import Progress, Question, TilesetReport, check
 from wifimgrd.runtime import logging as log
 
 _WRONG: Final = "invalid-request"
@@ -21,8 +24,8 @@ _BAR: Final = 24
 
 
 async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """List or check tilesets; False where something is wrong."""
-    log.configure(logging.CRITICAL)  # the report says all that sources would log
+    """List or check tilesets; False if there is an error."""
+    log.configure(logging.CRITICAL)  # the report contains all that sources would log
     try:
         configuration = config.load(arguments.config)
         token_file = configuration.http.token_file
@@ -37,7 +40,8 @@ async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
     if wanted is not None and not names:
         screen.fail("tile-not-found", f"no tileset {wanted} is configured")
         return False
-    if not names and not screen.json:
+    checks_map = arguments.action == "check" and wanted is None and configuration.map != config.Map()
+    if not names and not checks_map and not screen.json:
         screen.hint("No tileset is configured; [[tiles.source]] in the configuration names one.")
         return True
     if arguments.action == "check":
@@ -45,10 +49,13 @@ async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
     else:
         question = Question(deep=False)
     reports = [await _report(sources, name, question, screen) for name in names]
+    maps = [await _map_report(configuration, screen)] if checks_map else []
     screen.progress("")
     if arguments.action == "check":
-        screen.show([report.as_json() for report in reports], _findings(reports, screen))
-        return all(report.is_well for report in reports)
+        lines = _findings(reports, screen) + [line for one in maps for line in _map_findings(one, screen)]
+        both: list[TilesetReport | MapReport] = [*reports, *maps]
+        screen.show([report.as_json() for report in both], lines)
+        return all(report.is_well for report in both)
     screen.show([report.as_json() for report in reports], _list(reports, screen))
     return True
 
@@ -56,12 +63,23 @@ async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
 async def _report(
     sources: Sequence[TileSource], name: str, question: Question, screen: Screen
 ) -> TilesetReport:
+    of_it = [one for one in sources if one.tileset == name]
+    return await check(of_it, question, _progress(name, screen))
+
+
+async def _map_report(configuration: config.Config, screen: Screen) -> MapReport:
+    settings = replace(configuration.map, tiles=configuration.map_tiles)
+    sources = configuration.tiles.source
+    return await asyncio.to_thread(check_map, settings, sources, _progress("map", screen))
+
+
+def _progress(name: str, screen: Screen) -> Progress:
     def progress(what: str, done: int, total: int) -> None:
         full = _BAR * done // max(total, 1)
         bar = "#" * full + "." * (_BAR - full)
         screen.progress(f"{safe(name)}: {safe(what)} [{bar}] {100 * done // max(total, 1)} %")
 
-    return await check([one for one in sources if one.tileset == name], question, progress)
+    return progress
 
 
 def _list(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
@@ -80,12 +98,20 @@ def _list(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
     return screen.table(["TILESET", "TYPE", "STATE", "ZOOMS", "PLACE", "(REASON)"], rows)
 
 
+def _verdict(name: str, screen: Screen, *, is_well: bool) -> str:
+    verdict, style = ("whole", Style.GOOD) if is_well else ("NOT WHOLE", Style.BAD)
+    return f"{safe(name)}: {screen.styled(verdict, style)}"
+
+
+def _map_findings(report: MapReport, screen: Screen) -> list[str]:
+    problems = [f"  {safe(one)}" for one in report.problems]
+    return [_verdict("[map]", screen, is_well=report.is_well), *problems]
+
+
 def _findings(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
     lines = []
     for report in reports:
-        verdict = "whole" if report.is_well else "NOT WHOLE"
-        style = Style.GOOD if report.is_well else Style.BAD
-        lines.append(f"{safe(report.tileset)}: {screen.styled(verdict, style)}")
+        lines.append(_verdict(report.tileset, screen, is_well=report.is_well))
         for one in report.sources:
             lines.append(f"  {one.type} {safe(one.place)}: {safe(one.problem or 'ok')}")
             if one.tiles:

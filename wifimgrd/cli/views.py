@@ -11,8 +11,10 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
+from wifimgrd.dbus.client.records import NetworkRecord, ServiceRecord
+from wifimgrd.domain.camera_state import camera_state_of
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 _DEVICE_HEADS: Final = (
     "ID",
@@ -35,7 +37,7 @@ _INTERFACE_HEADS: Final = (
     "DRIVER",
     "(REASON)",
 )
-_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD BY", "(DEVICE)")
+_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD BY", "(MODEL)", "(DEVICE)")
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -45,12 +47,12 @@ def devices_view(devices: Iterable[DeviceRecord], screen: Screen) -> list[str]:
         (
             device.id,
             device.name,
-            state_cell(device.state),
+            _device_state(device),
             device.interface,
             device.address,
             _percent(device.signal_strength),
             Ssid(device.ssid).printable,
-            Cell(device.error_code, Style.BAD),
+            Cell(device.connection_error_code, Style.PLAIN if device.waiting_since else Style.BAD),
         )
         for device in devices
     ]
@@ -64,7 +66,7 @@ def interfaces_view(
     rows: list[Row] = [
         (
             interface.name,
-            state_cell(interface.state),
+            _interface_state(interface),
             _holder(interface, devices),
             interface.usb_product or _usb_ids(interface),
             interface.usb_port,
@@ -81,7 +83,7 @@ def interfaces_view(
 def networks_view(
     networks: Iterable[NetworkRecord], devices: Mapping[int, DeviceRecord], screen: Screen
 ) -> list[str]:
-    """The table of networks in the air."""
+    """The table of networks in the scan results."""
     rows: list[Row] = [
         (
             Ssid(network.ssid).printable,
@@ -90,6 +92,7 @@ def networks_view(
             ", ".join(network.bands),
             ", ".join(network.bssids),
             ", ".join(network.interfaces),
+            network.codename,
             _device_title(network.device_id, devices),
         )
         for network in networks
@@ -100,13 +103,19 @@ def networks_view(
 def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None) -> list[str]:
     """Everything about one device."""
     now_us = time.time_ns() // 1000 if now_us is None else now_us
-    error = f"{device.error_message} ({device.error_code})" if device.error_code else None
+    error = (
+        f"{device.connection_error_message} ({device.connection_error_code})"
+        if device.connection_error_code
+        else None
+    )
+    if error and (at := moment(device.connection_error_at, now_us)):
+        error += f", {at}"
     title = f"{safe(device.name)} (device {device.id})"
     return [
         screen.styled(title, Style.STRONG),
         *fields(
             [
-                ("State", state_cell(device.state)),
+                ("State", _device_state(device)),
                 ("Interface", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
@@ -115,9 +124,13 @@ def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None)
                 ("Camera's address", device.camera_address),
                 ("Own address", device.local_address),
                 ("Signal", _percent(device.signal_strength)),
-                ("Last attempt", moment(device.last_connection_attempt_us, now_us)),
-                ("Last connected", moment(device.last_successful_connection_us, now_us)),
-                ("Last error", Cell(error, Style.BAD)),
+                ("Last attempt", moment(device.last_connection_attempt, now_us)),
+                ("Last connected", moment(device.last_successful_connection, now_us)),
+                ("Last disconnected", moment(device.last_disconnection, now_us)),
+                ("Last error", Cell(error, Style.PLAIN if device.waiting_since else Style.BAD)),
+                ("Priority", device.priority or None),
+                ("Pinned to", _pin(device)),
+                ("Waits for an adapter", _since_when(device.waiting_since, now_us)),
                 ("Is brought back", _pursuit(device, now_us)),
             ],
             colour=screen.colour,
@@ -131,21 +144,41 @@ def hub_view(
     interfaces: Iterable[InterfaceRecord],
     screen: Screen,
 ) -> list[str]:
-    """How the hub is."""
+    """The state of the hub."""
     backend = f"{service.backend}, {service.backend_state}"
     if service.backend_reason:
         backend += f": {service.backend_reason}"
+    elif service.backend_choice:
+        backend += f" ({service.backend_choice})"
     return [
         screen.styled(f"wifimgrd {safe(service.version)}", Style.STRONG),
         *fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", _count(device.state for device in devices)),
+                ("Devices", _count(camera_state_of(device) for device in devices)),
                 ("Interfaces", _count(interface.state for interface in interfaces)),
             ],
             colour=screen.colour,
         ),
     ]
+
+
+def _device_state(device: DeviceRecord) -> Cell:
+    """A camera's state, by the word that the page shows."""
+    state = camera_state_of(device)
+    return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def _interface_state(interface: InterfaceRecord) -> Cell:
+    """An interface's state; one that the configuration excludes is not shown as an error."""
+    is_meant = interface.state == "unavailable" and (interface.reason or "").startswith("excluded by")
+    return Cell(interface.state, Style.FAINT) if is_meant else state_cell(interface.state)
+
+
+def _pin(device: DeviceRecord) -> str | None:
+    if device.pin is None:
+        return None
+    return device.pin.get("mac") or f"USB port {device.pin.get('usb_port')}"
 
 
 def state_cell(state: str) -> Cell:
@@ -154,11 +187,22 @@ def state_cell(state: str) -> Cell:
 
 
 def moment(time_us: int | None, now_us: int) -> str | None:
-    """A point in time, local and as the time since; None where there is none."""
+    """A point in time, local and as the time since; None if there is none."""
     if time_us is None:
         return None
-    told = datetime.fromtimestamp(time_us / 1e6).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    return f"{told} ({_since(now_us - time_us)})"
+    return f"{local_time(time_us)} ({_since(now_us - time_us)})"
+
+
+def local_time(time_us: int) -> str:
+    """A point in time in the zone of this computer."""
+    return datetime.fromtimestamp(time_us / 1e6).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(passed_us: int) -> str:
+    """A duration, in its largest unit."""
+    seconds = max(0, passed_us) // 1_000_000
+    length, unit = next(((length, unit) for length, unit in _UNITS if seconds >= length), (1, "s"))
+    return f"{seconds // length} {unit}"
 
 
 def _since(passed_us: int) -> str:
@@ -185,9 +229,14 @@ def _reachable_cell(device: DeviceRecord) -> Cell:
     return Cell("no: it is associated, but does not answer", Style.BAD)
 
 
+def _since_when(time_us: int | None, now_us: int) -> str | None:
+    since = moment(time_us, now_us)
+    return None if since is None else f"since {since}"
+
+
 def _pursuit(device: DeviceRecord, now_us: int) -> str | None:
-    """Since when it is away that is connected again by itself; None where nothing is."""
-    lost = moment(device.lost_at_us, now_us)
+    """Since when the device is being reconnected; None if it is not."""
+    lost = moment(device.lost_at, now_us)
     return None if lost is None else f"when its network is seen and an adapter is free; lost {lost}"
 
 

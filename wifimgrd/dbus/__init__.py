@@ -1,1 +1,1 @@
-"""The D-Bus face of the hub: names, introspection, service and client."""
+"""The D-Bus API of the hub: names, introspection, service and client."""

@@ -1,16 +1,17 @@
-"""What the introspection XML defines, read for serving and written for whoever asks."""
+"""The interfaces that the introspection XML defines, and the answer to Introspect."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
 from wifimgrd.dbus.library import introspection
 
+_SHIPPED: Final = Path(__file__).parent / "introspection"
 _DOCTYPE: Final = (
     '<!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"\n'
     ' "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">\n'
@@ -19,7 +20,7 @@ _DOCTYPE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """What a method takes and what it answers."""
+    """The signatures of a method's arguments and of its reply."""
 
     question: str
     answer: str
@@ -34,11 +35,11 @@ class InterfaceDefinition:
     signals: Mapping[str, str]
     properties: Mapping[str, str]
     element: ElementTree.Element
-    """The XML itself, its comments dropped."""
+    """The XML element itself, without comments."""
 
 
 def parse_interface(xml: str) -> InterfaceDefinition:
-    """Read the one interface in an introspection document."""
+    """Parse the one interface in an introspection document."""
     [parsed] = introspection.Node.parse(xml).interfaces
     return InterfaceDefinition(
         parsed.name,
@@ -71,6 +72,6 @@ def describe_object(
 
 @cache
 def definition(interface: str) -> InterfaceDefinition:
-    """The definition of one of our interfaces, from its shipped file."""
-    shipped = resources.files("wifimgrd.dbus").joinpath("introspection", f"{interface}.xml")
+    """The definition of one of the project's interfaces, from its shipped file."""
+    shipped = _SHIPPED / f"{interface}.xml"
     return parse_interface(shipped.read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Final
 
-from wifimgrd.dbus.bus import BusClosed, BusError
+from wifimgrd.dbus.connection import BusClosed, BusError
 from wifimgrd.dbus.names import ERROR_PREFIX
 from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, InvalidRequest, WifimgrdError, error_of
 
@@ -29,6 +29,7 @@ NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
             ErrorCode.CONNECTION_LOST: "ConnectionLost",
             ErrorCode.BACKEND_UNAVAILABLE: "BackendUnavailable",
             ErrorCode.NOT_AUTHORIZED: "NotAuthorized",
+            ErrorCode.TOO_MANY_REQUESTS: "LimitsExceeded",
             ErrorCode.INTERNAL: "Failed",
         }.items()
     }
@@ -48,16 +49,16 @@ _CODE_OF: Final[Mapping[str, ErrorCode]] = MappingProxyType(
     }
 )
 FIELDS_SIGNATURE: Final = "sa{sas}"
-"""InvalidArguments as it is explained: behind its sentence, the sentences of each field at fault."""
+"""InvalidArguments with details: after the message, the messages of each invalid field."""
 
 
 def error_arguments(error: WifimgrdError, *, explain: bool) -> tuple[str, Sequence[Any]]:
-    """The signature of an error reply and what follows its sentence.
+    """The signature of an error reply and the arguments after its message.
 
-    Only who asks to `explain` gets more than the sentence: GDBus shows no other error's text.
+    Only callers that set `explain` get more than the message, because GDBus shows the text of no other error.
     """
     if explain and isinstance(error, InvalidRequest) and error.fields:
-        return FIELDS_SIGNATURE, [{name: list(said) for name, said in error.fields.items()}]
+        return FIELDS_SIGNATURE, [{name: list(messages) for name, messages in error.fields.items()}]
     return "s", []
 
 
@@ -66,13 +67,13 @@ def error_of_reply(reply: BusError) -> WifimgrdError:
     code = _CODE_OF.get(reply.name, ErrorCode.INTERNAL)
     fields = reply.body[1] if len(reply.body) > 1 and isinstance(reply.body[1], dict) else {}
     if code is ErrorCode.INVALID_REQUEST:
-        return InvalidRequest(reply.message, {name: tuple(said) for name, said in fields.items()})
+        return InvalidRequest(reply.message, {name: tuple(messages) for name, messages in fields.items()})
     return error_of(code, reply.message)
 
 
 @contextmanager
 def with_own_errors(no_answer: str) -> Iterator[None]:
-    """Raise the errors of the tree for what comes of a call; `no_answer` is the sentence for none in time."""
+    """Convert a call's exceptions to the errors of the tree; `no_answer` is the message for a time-out."""
     try:
         yield
     except BusError as error:

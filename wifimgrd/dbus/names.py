@@ -18,30 +18,36 @@ INTERFACE: Final = "org.wifimgrd1.Interface"
 SIMULATOR: Final = "org.wifimgrd1.Simulator"
 
 NET_BUS_NAME: Final = "org.wifimgrd1.Net"
-"""The helper's that makes addresses lead to cameras; a process of its own."""
+"""The bus name of the helper, a process of its own."""
 NET_PATH: Final = "/org/wifimgrd1/net"
 NET: Final = "org.wifimgrd1.Net"
 NET_REFUSED: Final = "org.wifimgrd1.Net.Error.Refused"
-"""The camera is there, and takes no connection at a port."""
-NET_CAMERAS: Final = "a(sss)"
-"""Of each camera its address, its interface and the camera's own address."""
+"""The camera is there, and refuses connections at a port."""
+NET_CAMERAS: Final = "a(tssss)"
+"""For each assigned interface the device's id and address, the interface, the camera's own address there,
+which is empty while there is no link, and the device's codename."""
 ERROR_PREFIX: Final = "org.wifimgrd1.Error."
 
 BUS_DAEMON: Final = "org.freedesktop.DBus"
 BUS_DAEMON_PATH: Final = "/org/freedesktop/DBus"
 
 MANAGE_DEVICES: Final = "org.wifimgrd1.manage-devices"
-"""The polkit action of who registers, changes and removes devices."""
+"""The polkit action to register, change and remove devices."""
 CONNECT: Final = "org.wifimgrd1.connect"
-"""The polkit action of who connects and disconnects them."""
+"""The polkit action to connect and disconnect them."""
+DIAGNOSE: Final = "org.wifimgrd1.diagnose"
+"""The polkit action to get a report of a fault."""
 
 NO_OBJECT: Final = "/"
-"""The object path that stands for none."""
+"""The object path that stands for no object."""
 
 CONTAINERS: Final = frozenset({DEVICES_PATH, INTERFACES_PATH})
-"""Paths that are there to be looked into also while nothing is in them."""
+"""Paths that can be introspected even while they have no children."""
 
 PROPERTIES: Final = "org.freedesktop.DBus.Properties"
+ACCESS_DENIED: Final = BUS_DAEMON + ".Error.AccessDenied"
+"""The policy of the message bus denies this process calls to that service:
+https://dbus.freedesktop.org/doc/dbus-specification.html"""
 OBJECT_MANAGER: Final = "org.freedesktop.DBus.ObjectManager"
 INTROSPECTABLE: Final = "org.freedesktop.DBus.Introspectable"
 PEER: Final = "org.freedesktop.DBus.Peer"

@@ -1,9 +1,10 @@
-"""A USB Wi-Fi adapter: who it is, whatever it is called today and wherever it is plugged in."""
+"""A USB Wi-Fi adapter, and the identity that it keeps when its interface name or its USB port changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class Band(StrEnum):
@@ -25,7 +26,7 @@ class Band(StrEnum):
 class AdapterIdentity:
     """What stays the same when an adapter is renamed or plugged in in another order.
 
-    Any part may be unknown (empty): some adapters have no serial, and cheap ones share one
+    Any part may be unknown (empty): some adapters have no serial number, and cheap ones share one
     MAC address. So identities are compared by strength, not by equality.
     """
 
@@ -36,10 +37,10 @@ class AdapterIdentity:
     usb_serial: str = ""
 
     def match_strength(self, other: AdapterIdentity) -> int:
-        """How surely `other` is the same adapter: 0 = not, higher = surer.
+        """How certain it is that `other` is the same adapter: 0 = it is not, higher = more certain.
 
-        A different MAC address is proof of a different adapter. With the MAC address unknown
-        on either side, the serial decides, and where there is none the port does.
+        A different MAC address proves a different adapter. If either MAC address is unknown, the serial
+        number decides, and if that is unknown, the port does.
         """
         if self.mac and other.mac:
             if self.mac != other.mac:
@@ -52,13 +53,32 @@ class AdapterIdentity:
         return int(_same(self.usb_port, other.usb_port))
 
 
-def _same(mine: str, theirs: str) -> bool:
-    return bool(mine) and mine == theirs
+def _same(first: str, second: str) -> bool:
+    return bool(first) and first == second
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterPin:
+    """Which adapter a device is pinned to: by its permanent MAC address, by its USB port, or to none."""
+
+    mac: str = ""
+    """Lower case with colons."""
+    usb_port: str = ""
+    """E.g. `1-1.4`."""
+
+    def __bool__(self) -> bool:
+        return bool(self.mac or self.usb_port)
+
+    def __str__(self) -> str:
+        return f"the adapter {self.mac}" if self.mac else f"the adapter at USB port {self.usb_port}"
+
+
+NO_PIN: Final = AdapterPin()
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One Wi-Fi adapter as the kernel shows it now."""
+    """One Wi-Fi adapter, with its current properties in the kernel."""
 
     name: str
     """Name of its network interface, e.g. `wlan0`."""
@@ -73,5 +93,5 @@ class Adapter:
 
     @property
     def is_usb(self) -> bool:
-        """True where a USB device stands behind the interface."""
+        """Whether the interface belongs to a USB device."""
         return bool(self.usb_vendor_id or self.identity.usb_port)

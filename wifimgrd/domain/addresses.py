@@ -1,9 +1,12 @@
-"""Which address each camera is reached at on this host, fixed for a device's life."""
+"""The addresses of cameras on this host, one per device while it is registered, and the transports."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 
 from wifimgrd.domain.device import DeviceId
@@ -11,32 +14,58 @@ from wifimgrd.domain.device import DeviceId
 LARGEST_PREFIX = 30
 SMALLEST_PREFIX = 16
 LARGEST_SHARE = 8
-"""The shortest prefix of a network that shares the cameras: never everybody."""
+"""The shortest prefix of a network that the cameras are shared with, so that they are never open to all."""
+LARGEST_PORT = 65535
+PRIVATE_NETWORKS = tuple(
+    map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"))
+)
+"""RFC 1918, and link-local addresses (RFC 3927)."""
+
+
+def is_private(address: IPv4Address) -> bool:
+    """Whether an address is one of RFC 1918 or link-local."""
+    return any(address in private for private in PRIVATE_NETWORKS)
+
+
+class SocketKind(StrEnum):
+    """The transport."""
+
+    TCP = "tcp"
+    UDP = "udp"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AcceptedPort:
+    """A port of this host that cameras may send to."""
+
+    kind: SocketKind
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class AddressPlan:
-    """Hands out the addresses of one network; without a network nobody has one.
+    """Assigns the addresses of one network; without a network no device has an address.
 
-    The last address is the host's own, all others but the first (the network's) and the
-    broadcast address are for cameras.
+    The highest host address is the host's own, all others but the network's and the broadcast address are
+    for cameras.
     """
 
     network: IPv4Network | None = None
 
     @property
     def host(self) -> str:
-        """The host's own address, from which it speaks to the cameras; empty without a network."""
+        """The host's own address, the source address towards the cameras; empty without a network."""
         return "" if self.network is None else str(self.network.broadcast_address - 1)
 
-    def holds(self, address: str) -> bool:
+    def contains(self, address: str) -> bool:
         """Whether a camera may have this address."""
         return bool(address) and self.network is not None and _number(address) in self._numbers()
 
     def next(self, taken: Collection[str]) -> str:
-        """An address for a new device: the one behind the highest that is taken, so that what a removed
-        device had is given again late; empty where all are taken."""
-        numbers, used = self._numbers(), {_number(one) for one in taken if self.holds(one)}
+        """An address for a new device: the one after the highest that is taken, so that the address of a
+        removed device is reused late; empty where all are taken."""
+        numbers = self._numbers()
+        used = {number for number in map(_number, filter(None, taken)) if number in numbers}
         if not numbers:
             return ""
         highest = max(used, default=numbers[0] - 1)
@@ -46,16 +75,19 @@ class AddressPlan:
                     return str(IPv4Address(number))
         return ""
 
-    def settle(self, given: Mapping[DeviceId, str]) -> dict[DeviceId, str]:
-        """The address of every device, in order of `given`, where that was made for another network
-        or is missing: each keeps what it has, or at least its place in the network."""
+    def assign_all(self, given: Mapping[DeviceId, str]) -> dict[DeviceId, str]:
+        """The address of every device, in order of `given`, whose addresses may be missing or belong to
+        another network: each device keeps its address, or at least its host part."""
         if self.network is None:
             return dict(given)
-        settled = {device: address for device, address in given.items() if self.holds(address)}
+        numbers = self._numbers()
+        settled = {
+            device: address for device, address in given.items() if address and _number(address) in numbers
+        }
         for device, address in given.items():
             if device not in settled and address:
                 moved = self._same_place(address)
-                if self.holds(moved) and moved not in settled.values():
+                if self.contains(moved) and moved not in settled.values():
                     settled[device] = moved
         for device in given:
             if device not in settled:
@@ -75,7 +107,7 @@ class AddressPlan:
 
 
 def parse_network(text: str) -> IPv4Network | None:
-    """The network that a configuration names, None for the empty text; raises ValueError."""
+    """The network in the configuration, None for the empty text; raises ValueError."""
     if not text:
         return None
     network = IPv4Network(text)
@@ -93,7 +125,7 @@ def parse_network(text: str) -> IPv4Network | None:
 
 
 def parse_share(text: str) -> IPv4Network:
-    """A network whose hosts are to reach the cameras; raises ValueError."""
+    """A network whose hosts may reach the cameras; raises ValueError."""
     network = IPv4Network(text)
     if network.prefixlen < LARGEST_SHARE:
         raise ValueError(f"its prefix is not /{LARGEST_SHARE} to /32")
@@ -102,5 +134,14 @@ def parse_share(text: str) -> IPv4Network:
     return network
 
 
+def parse_port(text: str) -> AcceptedPort:
+    """A port such as `udp/8554`; raises ValueError."""
+    parts = re.fullmatch(r"(udp|tcp)/([1-9][0-9]{0,4})", text)
+    if parts is None or int(parts[2]) > LARGEST_PORT:
+        raise ValueError('it is not like "udp/8554"')
+    return AcceptedPort(SocketKind(parts[1]), int(parts[2]))
+
+
+@lru_cache(maxsize=4096)
 def _number(address: str) -> int:
     return int(IPv4Address(address))

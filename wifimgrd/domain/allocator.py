@@ -1,34 +1,41 @@
-"""Which interface a device gets: a pure state machine over interfaces and assignments.
+"""Assign interfaces to devices: a pure state machine over interfaces and assignments.
 
-An `Allocator` is a value. Each operation returns the next one, so a refused operation leaves
-no trace. Invariants, held by construction and tested as a rule-based state machine:
+An `Allocator` is a value. Each operation returns a new one, so a refused operation has no effect.
+Invariants, which hold by construction and are tested as a rule-based state machine:
 
 - no interface has two devices, no device has two interfaces;
 - an interface is in use if and only if it is assigned;
-- only a listed interface without obstacle, not reserved for another device, is ever assigned;
-- an operation on one device never changes another device's assignment.
+- only a listed interface that has no obstacle and is not reserved for another device is assigned;
+- an operation on one device never changes another device's assignment;
+- `available`, `index` and `counts`, which avoid iterating over all interfaces, equal a recount.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from types import MappingProxyType
+from typing import Final
 
+from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
+from wifimgrd.domain.frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
 from wifimgrd.domain.interface import (
     BackendFacts,
     Interface,
+    InterfaceCounts,
     InterfaceState,
     InterfaceStatus,
     natural_key,
 )
+from wifimgrd.domain.interface_index import InterfaceIndex
 
 _SHOWN_REASONS = 8
-"""A refusal's sentence names this many interfaces; all of them are in its `reasons`."""
+"""The message of NoInterfaceAvailable names this many interfaces; its `reasons` has all of them."""
+_NO_PREFERENCE: Final = (1, 0)
+"""The rank of an interface without preference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ class Reservation:
     usb_port: str = ""
 
     def pins(self, identity: AdapterIdentity) -> bool:
-        """Whether this is the adapter meant."""
+        """Whether the reservation is for this adapter."""
         if self.mac:
             return identity.mac == self.mac.lower()
         return bool(self.usb_port) and identity.usb_port == self.usb_port
@@ -48,16 +55,16 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class AllocationRules:
-    """What the configuration says of interfaces."""
+    """The settings of interfaces from the configuration."""
 
     usb_only: bool = True
-    """List adapters on USB alone (`[interfaces] match = "usb"`), or every Wi-Fi interface."""
+    """List only adapters on USB (`[interfaces] match = "usb"`), or every Wi-Fi interface."""
     exclude: tuple[str, ...] = ()
-    """Globs of interface names that are listed and never taken."""
+    """Globs of interface names that are listed but never assigned."""
     reservations: tuple[Reservation, ...] = ()
 
     def lists(self, adapter: Adapter) -> bool:
-        """Whether the adapter is one of the hub's at all."""
+        """Whether the hub lists the adapter at all."""
         return adapter.is_usb or not self.usb_only
 
     def exclusion(self, name: str) -> str:
@@ -67,158 +74,174 @@ class AllocationRules:
                 return f'excluded by the configuration ("{glob}")'
         return ""
 
+    def reserved_for(self, identity: AdapterIdentity) -> tuple[DeviceId | str, ...]:
+        """The devices for which an adapter is reserved."""
+        return tuple(pin.device for pin in self.reservations if pin.pins(identity))
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A device that asks for an interface."""
+    """A device's request for an interface."""
 
-    device: DeviceId
+    device_id: DeviceId
     name: str = ""
-    """The device's name, by which a reservation may know it."""
+    """The device's name, by which a reservation may refer to it."""
     last_adapter: AdapterIdentity | None = None
     bands: frozenset[Band] = frozenset()
-    """Those that its access point is known to use; an interface must be able to use one of them. Empty
-    where they are not known."""
+    """The known bands of its access point; an interface must support one of them. Empty where they are not
+    known."""
 
-    def holds(self, reservation: Reservation) -> bool:
-        """Whether `reservation` was made for this device."""
-        return reservation.device in (self.device, self.name)
+    def is_among(self, devices: Container[DeviceId | str]) -> bool:
+        """Whether the device is one of these ids or names."""
+        return self.device_id in devices or self.name in devices
+
+
+NameOf = Callable[[DeviceId], str]
+"""What a device is called; empty where that is not known."""
+
+
+def _nameless(_: DeviceId) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Allocator:
-    """Interfaces, and who has which."""
+    """The interfaces, and their assignments to devices."""
 
     rules: AllocationRules = AllocationRules()
-    interfaces: Mapping[str, Interface] = field(default_factory=lambda: MappingProxyType({}))
-    assignments: Mapping[DeviceId, str] = field(default_factory=lambda: MappingProxyType({}))
+    interfaces: Frozen[str, Interface] = field(default_factory=empty)
+    assignments: Frozen[DeviceId, str] = field(default_factory=empty)
     """The interface of each device that has one."""
-    holders: Mapping[str, DeviceId] = field(default_factory=lambda: MappingProxyType({}))
-    """The same, seen from the interfaces."""
+    holders: Frozen[str, DeviceId] = field(default_factory=empty)
+    """The device of each interface that is assigned: the inverse of `assignments`."""
+    available: tuple[str, ...] = ()
+    """The interfaces that are AVAILABLE, in natural order of names."""
+    index: InterfaceIndex = field(default_factory=InterfaceIndex)
+    """Of all interfaces."""
 
-    def follow(self, rules: AllocationRules) -> Allocator:
-        """Other rules from here on; assignments stay as they are, also where they would not be made now."""
-        interfaces = {
-            name: replace(interface, exclusion=rules.exclusion(name))
-            for name, interface in self.interfaces.items()
-        }
-        return replace(self, rules=rules, interfaces=MappingProxyType(interfaces))
+    def with_rules(self, rules: AllocationRules) -> Allocator:
+        """Replace the rules; assignments are kept, also those that the new rules would not allow."""
+        updated = replace(self, rules=rules)
+        for interface in self.interfaces.values():
+            updated = updated._with(interface)
+        return updated
 
-    def plug(self, adapter: Adapter, facts: BackendFacts | None = None) -> Allocator:
-        """An adapter appeared or is described anew; one that the rules do not list is left out."""
+    def add(self, adapter: Adapter, facts: BackendFacts | None = None) -> Allocator:
+        """An adapter appeared or its description changed; one that the rules do not list is ignored."""
         if not self.rules.lists(adapter):
             return self
-        known = self.interfaces.get(adapter.name)
-        if facts is None:
-            facts = known.facts if known else BackendFacts()
-        exclusion = self.rules.exclusion(adapter.name)
-        interface = (
-            Interface(adapter, exclusion, facts)
-            if known is None
-            else replace(known, adapter=adapter, exclusion=exclusion, facts=facts)
-        )
-        return replace(self, interfaces=_with(self.interfaces, adapter.name, interface))
+        known = self.interfaces.get(adapter.name, Interface(adapter))
+        return self._with(replace(known, adapter=adapter, facts=known.facts if facts is None else facts))
 
-    def learn(self, name: str, facts: BackendFacts) -> Allocator:
-        """The backend said what it knows of an interface; of an unlisted one it is dropped."""
+    def update_facts(self, name: str, facts: BackendFacts) -> Allocator:
+        """The backend's facts of an interface changed; those of an unlisted one are ignored."""
         known = self.interfaces.get(name)
         if known is None or known.facts == facts:
             return self
-        return replace(self, interfaces=_with(self.interfaces, name, replace(known, facts=facts)))
+        return self._with(replace(known, facts=facts))
 
     def mark(self, name: str, trouble: str, *, suspect: bool) -> Allocator:
-        """An interface does not work (`trouble`), may not, or does; of an unlisted one it is dropped."""
+        """Mark an interface as not working (`trouble`), suspect, or working; an unlisted one is ignored."""
         known = self.interfaces.get(name)
         if known is None or (known.trouble, known.suspect) == (trouble, suspect):
             return self
-        marked = replace(known, trouble=trouble, suspect=suspect)
-        return replace(self, interfaces=_with(self.interfaces, name, marked))
+        return self._with(replace(known, trouble=trouble, suspect=suspect))
 
-    def unplug(self, name: str) -> Allocator:
-        """An adapter went away; whoever had it has nothing now."""
+    def remove(self, name: str) -> Allocator:
+        """An adapter was removed; its assignment ends."""
+        known = self.interfaces.get(name)
+        if known is None:
+            return self
         holder = self.holders.get(name)
         freed = self if holder is None else self.release(holder)
-        return replace(freed, interfaces=_without(freed.interfaces, name))
+        return replace(
+            freed,
+            interfaces=minus(self.interfaces, name),
+            available=sorted_minus(freed.available, name, _position),
+            index=self.index.minus(known),
+        )
 
-    def assign(self, claim: Claim) -> tuple[Allocator, str]:
-        """Give the claimant the fittest interface: reserved, else its last, else any, in natural
-        order of names; a suspect one where there is no other.
+    def assign(self, claim: Claim, name_of: NameOf = _nameless) -> tuple[Allocator, str]:
+        """Assign the best interface: a reserved one, else the device's last one, else any, in natural
+        order of names; a suspect one only where there is no other.
 
         A device that has an interface keeps it. Raises NoInterfaceAvailable, with the reason
-        for each interface.
+        for each interface, which names devices by `name_of`.
         """
-        if (held := self.assignments.get(claim.device)) is not None:
+        if (held := self.assignments.get(claim.device_id)) is not None:
             return self, held
-        fit = [
-            (self._rank(claim, interface), natural_key(name), name)
-            for name, interface in self.interfaces.items()
-            if name not in self.holders and not self.refusal(claim, interface)
-        ]
-        if not fit:
-            refusals = {name: self.refusal(claim, one) for name, one in self.interfaces.items()}
-            raise NoInterfaceAvailable(_sentence(refusals), refusals)
-        name = min(fit)[2]
-        return self.adopt(claim.device, name), name
+        name = self._best_for(claim, ())
+        if name is None:
+            refusals = {name: self.refusal(claim, one, name_of) for name, one in self.interfaces.items()}
+            raise NoInterfaceAvailable(_refusal_message(refusals), refusals)
+        return self.adopt(claim.device_id, name), name
 
-    def would_get(self, claim: Claim) -> str | None:
-        """The interface that `assign` would give now, or None."""
-        try:
-            return self.assign(claim)[1]
-        except NoInterfaceAvailable:
-            return None
+    def would_get(self, claim: Claim, *, but: Container[str] = ()) -> str | None:
+        """The interface that `assign` would return if those of `but` were in use, or None."""
+        return self.assignments.get(claim.device_id) or self._best_for(claim, but)
 
-    def adopt(self, device: DeviceId, name: str) -> Allocator:
-        """Record an assignment that already stands, whatever the rules say of it now.
+    def adopt(self, device_id: DeviceId, name: str) -> Allocator:
+        """Record an assignment that already exists, without applying the rules.
 
         Raises InterfaceNotFound where the interface is not listed, NoInterfaceAvailable where
         it or the device is taken.
         """
         if name not in self.interfaces:
             raise InterfaceNotFound(f"there is no interface {name}")
-        if self.holders.get(name, device) != device or self.assignments.get(device, name) != name:
-            raise NoInterfaceAvailable(f"{name} or device {device} is assigned otherwise")
+        if self.holders.get(name, device_id) != device_id or self.assignments.get(device_id, name) != name:
+            raise NoInterfaceAvailable(f"{name} or device {device_id} is assigned otherwise")
         return replace(
             self,
-            assignments=MappingProxyType({**self.assignments, device: name}),
-            holders=MappingProxyType({**self.holders, name: device}),
+            assignments=plus(self.assignments, {device_id: name}),
+            holders=plus(self.holders, {name: device_id}),
+            available=sorted_minus(self.available, name, _position),
         )
 
-    def release(self, device: DeviceId) -> Allocator:
-        """The device has nothing any more; of one that had nothing, nothing changes."""
-        name = self.assignments.get(device)
+    def release(self, device_id: DeviceId) -> Allocator:
+        """End the device's assignment; nothing changes for a device without one."""
+        name = self.assignments.get(device_id)
         if name is None:
             return self
-        assignments, holders = dict(self.assignments), dict(self.holders)
-        del assignments[device], holders[name]
-        return replace(self, assignments=MappingProxyType(assignments), holders=MappingProxyType(holders))
+        obstacle = self.interfaces[name].obstacle
+        return replace(
+            self,
+            assignments=minus(self.assignments, device_id),
+            holders=minus(self.holders, name),
+            available=self.available if obstacle else sorted_plus(self.available, name, _position),
+        )
 
-    def refusal(self, claim: Claim, interface: Interface) -> str:
-        """Why `interface` is not for the claimant now; empty where it is."""
+    def refusal(self, claim: Claim, interface: Interface, name_of: NameOf = _nameless) -> str:
+        """Why `interface` cannot be assigned for the claim now; empty where it can."""
         holder = self.holders.get(interface.name)
         if holder is not None:
-            return f"in use by device {holder}"
+            return sentences.in_use_by(holder, name_of(holder))
         if interface.obstacle:
             return interface.obstacle
-        pins = [pin for pin in self.rules.reservations if pin.pins(interface.adapter.identity)]
-        if pins and not any(claim.holds(pin) for pin in pins):
-            return f"reserved for device {pins[0].device}"
+        if interface.reserved_for and not claim.is_among(interface.reserved_for):
+            return sentences.reserved_for(interface.reserved_for[0], name_of)
         bands = interface.facts.bands
         if claim.bands and bands and not claim.bands & bands:
             return f"cannot use the {' or '.join(sorted(claim.bands))} band"
         return ""
 
     def serves(self, band: Band) -> bool:
-        """Whether some listed interface can use a band, or does not say that it cannot."""
-        return any(not one.facts.bands or band in one.facts.bands for one in self.interfaces.values())
+        """Whether some listed interface supports a band, or its bands are not known."""
+        return any(not bands or band in bands for bands in self.index.by_bands)
+
+    def named(self, identity: AdapterIdentity) -> list[str]:
+        """The interfaces of the adapters with exactly this identity, in natural order of names."""
+        names = self.index.by_mac.get(identity.mac, ())
+        matching = [name for name in names if self.interfaces[name].adapter.identity == identity]
+        return sorted(matching, key=_position)
 
     def status(self, name: str) -> InterfaceStatus:
-        """An interface as clients see it; raises InterfaceNotFound."""
+        """An interface's status for clients; raises InterfaceNotFound."""
         interface = self.interfaces.get(name)
         if interface is None:
             raise InterfaceNotFound(f"there is no interface {name}")
         holder = self.holders.get(name)
         if holder is not None:
-            return InterfaceStatus(interface, InterfaceState.IN_USE, device=holder)
+            return InterfaceStatus(interface, InterfaceState.IN_USE, device_id=holder)
         if interface.obstacle:
             return InterfaceStatus(interface, InterfaceState.UNAVAILABLE, interface.obstacle)
         return InterfaceStatus(interface, InterfaceState.AVAILABLE)
@@ -227,30 +250,76 @@ class Allocator:
         """Every listed interface, in natural order of names."""
         return (self.status(name) for name in sorted(self.interfaces, key=natural_key))
 
-    def _rank(self, claim: Claim, interface: Interface) -> tuple[int, int]:
-        """Lower is fitter."""
-        identity = interface.adapter.identity
-        pins = self.rules.reservations
-        if pins and any(claim.holds(pin) and pin.pins(identity) for pin in pins):
+    @property
+    def counts(self) -> InterfaceCounts:
+        """How many interfaces are listed, and in which state."""
+        return InterfaceCounts(len(self.interfaces), len(self.available), len(self.holders))
+
+    def _best_for(self, claim: Claim, but: Container[str]) -> str | None:
+        """The suitable interface with the lowest rank, the first in natural order, that is not in `but`: a
+        preferred one, or else the first suitable one."""
+        fit = [name for name in self._preferred(claim) if self._is_suitable(claim, name, but)]
+        if not any(self._rank(claim, name) < _NO_PREFERENCE for name in fit):
+            fit.extend(self._first_suitable(claim, but))
+        return min(fit, key=lambda name: (self._rank(claim, name), _position(name)), default=None)
+
+    def _preferred(self, claim: Claim) -> frozenset[str]:
+        """All interfaces that may rank before others for a claim."""
+        index = self.index
+        reserved = [index.by_reservation.get(key, frozenset()) for key in (claim.device_id, claim.name)]
+        like_last = index.like(claim.last_adapter) if claim.last_adapter else frozenset[str]()
+        return like_last.union(*reserved)
+
+    def _first_suitable(self, claim: Claim, but: Container[str]) -> Iterator[str]:
+        """The first suitable one in natural order; a suspect one only where there is no other."""
+        for suspect in (False, True):
+            for name in self.available:
+                if self.interfaces[name].suspect is suspect and self._is_suitable(claim, name, but):
+                    yield name
+                    return
+
+    def _is_suitable(self, claim: Claim, name: str, but: Container[str]) -> bool:
+        return name not in but and not self.refusal(claim, self.interfaces[name])
+
+    def _rank(self, claim: Claim, name: str) -> tuple[int, int]:
+        """The rank of an interface for a claim; lower is better."""
+        interface = self.interfaces[name]
+        if claim.is_among(interface.reserved_for):
             return (0, 0)
-        strength = identity.match_strength(claim.last_adapter) if claim.last_adapter else 0
+        last = claim.last_adapter
+        strength = interface.adapter.identity.match_strength(last) if last else 0
         return (1 + interface.suspect, -strength)
 
+    def _with(self, interface: Interface) -> Allocator:
+        """Add or replace an interface, and apply the rules to it."""
+        name, rules = interface.name, self.rules
+        known = self.interfaces.get(name)
+        interface = replace(
+            interface,
+            exclusion=rules.exclusion(name),
+            reserved_for=rules.reserved_for(interface.adapter.identity),
+        )
+        is_available = name not in self.holders and not interface.obstacle
+        available = sorted_minus(self.available, name, _position)
+        return replace(
+            self,
+            interfaces=plus(self.interfaces, {name: interface}),
+            available=sorted_plus(available, name, _position) if is_available else available,
+            index=(self.index if known is None else self.index.minus(known)).plus(interface),
+        )
 
-def _sentence(refusals: Mapping[str, str]) -> str:
+
+def _refusal_message(refusals: Mapping[str, str]) -> str:
     prefix = "no Wi-Fi interface is available: "
     if not refusals:
         return prefix + "no USB Wi-Fi adapter is plugged in"
     names = sorted(refusals, key=natural_key)
-    told = [f"{name} ({refusals[name]})" for name in names[:_SHOWN_REASONS]]
+    shown = [f"{name} ({refusals[name]})" for name in names[:_SHOWN_REASONS]]
     if len(names) > _SHOWN_REASONS:
-        told.append(f"and {len(names) - _SHOWN_REASONS} more")
-    return prefix + ", ".join(told)
+        shown.append(f"and {len(names) - _SHOWN_REASONS} more")
+    return prefix + ", ".join(shown)
 
 
-def _with(interfaces: Mapping[str, Interface], name: str, value: Interface) -> Mapping[str, Interface]:
-    return MappingProxyType({**interfaces, name: value})
-
-
-def _without(interfaces: Mapping[str, Interface], name: str) -> Mapping[str, Interface]:
-    return MappingProxyType({key: value for key, value in interfaces.items() if key != name})
+def _position(name: str) -> tuple[object, str]:
+    """A sort key: natural order of names, and a defined order of names that are equal in it."""
+    return natural_key(name), name

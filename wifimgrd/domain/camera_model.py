@@ -1,18 +1,24 @@
-"""A camera model: what is known of every camera of one make and type before the first one is met."""
+"""A camera model: the properties of every camera of one make and type."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.addresses import parse_port
 
 HTTP_PORT: Final = 80
 _LONGEST_DATAGRAM: Final = 1400
-"""Octets that fit into one frame, whatever the link."""
+"""Octets that fit into one frame on every link."""
+_LONGEST_INTRO: Final = 2000
+
+
+_LONGEST_PATTERN: Final = 256
 
 
 def _expect(fits: object, key: str, expected: str) -> None:
@@ -28,9 +34,25 @@ def _is_path(text: str) -> bool:
     return re.fullmatch(r"/[!-~]*", text) is not None
 
 
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return len(text) <= _LONGEST_PATTERN
+
+
 def _is_address(text: str) -> bool:
     try:
         ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_port(text: str) -> bool:
+    try:
+        parse_port(text)
     except ValueError:
         return False
     return True
@@ -45,21 +67,21 @@ def _is_interface(text: str) -> bool:
 
 
 class Addressing(StrEnum):
-    """Where the host has its address on a camera's network from."""
+    """Where the host's address on a camera's network comes from."""
 
     DHCP = "dhcp"
     STATIC = "static"
-    """The camera hands out none: the host takes the model's `local_address`."""
+    """The camera assigns none: the host takes the model's `local_address`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How it is found out whether a camera answers."""
+    """How the hub checks whether a camera answers."""
 
     port: int = HTTP_PORT
-    """TCP. That a camera refuses the connection is an answer, too."""
+    """TCP. A refused connection is an answer, too."""
     path: str = ""
-    """What is got there by HTTP; any status is an answer. Empty: the connection alone will do."""
+    """The target of a GET request; any status is an answer. Empty: the TCP connection is sufficient."""
 
     def __post_init__(self) -> None:
         _expect_port(self.port)
@@ -68,14 +90,14 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """What a camera must hear now and then, lest it switch itself off."""
+    """The message that prevents a camera from switching itself off."""
 
     interval_s: float
     port: int = HTTP_PORT
     path: str = ""
-    """Got by HTTP over TCP."""
+    """The target of a GET request, over TCP."""
     payload: str = ""
-    """Sent as a UDP datagram in UTF-8."""
+    """The text of a UDP datagram, in UTF-8."""
 
     def __post_init__(self) -> None:
         _expect(1 <= self.interval_s <= 3600, "interval_s", "1 to 3600 seconds")
@@ -91,7 +113,7 @@ class FormField:
     """A field of the form in which a camera is registered."""
 
     name: str
-    """What to write beside it."""
+    """The label of the field."""
     required: bool = True
 
     def __post_init__(self) -> None:
@@ -104,32 +126,46 @@ class Wizard:
 
     ssid: FormField = FormField("Network name (SSID)")
     password: FormField = FormField("Password")
+    intro: str = "Switch the camera's Wi-Fi on, then enter the name and the password of its network."
+    """The first steps of the user, in plain text; an empty line starts a new paragraph."""
+
+    def __post_init__(self) -> None:
+        _expect(self.intro.strip(), "intro", "a text that is not empty")
+        size = len(self.intro)
+        _expect(size <= _LONGEST_INTRO, "intro", f"at most {_LONGEST_INTRO} characters")
 
 
 @dataclass(frozen=True, slots=True)
 class CameraModel:
-    """What is known of a model; what is not known is left at its default."""
+    """The properties of a model; unknown ones have their defaults."""
 
     codename: str
     """Stored with each device, so it never changes."""
     device_name: str
     """For people."""
     icon: str = ""
-    """The address of a picture of it: a path on the shim, or http(s)."""
+    """The address of an icon of it: a path on the shim, or http(s)."""
     bands: tuple[Band, ...] = ()
-    """Those that its access point can use; empty where that is not known."""
+    """The bands that its access point can use; empty if they are not known."""
     camera_address: str = ""
-    """Its own IPv4 address on its network, where the link does not tell."""
+    """Its own IPv4 address on its network, if the link does not provide it."""
     addressing: Addressing = Addressing.DHCP
     local_address: str = ""
     """With static addressing: the host's address there, with its prefix, e.g. `192.168.1.30/24`."""
+    ssid_pattern: str = ""
+    """A regular expression that matches the whole factory name of its network; empty if that
+    that is not known."""
+    oui: tuple[str, ...] = ()
+    """The first three octets of the MAC addresses of its access point, e.g. `d4:d9:19`."""
     hidden: bool = False
-    """Its access point does not tell its name."""
+    """Its access point does not send its name."""
     probe: Probe = Probe()
     keep_alive: KeepAlive | None = None
+    pushes: tuple[str, ...] = ()
+    """The ports of the host that the camera sends to by itself, e.g. `udp/8554`."""
     wizard: Wizard = Wizard()
     sources: tuple[str, ...] = ()
-    """Addresses of the pages that say so."""
+    """Addresses of the pages with these properties."""
 
     def __post_init__(self) -> None:
         words = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.codename)
@@ -137,6 +173,11 @@ class CameraModel:
         _expect(self.device_name.strip(), "device_name", "a text that is not empty")
         icon = re.fullmatch(r"(https?://[^\s/]+)?/[^\s]*", self.icon)
         _expect(not self.icon or icon, "icon", 'a path or an address such as "https://cameras.example/x.svg"')
+        _expect(
+            _is_pattern(self.ssid_pattern), "ssid_pattern", 'a regular expression such as "SKYCAM-[0-9]+"'
+        )
+        octets = all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){2}", one) for one in self.oui)
+        _expect(octets, "oui", 'three octets each, such as "d4:d9:19"')
         known = not self.camera_address or _is_address(self.camera_address)
         _expect(known, "camera_address", 'an IPv4 address such as "192.168.42.1"')
         _expect(
@@ -144,9 +185,25 @@ class CameraModel:
             "local_address",
             'an address with its prefix where addressing is "static", and none elsewhere',
         )
+        for number, port in enumerate(self.pushes):
+            _expect(_is_port(port), f"pushes[{number}]", 'a port such as "udp/8554"')
         with_prefix = not self.local_address or _is_interface(self.local_address)
         _expect(with_prefix, "local_address", 'an IPv4 address with its prefix such as "192.168.1.30/24"')
 
 
 GENERIC: Final = CameraModel("generic-wifi-camera", "Wi-Fi camera")
-"""What holds for a camera of which nothing is known."""
+"""The model of a camera with an unknown codename."""
+
+
+def guess_model(models: Iterable[CameraModel], ssid: str | None, bssids: Iterable[str]) -> str:
+    """The codename of the model that a network probably is of, by its name, else by the make of its access
+    points; empty if none matches or several do equally."""
+    listed = list(models)
+    by_name = [one for one in listed if one.ssid_pattern and re.fullmatch(one.ssid_pattern, ssid or "")]
+    ouis = {bssid[:8].lower() for bssid in bssids}
+    by_make = [one for one in listed if ouis.intersection(one.oui)]
+    both = [one for one in by_name if one in by_make]
+    for fit in (both, by_name, by_make):
+        if fit:
+            return fit[0].codename if len(fit) == 1 else ""
+    return ""

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType, final
 
-from wifimgrd.domain.adapter import AdapterIdentity
+from wifimgrd.domain.adapter import NO_PIN, AdapterIdentity, AdapterPin
 from wifimgrd.domain.errors import ErrorCode
 
 DeviceId = NewType("DeviceId", int)
-"""Positive, given once, never reused."""
+"""Positive, assigned once, never reused."""
 
 CONNECTION_TYPE: Final = "wifi"
-"""The only connection type that the specification knows."""
+"""The only connection type in the specification."""
 
 
 class DeviceState(StrEnum):
-    """Where a device stands; the specification's `connected` is true in CONNECTED alone."""
+    """The state of a device's connection; the specification's `connected` is true in CONNECTED alone."""
 
     DISCONNECTED = "disconnected"
     CONNECTING = "connecting"
@@ -27,13 +27,13 @@ class DeviceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ssid:
-    """A network name: 1 to 32 octets, by custom but not by rule UTF-8 (IEEE 802.11-2020, 9.4.2.2)."""
+    """A network name: 1 to 32 octets, mostly but not necessarily UTF-8 (IEEE 802.11-2020, 9.4.2.2)."""
 
     octets: bytes
 
     @property
     def text(self) -> str | None:
-        """The name as text, or None where it is not UTF-8."""
+        """The name as text, or None if it is not UTF-8."""
         try:
             return self.octets.decode("utf-8")
         except UnicodeDecodeError:
@@ -41,16 +41,16 @@ class Ssid:
 
     @property
     def printable(self) -> str:
-        """The name made fit for a person: what cannot be shown is escaped as in Python."""
+        """The name for people: unprintable characters are escaped as in Python."""
         text = self.octets.decode("utf-8", "backslashreplace")
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @final
 class Passphrase:
-    """A secret that does not show itself: `repr`, `str` and formatting hide it.
+    """A secret that is not printed: `repr`, `str` and formatting hide it.
 
-    The empty passphrase stands for an open network.
+    The empty passphrase means an open network.
     """
 
     __slots__ = ("_secret",)
@@ -84,7 +84,7 @@ class Passphrase:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """Where a device's access point was last met on the air."""
+    """A place in the spectrum at which a device's access point was received."""
 
     bssid: str
     """MAC address of the access point, lower case with colons."""
@@ -98,11 +98,13 @@ class Failure:
 
     code: ErrorCode
     message: str
+    at_us: int = 0
+    """When it happened, microseconds since the epoch; 0 = before the hub recorded that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What is kept on disk of a device, its passphrase aside."""
+    """The data of a device on disk, except its passphrase."""
 
     id: DeviceId
     name: str
@@ -112,19 +114,26 @@ class Device:
     """Start of the last connection attempt, microseconds since the epoch; 0 = never."""
     last_success_us: int = 0
     """When it was last connected, microseconds since the epoch; 0 = never."""
+    last_disconnection_us: int = 0
+    """When its last connection ended, microseconds since the epoch; 0 = never."""
     failure: Failure | None = None
     last_adapter: AdapterIdentity | None = None
-    """The adapter that it used last, which it gets back when that is free."""
+    """The adapter that it used last, which it is assigned again if that is free."""
     sightings: tuple[Sighting, ...] = ()
-    """Where its access point was met, most recent first."""
+    """The latest sightings of its access point, most recent first."""
     wanted: bool = False
-    """It was connected since it was last commanded or created, and is to be brought back when lost."""
+    """It was connected since the last command for it or its creation, and is to be reconnected when lost."""
     auto_reconnect: bool = True
-    """Whether it is brought back by itself at all."""
+    """Whether it is reconnected automatically at all."""
     priority: int = 0
-    """Of two lost devices and one adapter, the higher one gets it."""
+    """If two lost devices need the same adapter, the one of higher priority gets it."""
+    waiting_since_us: int = 0
+    """Since when it waits for a free interface, until the outcome of its attempt:
+    microseconds since the epoch; 0 = it does not wait."""
+    pin: AdapterPin = NO_PIN
+    """The adapter that is reserved for it, unless the configuration has another rule."""
     address: str = ""
-    """Where it is reached on this host while it is connected (IPv4); empty where it was given none."""
+    """The address at which this host reaches it while it is connected (IPv4); empty if none was assigned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,7 @@ class Link:
 class HeldLink:
     """A link that the backend holds for a device, e.g. from before a restart of the daemon."""
 
-    device: DeviceId
+    device_id: DeviceId
     interface: str
     ssid: Ssid
     link: Link
@@ -153,7 +162,7 @@ class HeldLink:
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatus:
-    """A device as clients see it at one instant."""
+    """A device for clients, at one moment."""
 
     device: Device
     state: DeviceState = DeviceState.DISCONNECTED
@@ -161,10 +170,12 @@ class DeviceStatus:
     link: Link | None = None
     """Set exactly while the state is CONNECTED."""
     address: str = ""
-    """The device's own, where the hub hands out addresses; the same in every state."""
+    """The device's own address, if the hub assigns addresses; the same in every state."""
     lost_us: int = 0
-    """When its link was lost, microseconds since the epoch, while it is being brought back; else 0."""
+    """When its link was lost, microseconds since the epoch, while it is being reconnected; else 0."""
     reachable: bool = False
     """It is connected and answers."""
     icon: str = ""
-    """The address of a picture of its model; empty where there is none."""
+    """The address of an icon of its model; empty if there is none."""
+    warnings: tuple[str, ...] = ()
+    """Settings that were accepted and may be mistakes, as sentences."""

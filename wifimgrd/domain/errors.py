@@ -1,7 +1,8 @@
-"""Every way in which a request or a link can fail, as one small tree.
+"""The errors of requests and links, as one small class tree.
 
-The codes are public (part 5 of the contract). What a code is called on D-Bus and
-which HTTP status it becomes is decided at those edges, from the same codes.
+The codes are public (docs/http.md, "Errors"). `dbus/errors.py` maps them to D-Bus error names,
+`http/errors.py` to HTTP statuses. The sentence of an error is where it is raised: that of a join or a link
+mostly in `wpa_supplicant/diagnosis.py`, which the backends share, else in the backend.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ class ErrorCode(StrEnum):
     CONNECTION_LOST = "connection-lost"
     BACKEND_UNAVAILABLE = "backend-unavailable"
     NOT_AUTHORIZED = "not-authorized"
+    TOO_MANY_REQUESTS = "too-many-requests"
     INTERNAL = "internal"
 
 
 class WifimgrdError(Exception):
-    """Root of the tree: a code for programs and a sentence for people."""
+    """Root of the tree: a code for programs and a message for users."""
 
     code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
 
@@ -43,7 +45,7 @@ class WifimgrdError(Exception):
 
 
 class InvalidRequest(WifimgrdError):
-    """A request that breaks the rules; `fields` maps each field at fault to its sentences."""
+    """An invalid request; `fields` maps each invalid field to its messages."""
 
     code = ErrorCode.INVALID_REQUEST
 
@@ -71,7 +73,7 @@ class InterfaceNotFound(WifimgrdError):
 
 
 class NoInterfaceAvailable(WifimgrdError):
-    """Every interface is in use, unavailable or unfit; `reasons` says which, per interface."""
+    """Every interface is in use, unavailable or unsuitable; `reasons` has the reason for each."""
 
     code = ErrorCode.NO_INTERFACE_AVAILABLE
 
@@ -93,7 +95,7 @@ class DeviceNotReachable(WifimgrdError):
 
 
 class ServiceRefused(DeviceNotReachable):
-    """The camera is there, and takes no connection at a port."""
+    """The camera is there, and refuses connections at a port."""
 
 
 class AuthenticationFailed(WifimgrdError):
@@ -103,13 +105,13 @@ class AuthenticationFailed(WifimgrdError):
 
 
 class AssociationRefused(WifimgrdError):
-    """The camera is there and said no; often another phone or host holds it."""
+    """The camera is there and refused the association; often another phone or host is connected to it."""
 
     code = ErrorCode.ASSOCIATION_REFUSED
 
 
 class AddressFailed(WifimgrdError):
-    """Associated, but no IP address was handed out."""
+    """Associated, but without an address, or with one that this host cannot use."""
 
     code = ErrorCode.ADDRESS_FAILED
 
@@ -127,7 +129,7 @@ class ConnectionLost(WifimgrdError):
 
 
 class BackendUnavailable(WifimgrdError):
-    """What really joins networks (NetworkManager, or the daemon for its clients) is not running."""
+    """A service behind the backend, or for clients the daemon, is not running, does not answer or refuses."""
 
     code = ErrorCode.BACKEND_UNAVAILABLE
 
@@ -138,8 +140,14 @@ class NotAuthorized(WifimgrdError):
     code = ErrorCode.NOT_AUTHORIZED
 
 
+class LimitsExceeded(WifimgrdError):
+    """The caller has more commands under way than one client may have."""
+
+    code = ErrorCode.TOO_MANY_REQUESTS
+
+
 class InternalError(WifimgrdError):
-    """A bug: the log holds the traceback, the answer does not."""
+    """A bug: the traceback is in the log, not in the reply."""
 
     code = ErrorCode.INTERNAL
 

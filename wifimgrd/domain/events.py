@@ -1,6 +1,6 @@
-"""What the hub tells its clients: one value per thing that happened, in the order it happened.
+"""The hub's events for its clients, one value each, in the order in which they happened.
 
-An interface's change comes before the device's, on taking and on freeing.
+When an interface is assigned or freed, its change comes before the device's.
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ class DeviceCreated:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUpdated:
-    """What clients see of a device changed, and its connection took no step."""
+    """A device's public properties changed, without a change of its connection's state."""
 
     status: DeviceStatus
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRemoved:
-    """A device was forgotten."""
+    """A device was removed."""
 
-    device: DeviceId
+    device_id: DeviceId
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceStateChanged:
-    """The connection of a device took a step, or was refused one."""
+    """The state of a device's connection changed, or a connection was refused."""
 
     status: DeviceStatus
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFailed:
-    """An attempt failed or was refused, or a link ended for good; DeviceStateChanged follows."""
+    """An attempt failed or was refused, or a link has ended; DeviceStateChanged follows."""
 
-    device: DeviceId
+    device_id: DeviceId
     failure: Failure
 
 
 @dataclass(frozen=True, slots=True)
 class SignalChanged:
-    """The signal of a connected device moved by a step worth telling."""
+    """The signal strength of a connected device changed by a reportable step."""
 
     status: DeviceStatus
 
@@ -81,7 +81,7 @@ class InterfaceAdded:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceChanged:
-    """An interface was taken, freed, blocked, unblocked or described better."""
+    """An interface was assigned, freed, blocked or unblocked, or its description changed."""
 
     status: InterfaceStatus
 
@@ -95,7 +95,7 @@ class InterfaceRemoved:
 
 @dataclass(frozen=True, slots=True)
 class AdapterRecovery:
-    """Something is tried with an adapter that does not work."""
+    """A recovery step was started on an adapter that does not work."""
 
     interface: str
     step: RecoveryStep
@@ -103,7 +103,7 @@ class AdapterRecovery:
 
 @dataclass(frozen=True, slots=True)
 class BackendChanged:
-    """The backend came, went or is on its way."""
+    """The backend became ready, is starting, or became unavailable."""
 
     status: BackendStatus
 

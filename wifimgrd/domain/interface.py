@@ -1,4 +1,4 @@
-"""An interface: an adapter as the hub may or may not use it."""
+"""An interface: an adapter's network interface, and whether the hub may use it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ class InterfaceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackendFacts:
-    """What the backend knows of an interface and udev does not."""
+    """The facts of an interface that only the backend can report, not udev."""
 
     obstacle: str = ""
-    """Why the backend must not use it now (a connection that is not ours, unmanaged, the
-    default route, an access point); empty where nothing stands in the way."""
+    """Why the backend must not use it now (another program's connection, unmanaged, the
+    default route, an access point); empty where there is no obstacle."""
     bands: frozenset[Band] = frozenset()
     """Empty where they are not known."""
+    known: bool = True
+    """Whether the backend has the interface; an adapter that was pulled out is often lost there first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +39,22 @@ class Interface:
     adapter: Adapter
     exclusion: str = ""
     """Why the configuration excludes it; empty where it does not."""
+    reserved_for: tuple[DeviceId | str, ...] = ()
+    """The devices, by id or name, for which the configuration reserves it; empty = for all."""
     facts: BackendFacts = BackendFacts()
     trouble: str = ""
-    """Why it is not to be used although it is there: it does not work (wifimgrd.domain.recovery)."""
+    """Why it must not be used although it is present: it does not work (wifimgrd.domain.recovery)."""
     suspect: bool = False
-    """Another one is to be preferred."""
+    """It may not work; other interfaces are preferred."""
 
     @property
     def name(self) -> str:
-        """The kernel's name of it, e.g. `wlan0`."""
+        """Its name in the kernel, e.g. `wlan0`."""
         return self.adapter.name
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be taken although no device has it; empty where it can."""
+        """Why it cannot be assigned although it is not in use; empty where it can."""
         if self.exclusion:
             return self.exclusion
         if self.adapter.rfkill:
@@ -60,19 +64,28 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceStatus:
-    """An interface as clients see it at one instant."""
+    """An interface's status for clients, as a snapshot."""
 
     interface: Interface
     state: InterfaceState
     reason: str = ""
     """Why it is UNAVAILABLE; empty in the other states."""
-    device: DeviceId | None = None
-    """The device that has it, exactly while it is IN_USE."""
+    device_id: DeviceId | None = None
+    """The device that it is assigned to; set exactly while it is IN_USE."""
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceCounts:
+    """How many interfaces are listed, and how many of them are in a state."""
+
+    total: int
+    available: int
+    in_use: int
 
 
 @lru_cache(maxsize=1024)
 def natural_key(name: str) -> tuple[tuple[int, str | int], ...]:
-    """Sorts `wlan2` before `wlan10`."""
+    """A sort key that puts `wlan2` before `wlan10`."""
     return tuple(
         (1, int(part)) if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name) if part
     )

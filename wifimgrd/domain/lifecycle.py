@@ -1,4 +1,4 @@
-"""The life of a device's connection: which state follows which, and what a command means in each.
+"""The states of a device's connection: the transitions, and the effect of a command in each state.
 
 disconnected --begin--> connecting --succeed--> connected
      ^                   |  ^  |                 |  |
@@ -6,7 +6,7 @@ disconnected --begin--> connecting --succeed--> connected
      |                      +--|----interrupt----+  |
      |                         +--release--+--------+
      +<--released-- disconnecting <--------+
-any state but disconnected --lose--> disconnected        (adapter gone, link ended for good)
+any state but disconnected --lose--> disconnected        (adapter gone, link ended)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _D, _C, _U, _X = (
 
 
 class Step(Enum):
-    """What can happen to a connection."""
+    """A transition of a connection."""
 
     BEGIN = auto()
     """An interface was assigned and an attempt runs."""
@@ -38,13 +38,13 @@ class Step(Enum):
     INTERRUPT = auto()
     """The link dropped and may still come back on the same interface."""
     RELEASE = auto()
-    """Somebody asked for the end of it."""
+    """A client requested a disconnect or a removal."""
     RELEASED = auto()
-    """The backend has let go."""
+    """The backend has taken the link down."""
     LOSE = auto()
-    """The adapter is gone, or the link ended for good."""
+    """The adapter is gone, or the link has ended."""
     ADOPT = auto()
-    """A link of an earlier life of the daemon was found up."""
+    """A link of an earlier run of the daemon was found up."""
 
 
 _NEXT: Mapping[tuple[DeviceState, Step], DeviceState] = MappingProxyType(
@@ -65,7 +65,7 @@ _NEXT: Mapping[tuple[DeviceState, Step], DeviceState] = MappingProxyType(
 
 
 class IllegalStep(Exception):
-    """A step that cannot follow on a state: a bug in the caller, never a user's fault."""
+    """A step that is not allowed in a state: a bug in the caller, never a user error."""
 
 
 def follow(state: DeviceState, step: Step) -> DeviceState:
@@ -82,7 +82,7 @@ def can_follow(state: DeviceState, step: Step) -> bool:
 
 
 class ConnectMeans(Enum):
-    """What a connect command asks for in a state."""
+    """The effect of a connect command in a state."""
 
     START = auto()
     JOIN = auto()
@@ -90,7 +90,7 @@ class ConnectMeans(Enum):
 
 
 class DisconnectMeans(Enum):
-    """What a disconnect command asks for in a state."""
+    """The effect of a disconnect command in a state."""
 
     RELEASE = auto()
     WAIT = auto()
@@ -111,7 +111,7 @@ def connect_means(state: DeviceState) -> ConnectMeans:
 
 
 def disconnect_means(state: DeviceState) -> DisconnectMeans:
-    """Release, wait for the release that runs, or nothing."""
+    """Release, wait for the running release, or nothing."""
     match state:
         case DeviceState.CONNECTING | DeviceState.CONNECTED:
             return DisconnectMeans.RELEASE

@@ -1,4 +1,4 @@
-"""Networks in the air: what adapters heard, put together by name."""
+"""Networks: the scan results of all adapters, merged by SSID and security."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
 
 KEPT_US: Final = 60_000_000
-_ONE_SEARCH_US: Final = 15_000_000
-"""Adapters that search at the same time are done within this much of each other."""
+_ONE_SCAN_US: Final = 15_000_000
+"""Scans of several adapters that were started together end within this time of each other."""
 
 
 class Security(StrEnum):
-    """What a network asks of who joins it."""
+    """The security that a network requires."""
 
     OPEN = "open"
     OWE = "owe"
@@ -25,15 +25,15 @@ class Security(StrEnum):
     WPA = "wpa"
     WPA2 = "wpa2"
     WPA2_WPA3 = "wpa2-wpa3"
-    """The same passphrase in either way."""
+    """One passphrase for both."""
     WPA3 = "wpa3"
     ENTERPRISE = "enterprise"
     """A user name, and a certificate or a password (IEEE 802.1X)."""
 
 
 @dataclass(frozen=True, slots=True)
-class HeardPoint:
-    """One access point as one interface heard it."""
+class ScanResult:
+    """One access point in the scan results of one interface."""
 
     interface: str
     ssid: Ssid
@@ -46,46 +46,48 @@ class HeardPoint:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network in the air: every access point of one name and one kind."""
+    """A network: all access points with one SSID and one kind of security."""
 
     ssid: Ssid
     security: Security
-    points: tuple[HeardPoint, ...]
-    """Each access point once, as it was heard of late at its best; the strongest first."""
+    points: tuple[ScanResult, ...]
+    """Each access point once, by its strongest recent result; the strongest first."""
     interfaces: tuple[str, ...]
-    """Which interfaces heard it."""
-    device: DeviceId | None = None
+    """The interfaces that received it."""
+    device_id: DeviceId | None = None
     """The registered device with that SSID; the first of several."""
+    codename: str = ""
+    """The camera model that it seems to be of; empty where that cannot be said."""
 
     @property
     def signal_percent(self) -> int:
-        """Of the strongest access point."""
+        """The signal strength of the strongest access point."""
         return self.points[0].signal_percent
 
     @property
     def last_seen_us(self) -> int:
-        """When it was heard last."""
+        """When it was last received."""
         return max(point.last_seen_us for point in self.points)
 
     @property
     def bands(self) -> tuple[Band, ...]:
-        """The bands that it is on, that of the strongest access point first."""
+        """Its bands, that of the strongest access point first."""
         return tuple(dict.fromkeys(Band.of_frequency(point.sighting.frequency_mhz) for point in self.points))
 
 
-def networks(heard: Iterable[HeardPoint], devices: Iterable[Device]) -> list[Network]:
-    """What was heard, as networks; the strongest first. Hidden networks say no name and are left out.
+def networks(results: Iterable[ScanResult], devices: Iterable[Device]) -> list[Network]:
+    """Merge scan results into networks, the strongest first. Hidden networks, without an SSID, are left out.
 
-    So are readings that are older than the newest one by KEPT_US: adapters that are in use search no more,
-    and remember cameras that were switched off since.
+    So are results that are older than the newest one by KEPT_US: adapters that are in use do not scan, and
+    their results still contain cameras that were switched off since.
     """
-    heard = list(heard)
-    oldest_us = max((point.last_seen_us for point in heard), default=0) - KEPT_US
+    results = list(results)
+    oldest_us = max((point.last_seen_us for point in results), default=0) - KEPT_US
     owners: dict[Ssid, DeviceId] = {}
     for device in sorted(devices, key=lambda one: one.id):
         owners.setdefault(device.ssid, device.id)
-    groups: dict[tuple[Ssid, Security], list[HeardPoint]] = {}
-    for point in heard:
+    groups: dict[tuple[Ssid, Security], list[ScanResult]] = {}
+    for point in results:
         if point.ssid.octets.strip(b"\0") and not 0 < point.last_seen_us < oldest_us:
             groups.setdefault((point.ssid, point.security), []).append(point)
     found = [
@@ -95,17 +97,17 @@ def networks(heard: Iterable[HeardPoint], devices: Iterable[Device]) -> list[Net
     return sorted(found, key=lambda one: (-one.signal_percent, one.ssid.octets, one.security))
 
 
-def _best(points: list[HeardPoint]) -> tuple[HeardPoint, ...]:
-    """Of an access point's readings that belong to one search of all adapters, the strongest."""
+def _best(points: list[ScanResult]) -> tuple[ScanResult, ...]:
+    """For each access point, the strongest of the results that belong to its latest scan by all adapters."""
     newest_us: dict[Sighting, int] = {}
     for point in points:
         newest_us[point.sighting] = max(point.last_seen_us, newest_us.get(point.sighting, 0))
-    best: dict[Sighting, HeardPoint] = {}
+    best: dict[Sighting, ScanResult] = {}
     for point in sorted(points, key=lambda one: (-one.signal_percent, one.sighting.bssid)):
-        if point.last_seen_us >= newest_us[point.sighting] - _ONE_SEARCH_US:
+        if point.last_seen_us >= newest_us[point.sighting] - _ONE_SCAN_US:
             best.setdefault(point.sighting, point)
     return tuple(best.values())
 
 
-def _interfaces(points: list[HeardPoint]) -> tuple[str, ...]:
+def _interfaces(points: list[ScanResult]) -> tuple[str, ...]:
     return tuple(sorted({point.interface for point in points}))

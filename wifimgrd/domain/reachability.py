@@ -1,14 +1,14 @@
 """Whether a connected camera answers, with hysteresis: a pure state machine.
 
-A link that is up does not prove that anybody is there to talk to: a camera's access point can run while
-its program hangs. So each connected camera is asked now and then. `Reachability` is a value; each
-operation returns the next one. Invariants, tested for any history:
+A link that is up does not prove that the camera works: its access point can run while its software hangs.
+So each connected camera is probed periodically. `Reachability` is a value; each operation returns a new one.
+Invariants, tested for any history:
 
-- it is reachable from its first answer on, the one that gave the host its address included, and no
-  longer after SILENCES questions in a row without one;
-- a single silence changes nothing that is told;
-- while it answers it is asked at long intervals; the first silence is looked into soon; one that stays
-  silent is asked less and less often, to LONGEST_S and not beyond.
+- a camera is reachable from its first answer on (a DHCP lease counts as one) until SILENCES probes in a row
+  were not answered;
+- a single unanswered probe changes nothing that is reported;
+- while it answers, it is probed at long intervals; after the first unanswered probe, the next follows soon;
+  a camera that stays silent is probed less and less often, but at least every LONGEST_S.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from typing import Final
 
 SILENCES: Final = 3
 ANSWERED_S: Final = 10.0
-"""After an answer, the next question."""
+"""From an answer to the next probe."""
 DOUBT_S: Final = 1.0
-"""After a silence, while it is not decided."""
+"""From an unanswered probe to the next, while the camera still counts as reachable."""
 FIRST_SILENT_S: Final = 2.0
 LONGEST_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """What is held of one connected camera; new for each link."""
+    """The probe history of one connected camera; new for each link."""
 
     reachable: bool = False
     silences: int = 0
-    """In a row."""
+    """Unanswered probes in a row."""
 
     @classmethod
     def addressed(cls) -> Reachability:
-        """Of a link that has just come up by DHCP: the camera has answered that far."""
+        """For a link that has just come up by DHCP: the camera's DHCP server has answered."""
         return cls(reachable=True)
 
     def answered(self) -> Reachability:
-        """It answered."""
+        """A probe was answered."""
         return Reachability(reachable=True)
 
     def silent(self) -> Reachability:
-        """It was asked, and did not answer in time."""
+        """A probe was not answered in time."""
         silences = self.silences + 1
         return replace(self, reachable=self.reachable and silences < SILENCES, silences=silences)
 
     @property
     def wait_s(self) -> float:
-        """Until it is asked again, in seconds."""
+        """The time until the next probe, in seconds."""
         if self.silences == 0:
             return ANSWERED_S
         if self.silences < SILENCES:

@@ -1,13 +1,13 @@
-"""What must be done so that memory, the adapters and the backend's links agree: one pure function.
+"""Compute the actions that make memory, the adapters and the backend's links agree: one pure function.
 
-Used whenever the three may have drifted apart: at start, when the backend or its bus is back, when an
-adapter appears, after udev lost events. Invariants, tested over any mix of the three:
+Used whenever the three may differ: at start, when the backend or its bus is back, when an adapter appears,
+after udev lost events. Invariants, tested over any combination of the three:
 
-- once the actions are done, a second run gives none;
-- then a device is connected exactly where its own link stands, on a listed interface;
+- after the actions are done, a second run returns none;
+- then a device is connected exactly where its own link exists, on a listed interface;
 - no link is left of a device that is unknown or being removed, nor a second one of any device;
-- a link under a connected device is never touched, and of a known device's links one is kept;
-- what an attempt or a release is at work on is its own: nothing is done there.
+- the link of a connected device is never touched, and one of a known device's links is kept;
+- devices with a running attempt or release are left to it: there is no action for them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from wifimgrd.domain.interface import natural_key
 
 
 class Phase(Enum):
-    """What memory says of a device's link."""
+    """The state of a device's link in memory."""
 
-    AT_REST = auto()
+    IDLE = auto()
     """It has none, and no interface."""
     JOINING = auto()
     """An attempt runs on its interface."""
@@ -31,62 +31,62 @@ class Phase(Enum):
     WAITING = auto()
     """It was interrupted, and the backend tries to restore it."""
     ENDING = auto()
-    """It is being taken down, or its end is being told."""
+    """It is being taken down, or its end is being reported."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a device stands in memory."""
+class DeviceView:
+    """A device's state in memory."""
 
-    device: DeviceId
-    phase: Phase = Phase.AT_REST
+    device_id: DeviceId
+    phase: Phase = Phase.IDLE
     interface: str | None = None
-    """Set in every phase but AT_REST."""
+    """Set in every phase but IDLE."""
     removing: bool = False
-    """Somebody has asked to forget it."""
+    """Its removal was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The wireless interfaces that are there."""
+    """The wireless interfaces that are present."""
 
     listed: frozenset[str] = frozenset()
     """The hub's."""
     foreign: frozenset[str] = frozenset()
-    """There, and none of the hub's."""
+    """Present, but not the hub's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lose:
-    """A device's link is gone for good."""
+    """A device's link has ended."""
 
-    device: DeviceId
+    device_id: DeviceId
 
 
 @dataclass(frozen=True, slots=True)
 class Adopt:
-    """A link stands that memory does not know of: it is its device's."""
+    """A link exists that is not in memory: assign it to its device."""
 
     link: HeldLink
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """A link that memory has up is interrupted."""
+    """A link that is up in memory is interrupted."""
 
     link: HeldLink
 
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """A link that memory has interrupted is up."""
+    """A link that is interrupted in memory is up."""
 
     link: HeldLink
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A link stands that is nobody's: the backend is to take it down."""
+    """A link exists that belongs to no device: the backend must take it down."""
 
     link: HeldLink
 
@@ -95,44 +95,42 @@ Action = Lose | Adopt | Interrupt | Restore | Drop
 
 
 def reconcile(
-    standings: Iterable[Standing], inventory: Inventory, links: Iterable[HeldLink]
+    views: Iterable[DeviceView], inventory: Inventory, links: Iterable[HeldLink]
 ) -> tuple[Action, ...]:
-    """The actions that make the three agree, in order: losses, then links found, then strays.
+    """The actions that make the three agree, in order: losses, then found links, then strays.
 
-    A backend holds one link an interface at most. A link on an interface that is not there (yet) waits
-    for it, as long as its device has no other.
+    A backend has at most one link per interface. A link on an interface that is not present (yet) is kept
+    for it, as long as its device has no other link.
     """
     by_interface = {link.interface: link for link in links}
-    known = {standing.device: standing for standing in standings}
-    holders = {
-        standing.interface: standing.device for standing in known.values() if standing.interface is not None
-    }
+    known = {view.device_id: view for view in views}
+    holders = {view.interface: view.device_id for view in known.values() if view.interface is not None}
     losses: list[Action] = []
     found: list[Action] = []
-    for standing in known.values():
-        if standing.interface is None:
+    for view in known.values():
+        if view.interface is None:
             continue
-        own = by_interface.get(standing.interface)
-        if own is not None and own.device != standing.device:
+        own = by_interface.get(view.interface)
+        if own is not None and own.device_id != view.device_id:
             own = None
-        action = _of_own(standing, own, inventory)
+        action = _of_own(view, own, inventory)
         if isinstance(action, Lose):
             losses.append(action)
-            del holders[standing.interface]
+            del holders[view.interface]
         elif action is not None:
             found.append(action)
     served = set(holders.values())
     for link in _best_first(by_interface.values()):
-        standing_of_link = known.get(link.device)
+        view_of_link = known.get(link.device_id)
         if (
-            standing_of_link is not None
-            and not standing_of_link.removing
-            and link.device not in served
+            view_of_link is not None
+            and not view_of_link.removing
+            and link.device_id not in served
             and link.interface in inventory.listed
             and link.interface not in holders
         ):
-            holders[link.interface] = link.device
-            served.add(link.device)
+            holders[link.interface] = link.device_id
+            served.add(link.device_id)
             found.append(Adopt(link))
             if not link.up:
                 found.append(Interrupt(link))
@@ -144,13 +142,13 @@ def reconcile(
     return (*losses, *found, *strays)
 
 
-def _of_own(standing: Standing, own: HeldLink | None, inventory: Inventory) -> Action | None:
-    """What is to be done about a device that has an interface, given the link that stands there."""
-    if standing.interface not in inventory.listed:
-        return Lose(standing.device)
-    match standing.phase:
+def _of_own(view: DeviceView, own: HeldLink | None, inventory: Inventory) -> Action | None:
+    """The action for a device that has an interface, given its own link there."""
+    if view.interface not in inventory.listed:
+        return Lose(view.device_id)
+    match view.phase:
         case Phase.UP | Phase.WAITING if own is None:
-            return Lose(standing.device)
+            return Lose(view.device_id)
         case Phase.UP if own is not None and not own.up:
             return Interrupt(own)
         case Phase.WAITING if own is not None and own.up:
@@ -160,14 +158,14 @@ def _of_own(standing: Standing, own: HeldLink | None, inventory: Inventory) -> A
 
 def _awaits(
     link: HeldLink,
-    known: dict[DeviceId, Standing],
+    known: dict[DeviceId, DeviceView],
     served: Container[DeviceId],
     inventory: Inventory,
 ) -> bool:
-    """Whether a link is a known device's only one, on an interface that is not there yet."""
-    standing = known.get(link.device)
-    is_there = link.interface in inventory.listed or link.interface in inventory.foreign
-    return standing is not None and not standing.removing and link.device not in served and not is_there
+    """Whether a link is a known device's only one, on an interface that is not present yet."""
+    view = known.get(link.device_id)
+    is_present = link.interface in inventory.listed or link.interface in inventory.foreign
+    return view is not None and not view.removing and link.device_id not in served and not is_present
 
 
 def _best_first(links: Iterable[HeldLink]) -> list[HeldLink]:

@@ -1,149 +1,158 @@
-"""Adapters that stop working, and what is tried with each: a pure state machine.
+"""Adapters that stop working, and the recovery steps for each: a pure state machine.
 
-A `Ladder` is a value; each operation returns the next one. Times are seconds on any clock that only goes
-forward. What counts against an adapter is that a join fails on it while its network is in the air, that it
-hears nothing for minutes where other adapters hear something, and that its driver tells of a firmware crash.
+`AdapterHealth` is a value; each operation returns a new one. Times are seconds on a monotonic clock. The
+evidence against an adapter is that a join fails on it while another adapter finds the network, that its scans
+have no results for minutes while other adapters have some, and that its driver reports a firmware crash.
 Invariants, tested as a rule-based state machine:
 
-- a step is taken on an idle adapter alone, and again only after WINDOW_S, unless it was plugged in anew;
-- steps come in the order of the rules, each after new evidence;
-- no single camera brings an adapter into quarantine, unless another adapter joins it: one that fails on
-  two adapters counts against none; nor does an adapter that worked since the first step was taken;
-- a step that is switched off is never taken, and with none left nothing ever happens;
-- an adapter that was pulled out has a clean record, and so has one whose quarantine is over.
+- a step is only taken on an idle adapter, and again only after WINDOW_S, unless it was unplugged meanwhile;
+- steps are taken in the order of RecoveryStep, each after new evidence;
+- a single camera never brings an adapter into quarantine, unless another adapter joins it; a camera that
+  fails on two adapters counts against neither; and an adapter on which a join has succeeded since the first
+  step is not quarantined;
+- a step that is switched off is never taken, and with none left nothing happens;
+- an adapter has a clean record after it was unplugged, and after its quarantine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.frozen import Frozen, empty, minus, plus
 
 WINDOW_S: Final = 3600.0
-"""Each step once in this time on one adapter; older evidence counts no more."""
+"""Each step is taken once in this time on one adapter; older evidence is ignored."""
 QUARANTINE_S: Final = 3600.0
 SILENCE_S: Final = 120.0
-"""How long an adapter must have heard nothing where others hear something."""
+"""How long an adapter's scans must have had no results while others had some."""
 FAILURES: Final = 2
 """How many joins of one network must have failed."""
 
 
 class RecoveryStep(StrEnum):
-    """A rung of the ladder, from the gentlest to the last."""
+    """A recovery step, from the least to the most intrusive.
+
+    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG (`manager/recovering.py`).
+    """
 
     RESCAN = "rescan"
-    """End what it does, forget what it heard, search all channels."""
+    """Abort its scan, flush its scan results, scan all channels."""
     RESTART = "restart"
-    """Let go of it and take it again, its link down and up."""
+    """Give it back to NetworkManager or wpa_supplicant and take it again, with its link taken down and up."""
     REPLUG = "replug"
-    """Take it off the USB bus and give it back."""
+    """Deauthorize and authorize it on the USB bus."""
     QUARANTINE = "quarantine"
     """Do not use it."""
 
 
+BackendStep = Literal[RecoveryStep.RESCAN, RecoveryStep.RESTART]
+"""A step of a backend."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecoveryRules:
-    """What the configuration says; in the order of RecoveryStep."""
+    """The steps that the configuration allows."""
 
     steps: frozenset[RecoveryStep] = frozenset(RecoveryStep)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is held against one adapter, and what was tried with it."""
+    """The evidence against one adapter, and the steps that were taken on it."""
 
-    failures: Mapping[Ssid, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    failures: Frozen[Ssid, tuple[float, ...]] = field(default_factory=empty)
     """When joins of each network failed."""
     convicted: bool = False
-    """A network that failed here was joined by another adapter after that."""
+    """A network that failed on it was joined by another adapter after that."""
     silent_since_s: float | None = None
     silent_last_s: float = 0.0
     crashed: bool = False
-    """Its firmware did, by its driver's word."""
-    taken_s: Mapping[RecoveryStep, float] = field(default_factory=lambda: MappingProxyType({}))
+    """Its driver reported a firmware crash."""
+    last_step_s: Frozen[RecoveryStep, float] = field(default_factory=empty)
     running: RecoveryStep | None = None
     worked_s: float = -WINDOW_S
     """When a join last succeeded on it."""
     quarantined_s: float | None = None
     """Until when it is in quarantine."""
     why: str = ""
-    """Of the last step."""
+    """The symptom that led to the last step."""
 
     @property
     def silent(self) -> bool:
-        """Whether it heard nothing for long enough."""
+        """Whether its scans had no results for SILENCE_S."""
         return self.silent_since_s is not None and self.silent_last_s - self.silent_since_s >= SILENCE_S
 
     @property
     def suspect(self) -> bool:
-        """Whether anything is held against it."""
-        return bool(self.failures) or self.beyond_doubt
+        """Whether there is any evidence against it."""
+        return bool(self.failures) or self.is_certain
 
     @property
-    def beyond_doubt(self) -> bool:
-        """Whether it cannot be the fault of one camera."""
+    def is_certain(self) -> bool:
+        """Whether the evidence excludes a fault of one camera."""
         return self.convicted or self.silent or self.crashed or len(self.failures) > 1
 
     @property
-    def ripe(self) -> bool:
-        """Whether there is enough for a step."""
-        return self.beyond_doubt or any(len(times) >= FAILURES for times in self.failures.values())
+    def is_due(self) -> bool:
+        """Whether there is enough evidence for a step."""
+        return self.is_certain or any(len(times) >= FAILURES for times in self.failures.values())
 
     @property
     def symptom(self) -> str:
-        """As the end of a sentence ("wlan0 ...")."""
+        """The symptom as a predicate ("wlan0 ...")."""
         if self.crashed:
             return "had a firmware crash"
         if self.failures or self.convicted:
             return "fails to join networks that are in the air"
-        return "hears nothing where other adapters do"
+        return "receives nothing where other adapters do"
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class AdapterHealth:
     """The records of all adapters that have one."""
 
     rules: RecoveryRules = RecoveryRules()
-    records: Mapping[AdapterIdentity, Record] = field(default_factory=lambda: MappingProxyType({}))
+    records: Frozen[AdapterIdentity, Record] = field(default_factory=empty)
 
-    def join_failed(self, adapter: AdapterIdentity, network: Ssid, now_s: float) -> Ladder:
-        """A join failed on an adapter, of a network that is in the air."""
+    def join_failed(self, adapter: AdapterIdentity, network: Ssid, now_s: float) -> AdapterHealth:
+        """A join failed on an adapter although another adapter finds the network."""
         if self._is_busy(adapter, now_s):
             return self
         others = [one for one in self.records if one != adapter and network in self.records[one].failures]
-        if others:  # then it is the camera
-            return self._acquitted(network)
+        if others:  # then the camera is at fault
+            return self._network_cleared(network)
         record = self.records.get(adapter, Record())
         times = (*(one for one in record.failures.get(network, ()) if now_s - one < WINDOW_S), now_s)
         recent = {name: old for name, old in record.failures.items() if now_s - old[-1] < WINDOW_S}
-        failures = MappingProxyType({**recent, network: times})
-        return self._with(adapter, replace(record, failures=failures))
+        return self._with(adapter, replace(record, failures=Frozen({**recent, network: times})))
 
-    def joined(self, adapter: AdapterIdentity, network: Ssid, now_s: float) -> Ladder:
-        """A join succeeded: that adapter works, and any on which the same network failed does not."""
+    def joined(self, adapter: AdapterIdentity, network: Ssid, now_s: float) -> AdapterHealth:
+        """A join succeeded: this adapter works, and adapters on which the same network failed do not."""
         after = self
         for one, record in self.records.items():
             if one != adapter and network in record.failures:
                 after = after._with(one, replace(record, convicted=True))
         record = after.records.get(adapter, Record())
-        if record == Record():
-            return after
-        return after._with(adapter, Record(taken_s=record.taken_s, running=record.running, worked_s=now_s))
+        if not record.last_step_s and record.running is None:  # the success only matters after earlier steps
+            return after._without(adapter)
+        return after._with(
+            adapter, Record(last_step_s=record.last_step_s, running=record.running, worked_s=now_s)
+        )
 
-    def heard(self, adapter: AdapterIdentity) -> Ladder:
-        """A scan of an adapter showed something."""
+    def received(self, adapter: AdapterIdentity) -> AdapterHealth:
+        """A scan of an adapter had results."""
         record = self.records.get(adapter)
         if record is None or record.silent_since_s is None:
             return self
         return self._with(adapter, replace(record, silent_since_s=None))
 
-    def silent(self, adapter: AdapterIdentity, now_s: float) -> Ladder:
-        """A scan of an adapter showed nothing, or failed, where another adapter heard something."""
+    def silent(self, adapter: AdapterIdentity, now_s: float) -> AdapterHealth:
+        """A scan of an adapter had no results, or failed, while another adapter had some."""
         if self._is_busy(adapter, now_s):
             return self
         record = self.records.get(adapter, Record())
@@ -152,14 +161,14 @@ class Ladder:
             since_s = now_s
         return self._with(adapter, replace(record, silent_since_s=since_s, silent_last_s=now_s))
 
-    def firmware_failed(self, adapter: AdapterIdentity, now_s: float) -> Ladder:
-        """The firmware of an adapter crashed: whatever a camera does, that is no fault of its."""
-        if self._is_busy(adapter, now_s):  # a step may be what crashed it
+    def firmware_failed(self, adapter: AdapterIdentity, now_s: float) -> AdapterHealth:
+        """The firmware of an adapter crashed, which is never a camera's fault."""
+        if self._is_busy(adapter, now_s):  # the step may have caused the crash
             return self
         return self._with(adapter, replace(self.records.get(adapter, Record()), crashed=True))
 
-    def gone(self, adapter: AdapterIdentity) -> Ladder:
-        """An adapter was pulled out; one that is being taken off the bus by us keeps its record."""
+    def removed(self, adapter: AdapterIdentity) -> AdapterHealth:
+        """An adapter was unplugged; one that a replug step has removed keeps its record."""
         record = self.records.get(adapter)
         if record is None or record.running is RecoveryStep.REPLUG:
             return self
@@ -168,23 +177,23 @@ class Ladder:
     def due(
         self, now_s: float, idle: Container[AdapterIdentity]
     ) -> list[tuple[AdapterIdentity, RecoveryStep]]:
-        """What to do now, at most one step an adapter; nothing with adapters that are not `idle`."""
+        """The steps that are due, at most one per adapter and only for `idle` adapters."""
         found = []
         for adapter, record in self.records.items():
-            if adapter in idle and record.ripe and not self._is_busy(adapter, now_s):
+            if adapter in idle and record.is_due and not self._is_busy(adapter, now_s):
                 step = self._next(record, now_s)
                 if step is not None:
                     found.append((adapter, step))
         return found
 
-    def begun(self, adapter: AdapterIdentity, step: RecoveryStep, now_s: float) -> Ladder:
-        """A step is taken: what was held against the adapter is settled with that."""
+    def started(self, adapter: AdapterIdentity, step: RecoveryStep, now_s: float) -> AdapterHealth:
+        """A step was started: the evidence that led to it is cleared."""
         record = self.records.get(adapter, Record())
         is_last = step is RecoveryStep.QUARANTINE
         return self._with(
             adapter,
             Record(
-                taken_s=MappingProxyType({**record.taken_s, step: now_s}),
+                last_step_s=plus(record.last_step_s, {step: now_s}),
                 running=None if is_last else step,
                 worked_s=record.worked_s,
                 quarantined_s=now_s + QUARANTINE_S if is_last else None,
@@ -192,13 +201,13 @@ class Ladder:
             ),
         )
 
-    def ended(self, adapter: AdapterIdentity) -> Ladder:
-        """The step that ran is over, well or not."""
+    def ended(self, adapter: AdapterIdentity) -> AdapterHealth:
+        """The running step has ended, successfully or not."""
         record = self.records.get(adapter)
         return self if record is None else self._with(adapter, replace(record, running=None))
 
-    def expired(self, now_s: float) -> Ladder:
-        """Quarantines that are over are forgotten, with all that led to them."""
+    def expired(self, now_s: float) -> AdapterHealth:
+        """Remove the records of adapters whose quarantine is over."""
         after = self
         for adapter, record in self.records.items():
             if record.quarantined_s is not None and record.quarantined_s <= now_s:
@@ -213,7 +222,7 @@ class Ladder:
         )
 
     def obstacle(self, adapter: AdapterIdentity) -> str:
-        """Why an adapter must not be used now, as the end of a sentence; empty where it may."""
+        """Why an adapter must not be used now, as a predicate; empty where it may."""
         record = self.records.get(adapter)
         if record is None:
             return ""
@@ -224,45 +233,41 @@ class Ladder:
         return ""
 
     def is_suspect(self, adapter: AdapterIdentity) -> bool:
-        """Whether another adapter is to be preferred."""
+        """Whether other adapters are to be preferred."""
         record = self.records.get(adapter)
         return record is not None and record.suspect
 
     def _next(self, record: Record, now_s: float) -> RecoveryStep | None:
         for step in RecoveryStep:
-            taken_s = record.taken_s.get(step)
+            taken_s = record.last_step_s.get(step)
             if step not in self.rules.steps or (taken_s is not None and now_s - taken_s < WINDOW_S):
                 continue
             if step is RecoveryStep.QUARANTINE:
-                tried = [record.taken_s[one] for one in RecoveryStep if one in self.rules.steps - {step}]
-                if not record.beyond_doubt or any(one < record.worked_s for one in tried):
+                tried = [record.last_step_s[one] for one in RecoveryStep if one in self.rules.steps - {step}]
+                if not record.is_certain or any(one < record.worked_s for one in tried):
                     return None
             return step
         return None
 
     def _is_busy(self, adapter: AdapterIdentity, now_s: float) -> bool:
-        """Whether a step runs, or the adapter is in quarantine: then nothing counts."""
+        """Whether a step runs or the adapter is in quarantine; evidence is ignored then."""
         record = self.records.get(adapter)
         if record is None:
             return False
         quarantined = record.quarantined_s is not None and now_s < record.quarantined_s
         return record.running is not None or quarantined
 
-    def _acquitted(self, network: Ssid) -> Ladder:
+    def _network_cleared(self, network: Ssid) -> AdapterHealth:
         after = self
         for adapter, record in self.records.items():
             if network in record.failures:
-                rest = {name: times for name, times in record.failures.items() if name != network}
-                after = after._with(adapter, replace(record, failures=MappingProxyType(rest)))
+                after = after._with(adapter, replace(record, failures=minus(record.failures, network)))
         return after
 
-    def _with(self, adapter: AdapterIdentity, record: Record) -> Ladder:
+    def _with(self, adapter: AdapterIdentity, record: Record) -> AdapterHealth:
         if record == Record():
             return self._without(adapter)
-        return replace(self, records=MappingProxyType({**self.records, adapter: record}))
+        return replace(self, records=plus(self.records, {adapter: record}))
 
-    def _without(self, adapter: AdapterIdentity) -> Ladder:
-        if adapter not in self.records:
-            return self
-        rest = {key: record for key, record in self.records.items() if key != adapter}
-        return replace(self, records=MappingProxyType(rest))
+    def _without(self, adapter: AdapterIdentity) -> AdapterHealth:
+        return replace(self, records=minus(self.records, adapter)) if adapter in self.records else self

@@ -1,6 +1,6 @@
-"""What a client must say to register or change a device, field by field.
+"""The values with which a client registers or changes a device, field by field.
 
-Values arrive as whatever the client sent; each is checked here and nowhere else.
+Values have any type that a client may send; each is checked here and nowhere else.
 """
 
 from __future__ import annotations
@@ -8,16 +8,23 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
 
-from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
+from wifimgrd.domain.adapter import NO_PIN, AdapterPin
+from wifimgrd.domain.device import CONNECTION_TYPE, DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 
 REQUIRED: Final = "This field is required."
 _LONGEST_TEXT: Final = 128
 _LONGEST_KEY: Final = 255
 HIGHEST_PRIORITY: Final = 1000
+MAC_PATTERN: Final = "([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
+USB_PORT_PATTERN: Final = r"[0-9]{1,4}-[0-9]{1,4}(\.[0-9]{1,4}){0,8}"
+_MAC: Final = re.compile(MAC_PATTERN)
+_USB_PORT: Final = re.compile(USB_PORT_PATTERN)
+_EXPECTED_PIN: Final = 'Either {"mac": "00:c0:ca:12:34:56"} or {"usb_port": "1-1.4"}, or null for none.'
 _HEX: Final = frozenset(string.hexdigits)
 
 Fields = Mapping[str, object]
@@ -26,7 +33,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A device that somebody wants to register."""
+    """The checked values of a new device."""
 
     codename: str
     ssid: Ssid
@@ -39,13 +46,13 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """What somebody wants to change of a device; None leaves a thing as it is."""
+    """The checked changes to a device."""
 
-    name: str | None = None
-    ssid: Ssid | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Attribute of Device -> its new value; an attribute that is left out stays. An empty pin removes the
+    present one."""
     passphrase: Passphrase | None = None
-    auto_reconnect: bool | None = None
-    priority: int | None = None
+    """The new one; None leaves it as it is."""
 
 
 def parse_registration(fields: Fields, codenames: Collection[str] | None = None) -> Registration:
@@ -55,8 +62,7 @@ def parse_registration(fields: Fields, codenames: Collection[str] | None = None)
     """
     check = _Checker(_flat(fields))
     codename = check.required("codename", _text)
-    if codenames is not None and codename is not None and codename not in codenames:
-        check.blame("codename", f'"{codename}" is not a known camera model.')
+    check.codename(codename, codenames)
     check.required("connection_type", _connection_type)
     ssid = check.required("ssid", _ssid)
     passphrase = check.required("password", _passphrase)
@@ -70,33 +76,50 @@ def parse_registration(fields: Fields, codenames: Collection[str] | None = None)
     return Registration(codename, ssid, passphrase, name, key, auto_reconnect is not False, priority or 0)
 
 
-def parse_amendment(fields: Fields) -> Amendment:
+def parse_amendment(fields: Fields, codenames: Collection[str] | None = None) -> Amendment:
     """Check a change; raises InvalidRequest as parse_registration does."""
     check = _Checker(_flat(fields))
-    name = check.optional("name", _text)
-    ssid = check.optional("ssid", _ssid)
-    passphrase = check.optional("password", _passphrase)
-    auto_reconnect = check.optional("auto_reconnect", _switch)
-    priority = check.optional("priority", _priority)
+    read = {name: check.optional(name, reader) for name, reader in _AMENDABLE.items()}
+    check.codename(read["codename"], codenames)
     check.finish()
-    return Amendment(name, ssid, passphrase, auto_reconnect, priority)
+    passphrase = read.pop("password")
+    return Amendment({name: value for name, value in read.items() if value is not None}, passphrase)
 
 
 def default_name(ssid: Ssid, taken: Collection[str]) -> str:
-    """The SSID made printable, with ` #2` and so on behind it where that is taken."""
-    name, number = ssid.printable, 1
+    """The printable SSID, with ` #2` and so on appended if that name is taken."""
+    return free_name(ssid.printable, taken)
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """A name, with ` #2` and so on appended if it is taken."""
+    name, number = wanted, 1
     while name in taken:
         number += 1
-        name = f"{ssid.printable} #{number}"
+        suffix = f" #{number}"
+        name = wanted[: _LONGEST_TEXT - len(suffix)] + suffix
     return name
 
 
+def renamed_duplicates(names: Mapping[DeviceId, str]) -> dict[DeviceId, str]:
+    """The new names of the devices that have the name of another one of lower id."""
+    taken, seen = set(names.values()), set[str]()
+    renamed: dict[DeviceId, str] = {}
+    for device_id in sorted(names):
+        name = names[device_id]
+        if name in seen:
+            name = renamed[device_id] = free_name(name, taken)
+            taken.add(name)
+        seen.add(name)
+    return renamed
+
+
 class _Fault(Exception):
-    """The sentence that says what is wrong with a value."""
+    """The sentence for an invalid value."""
 
 
 class _Checker:
-    """Reads fields one by one and collects what is wrong with them."""
+    """Reads fields one by one and collects their errors."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
@@ -119,10 +142,15 @@ class _Checker:
     def blame(self, name: str, sentence: str) -> None:
         self._faults[name] = (*self._faults.get(name, ()), sentence)
 
+    def codename(self, codename: str | None, known: Collection[str] | None) -> None:
+        """A codename has to be one of the known ones, if only these are allowed."""
+        if known is not None and codename is not None and codename not in known:
+            self.blame("codename", "Invalid device codename.")
+
     def finish(self) -> None:
         if self._faults:
-            told = "; ".join(f"{name}: {' '.join(said)}" for name, said in self._faults.items())
-            raise InvalidRequest(told, self._faults)
+            text = "; ".join(f"{name}: {' '.join(found)}" for name, found in self._faults.items())
+            raise InvalidRequest(text, self._faults)
 
 
 def _flat(fields: Fields) -> Fields:
@@ -131,7 +159,7 @@ def _flat(fields: Fields) -> Fields:
     for name, value in fields.items():
         key = _snake_case(name)
         if key == "connection_settings" and isinstance(value, Mapping):
-            flat.update((_snake_case(inner), said) for inner, said in value.items())
+            flat.update((_snake_case(inner), inner_value) for inner, inner_value in value.items())
         else:
             flat[key] = value
     return flat
@@ -156,7 +184,7 @@ def _connection_type(value: object) -> str:
     if not isinstance(value, str):
         raise _Fault(_not_text(value))
     if value != CONNECTION_TYPE:
-        raise _Fault(f'The only connection type is "{CONNECTION_TYPE}".')
+        raise _Fault("Invalid connection type for the device.")
     return value
 
 
@@ -202,10 +230,37 @@ def _switch(value: object) -> bool:
 
 def _priority(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # JSON has one kind of number
+        value = int(value)  # JSON has one type for all numbers
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > HIGHEST_PRIORITY:
         raise _Fault(f"A whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.")
     return value
+
+
+def _pin(value: object) -> AdapterPin:
+    """An adapter's MAC address or USB port; NO_PIN if there is neither."""
+    if not isinstance(value, Mapping) or len(value) > 1:
+        raise _Fault(_EXPECTED_PIN)
+    for name, text in value.items():
+        if name == "mac" and isinstance(text, str) and _MAC.fullmatch(text):
+            return AdapterPin(mac=text.lower())
+        if name == "usb_port" and isinstance(text, str) and _USB_PORT.fullmatch(text):
+            return AdapterPin(usb_port=text)
+        raise _Fault(_EXPECTED_PIN)
+    return NO_PIN
+
+
+_AMENDABLE: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
+    {
+        "name": _text,
+        "ssid": _ssid,
+        "password": _passphrase,
+        "auto_reconnect": _switch,
+        "priority": _priority,
+        "codename": _text,
+        "pin": _pin,
+    }
+)
+"""What a client may change, and how it is read: attributes of Device, and the password."""
 
 
 def _key(value: object) -> str:
@@ -221,7 +276,7 @@ def _not_text(value: object) -> str:
 
 
 def _has_surrogates(octets: bytes) -> bool:
-    """Whether octets are text but for lone surrogates: not a rare SSID but a client's mistake."""
+    """Whether octets are text except for lone surrogates: not a rare SSID but a client's mistake."""
     try:
         octets.decode("utf-8", "surrogatepass").encode()
     except UnicodeDecodeError:

@@ -1,1 +1,1 @@
-"""The HTTP and WebSocket shim: an unprivileged process that talks to the daemon over D-Bus alone."""
+"""The HTTP and WebSocket shim: an unprivileged process that uses the daemon over D-Bus alone."""

@@ -8,6 +8,7 @@ import faulthandler
 import resource
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,13 +18,14 @@ import structlog
 
 from wifimgrd import __version__, config
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.access.exposure import open_addresses, refusal
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
-from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 
 # sysexits(3)
@@ -37,38 +39,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; see `wifimgrd-http --help`."""
     options = _parser().parse_args(arguments)
     log.configure()
-    faulthandler.enable()  # where it hung, when the watchdog sends SIGABRT: functions and lines, no values
+    faulthandler.enable()  # the place of a hang if the watchdog sends SIGABRT: functions, lines, no values
     forbid_core_dumps()
     _allow_many_clients()
     try:
         models = config.load_models(options.config)
         settings = Settings.of(config.load(options.config), options.listen, models)
+        tls = None if settings.tls is None else settings.tls.context()
     except config.ConfigError as error:
         return _refuse(EX_CONFIG, str(error))
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
-    except (OSError, UnicodeError) as error:  # a name can be no name at all
+    except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be encoded
         where = f"{settings.listen_host} port {settings.listen_port}"
         return _refuse(EX_OSERR, f"cannot listen on {where}: {error}")
-    asyncio.run(_serve(settings, options.bus, sockets))
+    exposed = open_addresses(sockets) if settings.token is None else []
+    if exposed and not settings.insecure_without_token:
+        return _refuse(EX_CONFIG, refusal(exposed))
+    if exposed:
+        _log.warning("open_without_token", addresses=exposed)
+    asyncio.run(_serve(settings, options.bus, sockets, tls))
     return 0
 
 
 def _allow_many_clients() -> None:
-    """Each takes a file descriptor, and a service begins with 1,024 of them for the sake of select(2),
-    which nothing here uses: https://0pointer.net/blog/file-descriptor-limits.html."""
+    """Raise the limit of open files: each connection needs a descriptor. A service starts with 1,024 of them
+    because of select(2), which is not used here: https://0pointer.net/blog/file-descriptor-limits.html."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def _serve(settings: Settings, bus: str, sockets: Sequence[socket.socket]) -> None:
+async def _serve(
+    settings: Settings, bus: str, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None
+) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    tell_on_signal()
+    loop.add_signal_handler(signal.SIGHUP, _reload, settings, tls)
+    dump_on_signal()
     tasks = Tasks("wifimgrd-http")
-    server = Server(build_app(HubClient(bus, tasks.part("client")), settings, tasks))
+    server = Server(build_app(HubClient(bus, tasks.part("client")), settings, tasks), tls)
     start_watchdog(tasks)
     try:
         await server.start(sockets)
@@ -80,6 +91,19 @@ async def _serve(settings: Settings, bus: str, sockets: Sequence[socket.socket])
         await server.stop()
         await tasks.stop()
     _log.info("stopped")
+
+
+def _reload(settings: Settings, tls: ssl.SSLContext | None) -> None:
+    """Read the certificate again; if that fails the old one stays in use."""
+    if settings.tls is None or tls is None:
+        _log.info("reloaded", reason="there is no certificate to read again")
+        return
+    try:
+        settings.tls.load_into(tls)
+    except config.ConfigError as error:
+        _log.error("certificate_refused", reason=str(error))
+    else:
+        _log.info("reloaded", certificate=str(settings.tls.certificate))
 
 
 def _refuse(status: int, why: str) -> int:

@@ -1,46 +1,62 @@
-"""Where the shim is put together."""
+"""Builds the shim's application."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.http.access_token import AccessToken
-from wifimgrd.http.cameras import Cameras
-from wifimgrd.http.channel import Channel
-from wifimgrd.http.connection import Connection
-from wifimgrd.http.cors import Cors
+from wifimgrd.http.access.cors import Cors
+from wifimgrd.http.access.link_addresses import LinkAddresses
+from wifimgrd.http.access.request_safety import RequestSafety
+from wifimgrd.http.access.token import AccessToken
+from wifimgrd.http.api.connect import Connect
+from wifimgrd.http.api.devices import Devices
+from wifimgrd.http.api.diagnose import Diagnose
+from wifimgrd.http.api.health import Health
+from wifimgrd.http.api.history import History
+from wifimgrd.http.api.interfaces import Interfaces
+from wifimgrd.http.api.metrics import Metrics
+from wifimgrd.http.api.models import Models
+from wifimgrd.http.api.requests import BODY_LIMIT
+from wifimgrd.http.channel.channel import Channel
+from wifimgrd.http.channel.event_stream import EventStream
+from wifimgrd.http.channel.squawk import Squawk
 from wifimgrd.http.description.resource import Description
-from wifimgrd.http.devices import Devices
-from wifimgrd.http.event_stream import EventStream
-from wifimgrd.http.health import Health
-from wifimgrd.http.interfaces import Interfaces
-from wifimgrd.http.metrics import Metrics
-from wifimgrd.http.models import Models
+from wifimgrd.http.errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
+from wifimgrd.http.head_limits import is_within_limits
+from wifimgrd.http.map.resource import MapResource
 from wifimgrd.http.page.resource import Page
-from wifimgrd.http.problems import problems_middleware
-from wifimgrd.http.request_safety import RequestSafety
-from wifimgrd.http.requests import BODY_LIMIT
+from wifimgrd.http.protocol import head_problem
+from wifimgrd.http.relay.cameras import Cameras
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles.none import NoTiles
 from wifimgrd.runtime.tasks import Tasks
 
+if TYPE_CHECKING:
+    from wifimgrd.http.map.fast_ranges import FastRanges
+    from wifimgrd.http.tiles.fast import FastPath
+
 FAST_PATH: Final[Any] = web.AppKey("fast_path", object) if hasattr(web, "AppKey") else "fast_path"
-"""What an application knows its short way to tiles by, where it has one."""
+"""The key of an application's short way to tiles, if it has one."""
+FAST_RANGES: Final[Any] = web.AppKey("fast_ranges", object) if hasattr(web, "AppKey") else "fast_ranges"
+"""The same for parts of archives."""
 
 
 def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Application:
     """The whole shim on a client that is started and stopped with it."""
-    safety = RequestSafety(settings.hosts, settings.origins)
+    links = LinkAddresses(client)
+    safety = RequestSafety(
+        settings.hosts, settings.origins, with_token=settings.token is not None, never=links
+    )
     cors = Cors(settings.origins)
     token = None if settings.token is None else AccessToken(settings.token)
-    channel = Channel(client)
+    channel = Channel(client, authorize=safety.authorize_command)
 
-    middlewares = [problems_middleware, safety.host, cors.preflight]
+    middlewares = [problems_middleware, refuse_surplus, limit_heads, safety.host, cors.preflight]
     if token is not None:
         middlewares.append(token.middleware)
     middlewares.append(safety.site)
@@ -49,15 +65,18 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     routes = Routes(app)
     prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
     Description(routes, with_token=token is not None).add_to(routes)
-    Page(prefix).add_to(routes)
+    Page(prefix, token=token).add_to(routes)
     Models(client, prefix, settings.models).add_to(routes)
     Interfaces(client, prefix).add_to(routes)
-    Connection(client, prefix).add_to(routes)
-    Devices(client, prefix).add_to(routes)
-    Cameras(client, with_token=token is not None).add_to(routes)
+    History(client, prefix).add_to(routes)
+    Connect(client, prefix, channel).add_to(routes)
+    Devices(client, prefix, channel).add_to(routes)
+    Cameras(client).add_to(routes)
+    Diagnose(client, with_token=token is not None).add_to(routes)
     health = Health(client, token)
     health.add_to(routes)
     channel.add_to(routes)
+    Squawk(channel).add_to(routes)
     EventStream(client, channel).add_to(routes)
     metrics = Metrics(client, channel)
     metrics.add_to(routes)
@@ -73,9 +92,16 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         await channel.close()
 
     if settings.tile_sources:
-        _add_tiles(app, routes, settings, safety, token, cors, channel, health, metrics, tasks.part("tiles"))
+        fast = _add_tiles(
+            app, routes, settings, safety, token, cors, channel, health, metrics, tasks.part("tiles")
+        )
+        links.subscribe(fast.forget_clients)
     else:
         NoTiles(settings.platform).add_to(routes)
+    maps = MapResource(settings.map, settings.platform)
+    maps.add_to(routes)
+    if maps.archives:
+        links.subscribe(_add_ranges(app, maps, safety, token, cors).forget_clients)
     app.cleanup_ctx.append(running_client)
     app.on_shutdown.append(close_channel)
     app.on_response_prepare.append(_general_headers)
@@ -94,8 +120,8 @@ def _add_tiles(
     health: Health,
     metrics: Metrics,
     tasks: Tasks,
-) -> None:
-    """Tiles, whose modules nobody pays for who has none."""
+) -> FastPath:
+    """Tiles; the modules for tilesets are imported only if there is one."""
     from wifimgrd.http.tiles.fast import FastPath  # noqa: PLC0415
     from wifimgrd.http.tiles.library import Library  # noqa: PLC0415
     from wifimgrd.http.tiles.resource import TilesResource  # noqa: PLC0415
@@ -105,7 +131,7 @@ def _add_tiles(
     health.tiles = library.report
     metrics.tile_counts = library.counts
     TilesResource(library, settings.platform).add_to(routes)
-    app[FAST_PATH] = FastPath(library, settings.platform, safety, token, cors)
+    fast = app[FAST_PATH] = FastPath(library, settings.platform, safety, token, cors)
 
     async def running_library(_: web.Application) -> AsyncIterator[None]:
         await library.start()
@@ -113,10 +139,50 @@ def _add_tiles(
         await library.stop()
 
     app.cleanup_ctx.append(running_library)
+    return fast
+
+
+def _add_ranges(
+    app: web.Application, maps: MapResource, safety: RequestSafety, token: AccessToken | None, cors: Cors
+) -> FastRanges:
+    """The short way to parts of archives; its module is imported only if there is an archive."""
+    from wifimgrd.http.map.fast_ranges import FastRanges  # noqa: PLC0415
+
+    ranges = app[FAST_RANGES] = FastRanges(maps.archives, safety, token, cors)
+
+    async def close_archives(_: web.Application) -> None:
+        ranges.close()
+
+    app.on_cleanup.append(close_archives)
+    return ranges
+
+
+@web.middleware
+async def refuse_surplus(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """On a connection beyond the limits serve nothing but the liveness check, and close it."""
+    if not getattr(request.protocol, "is_surplus", False):
+        return await handler(request)
+    if request.path.rstrip("/") != "/healthz":
+        detail = "there are too many connections, and none is idle"
+        problem = Problem(TOO_MANY_REQUESTS, detail, headers={"Retry-After": str(RETRY_AFTER_S)})
+        response: web.StreamResponse = problem.response()
+    else:
+        response = await handler(request)
+    response.force_close()
+    return response
+
+
+@web.middleware
+async def limit_heads(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse a head over the limits before the answer is computed, for which time it would be kept."""
+    first_line = f"{request.method} {request.raw_path} HTTP/1.1"
+    if not is_within_limits(first_line, request.raw_headers):
+        raise head_problem()
+    return await handler(request)
 
 
 async def _general_headers(_: web.Request, response: web.StreamResponse) -> None:
-    """What every answer carries; a resource that may be kept in a cache says so itself."""
+    """The headers of every answer; a resource that may be cached sets that itself."""
     response.headers.popall("Server", None)
     response.headers.setdefault("Cache-Control", "no-store")
     response.headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -1,4 +1,4 @@
-"""JSON as it is sent: one line, readable letters, never an octet that is not UTF-8."""
+"""JSON as it is sent: one line, letters unescaped, always valid UTF-8."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aiohttp import web
 
 
 def dumps(value: Any) -> str:
-    """Write a value as JSON text that can be encoded; half a surrogate pair becomes `?`."""
+    """Write a value as JSON text that can be encoded; a lone surrogate becomes `?`."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

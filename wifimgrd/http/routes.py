@@ -1,4 +1,4 @@
-"""How addresses are wired: each answers with and without its trailing slash, without a redirect."""
+"""Registration of routes: each path is served with and without its trailing slash, without a redirect."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from wifimgrd.http.api.requests import BODY_LIMIT
 from wifimgrd.http.description.operations import Operation, operation_of
-from wifimgrd.http.problems import Handler
-from wifimgrd.http.requests import BODY_LIMIT
+from wifimgrd.http.errors import Handler
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One address as it was wired."""
+    """One registered route."""
 
     methods: tuple[str, ...]
     path: str
@@ -21,14 +21,14 @@ class Route:
 
 
 class Routes:
-    """Adds handlers to an application, and remembers them for its description."""
+    """Adds handlers to an application, and stores them for its description."""
 
     def __init__(self, app: web.Application) -> None:
         self._app = app
         self.wired: list[Route] = []
 
     def add(self, methods: str, path: str, handler: Handler) -> None:
-        """Answer `methods`, e.g. `GET HEAD`, at `path`."""
+        """Serve `methods`, e.g. `GET HEAD`, at `path`."""
         self.wired.append(Route(tuple(methods.split()), path, operation_of(handler)))
         bare = path.rstrip("/")
         for form in (bare, bare + "/"):
@@ -37,9 +37,9 @@ class Routes:
 
 
 async def _go_on(request: web.Request) -> None:
-    """Let a client send the body that it announced with Expect, where it is not too large; what
-    else a client expects is not an error (RFC 9110, 10.1.1)."""
+    """Let a client send the body that it announced with Expect, if it is not too large; other
+    expectations are not an error (RFC 9110, 10.1.1)."""
     waits = request.headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1)
     if waits and (request.content_length or 0) <= BODY_LIMIT:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request.writer.output_size = 0  # the answer itself has not begun
+        request.writer.output_size = 0  # the answer itself has not started

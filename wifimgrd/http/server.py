@@ -1,4 +1,4 @@
-"""Serves the application on its sockets, and stops in good order."""
+"""Serves the application on its sockets, and stops in the right order."""
 
 from __future__ import annotations
 
@@ -6,38 +6,50 @@ import asyncio
 import errno
 import os
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.http.app import FAST_PATH
-from wifimgrd.http.client_connection import Connection
+from wifimgrd.http.app import FAST_PATH, FAST_RANGES
+from wifimgrd.http.connection_limits import ConnectionLimits
+from wifimgrd.http.protocol import Connection
 
 STOP_S: Final = 3.0
-"""What requests that still run get to end by themselves."""
+"""The time for running requests to end by themselves at a stop."""
+HANDSHAKE_S: Final = 10.0
+"""The time limit of a TLS handshake."""
 _NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
-"""A name can have an address of a family that this host does not use."""
+"""Errors of an address family that this host does not use."""
 _FIRST_PASSED_FD: Final = 3
 """SD_LISTEN_FDS_START of sd_listen_fds(3)."""
 
 
 class Server:
-    """The application, answering on some sockets."""
+    """The application, serving on some sockets."""
 
-    def __init__(self, app: web.Application) -> None:
+    def __init__(
+        self,
+        app: web.Application,
+        tls: ssl.SSLContext | None = None,
+        limits: ConnectionLimits | None = None,
+    ) -> None:
+        """`tls`: serve HTTPS, not HTTP."""
+        self._limits = ConnectionLimits() if limits is None else limits
+        self._tls = tls
         self._runner = web.AppRunner(app, access_log=None)
         self._listeners: list[asyncio.Server] = []
 
     @property
     def addresses(self) -> list[str]:
-        """Where it answers, as URLs."""
+        """The URLs at which it is served."""
         names = [one.getsockname() for listener in self._listeners for one in listener.sockets]
-        return [_url(name) for name in names]
+        return [_url(name, "http" if self._tls is None else "https") for name in names]
 
     async def start(self, sockets: Sequence[socket.socket]) -> None:
-        """Start what the application needs, then answer on sockets that are bound."""
+        """Start the parts of the application, then serve on sockets that are bound."""
         await self._runner.setup()
         server = self._runner.server
         if server is None:
@@ -45,21 +57,30 @@ class Server:
         loop = asyncio.get_running_loop()
 
         fast = self._runner.app.get(FAST_PATH)
+        ranges = self._runner.app.get(FAST_RANGES)
 
         kind: Callable[..., Connection] = Connection
-        if fast is not None:
+        if fast is not None or ranges is not None:
             from wifimgrd.http.tiles.connection import TileConnection  # noqa: PLC0415
 
-            kind = partial(TileConnection, fast)
+            kind = partial(TileConnection, fast, ranges)
 
         def connection() -> web.RequestHandler:
-            return kind(server, loop=loop, access_log=None)
+            return kind(server, self._limits, loop=loop, access_log=None)
 
         for one in sockets:
-            self._listeners.append(await loop.create_server(connection, sock=one))
+            self._listeners.append(
+                await loop.create_server(
+                    connection,
+                    sock=one,
+                    ssl=self._tls,
+                    ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_S,
+                    ssl_shutdown_timeout=None if self._tls is None else STOP_S,
+                )
+            )
 
     async def stop(self) -> None:
-        """Take no more requests, send channels away, let the others end, and clean up."""
+        """Accept no more requests, disconnect the channels, wait for the others, and clean up."""
         for listener in self._listeners:
             listener.close()
         await self._runner.shutdown()
@@ -69,7 +90,7 @@ class Server:
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
-    """Sockets for each address that `host` has here, on one port where that is free to choose."""
+    """Sockets for each address that `host` has here, all on the same port if any port is allowed."""
     bound: list[socket.socket] = []
     failure: OSError | None = None
     for family, kind, proto, _, address in socket.getaddrinfo(
@@ -102,15 +123,15 @@ def _bind_one(one: socket.socket, address: tuple[object, ...]) -> socket.socket:
 
 
 def passed_sockets() -> list[socket.socket]:
-    """Sockets that systemd has bound for us, by sd_listen_fds(3); none where it has not."""
+    """Sockets that systemd has bound for the shim, by sd_listen_fds(3); none if it has not."""
     if os.environ.get("LISTEN_PID") != str(os.getpid()):
         return []
     count = int(os.environ.get("LISTEN_FDS", "0"))
     return [socket.socket(fileno=fd) for fd in range(_FIRST_PASSED_FD, _FIRST_PASSED_FD + count)]
 
 
-def _url(name: object) -> str:
+def _url(name: object, scheme: str) -> str:
     if not isinstance(name, tuple):
         return f"unix:{name}"
     host, port = name[:2]
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"

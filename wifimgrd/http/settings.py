@@ -1,40 +1,50 @@
-"""What the shim is told: made of the configuration once, checked, and complete."""
+"""The shim's settings: made of the configuration once, checked, and complete."""
 
 from __future__ import annotations
 
+import os
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from wifimgrd import catalog
-from wifimgrd.config import Config, ConfigError, TileSource
-from wifimgrd.http.request_safety import LOOPBACK_NAMES, host_name
+from wifimgrd.config import Config, ConfigError, Map, TileSource
+from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
+from wifimgrd.http.access.tls import TlsFiles
 from wifimgrd.web_address import listen_address, plain_origin
 
+TOKEN_LENGTH: Final = 16
+"""The least number of characters of a token."""
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that the shim needs to know."""
+    """All settings of the shim."""
 
     platform: str = "platform"
     listen_host: str = "127.0.0.1"
     listen_port: int = 8080
     hosts: frozenset[str] = LOOPBACK_NAMES
-    """Names that a Host header may carry, as `host_name` writes them."""
+    """Names that a Host header may contain, in the form of `host_name`."""
     origins: frozenset[str] = frozenset()
-    """Other sites that are admitted, as `origin_of` writes them."""
+    """Admitted origins, in the form of `origin_of`."""
     token: str | None = field(default=None, repr=False)
+    insecure_without_token: bool = False
+    """Other hosts are served without a token."""
+    tls: TlsFiles | None = None
+    """None = HTTP, not HTTPS."""
     tile_sources: tuple[TileSource, ...] = ()
+    map: Map = field(default_factory=Map)
+    """With `tiles` set, if a source of tiles has an archive."""
     models: catalog.Models = field(default_factory=catalog.load)
-    """Of cameras, that a client can offer."""
+    """The camera models that a client can offer."""
 
     @classmethod
     def of(cls, config: Config, listen: str | None = None, models: catalog.Models | None = None) -> Settings:
-        """Read the configuration; `listen`, of the command line, takes the place of its own, `models` that of
-        the shipped ones.
+        """Read the configuration; `listen`, of the command line, replaces its own value, `models` the shipped
+        ones.
 
         Raises ConfigError.
         """
@@ -42,21 +52,27 @@ class Settings:
             host, port = listen_address(listen or config.http.listen)
         except ValueError as error:
             raise ConfigError(f"--listen: {error}") from None
-        token_file = config.http.token_file
+        token_file, certificate, key = (
+            None if file is None else credential(file)
+            for file in (config.http.token_file, config.http.tls_certificate, config.http.tls_key)
+        )
         return cls(
             platform=config.platform.name,
             listen_host=host,
             listen_port=port,
             hosts=allowed_hosts(socket.gethostname(), host, config.http.allowed_hosts),
-            origins=frozenset(plain_origin(said) for said in config.http.allowed_origins),
+            origins=frozenset(plain_origin(origin) for origin in config.http.allowed_origins),
             token=None if token_file is None else read_token(token_file),
+            insecure_without_token=config.http.insecure_without_token,
+            tls=None if certificate is None or key is None else TlsFiles(certificate, key),
             tile_sources=config.tiles.source,
+            map=replace(config.map, tiles=config.map_tiles),
             models=catalog.load() if models is None else models,
         )
 
 
 def allowed_hosts(own_name: str, listen_host: str, more: tuple[str, ...]) -> frozenset[str]:
-    """The names that a Host header may carry, the address of the connection aside."""
+    """The names that a Host header may contain, except the address of the connection."""
     first = own_name.partition(".")[0]
     names = {own_name, first, f"{first}.local", *more}
     if listen_host not in _EVERYWHERE:
@@ -64,12 +80,23 @@ def allowed_hosts(own_name: str, listen_host: str, more: tuple[str, ...]) -> fro
     return LOOPBACK_NAMES | frozenset(host_name(name) for name in names if name)
 
 
+def credential(file: Path) -> Path:
+    """A file of the configuration: a name without a folder is that of a systemd credential, if there is
+    one of that name (systemd.exec(5), LoadCredential=)."""
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    if folder and file.name == str(file) and (Path(folder) / file).exists():
+        return Path(folder) / file
+    return file
+
+
 def read_token(file: Path) -> str:
-    """The token in a file; raises ConfigError where there is none."""
+    """The token in a file; raises ConfigError if there is none."""
     try:
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"[http] token_file: {file} cannot be read: {error}") from None
     if not token:
         raise ConfigError(f"[http] token_file: {file} is empty; expected a token")
+    if len(token) < TOKEN_LENGTH:
+        raise ConfigError(f"[http] token_file: the token in {file} has fewer than {TOKEN_LENGTH} characters")
     return token

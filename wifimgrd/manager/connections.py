@@ -1,4 +1,4 @@
-"""Connecting and disconnecting: commands, attempts, links that drop and come back."""
+"""Connecting and disconnecting: commands, attempts, links that are interrupted and restored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import structlog
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.allocator import Claim
-from wifimgrd.domain.device import Device, DeviceId, DeviceState, Sighting
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, Link, Sighting
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
@@ -32,61 +32,92 @@ from wifimgrd.domain.lifecycle import (
     connect_means,
     disconnect_means,
 )
+from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.entry import DeviceEntry
-from wifimgrd.manager.state import PULL_S, HubState, nobody_minds
+from wifimgrd.manager.state import PULL_S, HubState, ignore
 from wifimgrd.ports import Backend, JoinRequest
 
 _log = structlog.get_logger()
 
 _GUARD_S: Final = 2.0
-"""What a backend may overrun an attempt's time before it is cut off."""
+"""The time by which a backend may exceed an attempt's limit before it is cancelled."""
 _LEAVE_TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """What came of an attempt that was not cancelled."""
+    """The result of an attempt that was not cancelled."""
 
     device: Device
     interface: str
     error: WifimgrdError | None
-    """None of one that succeeded."""
+    """None if it succeeded."""
 
 
 class Connections:
-    """Who is connected to what, and how that changes."""
+    """The connections of the devices, and their changes."""
 
-    def __init__(self, state: HubState, backend: Backend) -> None:
+    def __init__(self, state: HubState, backend: Backend, arrivals: Arrivals) -> None:
         self._state = state
         self._backend = backend
-        self.on_command: Callable[[DeviceEntry], None] = nobody_minds
-        """A client is about to have a device connected or disconnected."""
-        self.on_attempt_over: Callable[[AttemptEnd], None] = nobody_minds
+        self._arrivals = arrivals
+        self.on_command: Callable[[DeviceEntry], None] = ignore
+        """Called before a client has a device connected or disconnected."""
+        self.on_wait: Callable[[DeviceEntry], None] = ignore
+        """Called when a device is to be connected as soon as an interface is free."""
+        self.on_attempt_started: Callable[[DeviceEntry], None] = ignore
+        self.on_attempt_over: Callable[[AttemptEnd], None] = ignore
 
     # -- commands
 
-    async def connect(self, device: DeviceId, *, wait: bool) -> None:
+    async def connect(self, device_id: DeviceId, *, wait: bool, when_free: bool = False) -> None:
         """Connect a device; returns when an attempt runs, with `wait` when it has ended.
 
+        With `when_free` a device for which no interface is free waits for one, and this returns at once.
         Raises DeviceNotFound, Busy, NoInterfaceAvailable, BackendUnavailable, and with `wait`
-        what made the attempt fail, or Cancelled.
+        the error that made the attempt fail, or Cancelled.
         """
-        entry = self._entry(device)
+        entry = self._entry(device_id)
         if connect_means(entry.state) is ConnectMeans.START:
             await self._make_room(entry)
-            entry = self._entry(device)
+            entry = self._entry(device_id)
         match connect_means(entry.state):
             case ConnectMeans.START:
                 self.on_command(entry)
-                self.begin(entry)
+                if when_free and self._must_wait(entry):
+                    await self._wait_for_interface(entry)
+                    return
+                self.start_attempt(entry)
             case ConnectMeans.JOIN if entry.automatic:
-                self._take_in_hand(entry)
+                self._prepare(entry)
                 entry.automatic = False
         if wait and entry.outcome is not None:
             await asyncio.shield(entry.outcome)
 
+    def _must_wait(self, entry: DeviceEntry) -> bool:
+        """Whether no interface is free for a device, while the backend could join."""
+        is_ready = self._backend.status.state is BackendState.READY
+        return is_ready and self._state.allocator.would_get(self.claim(entry)) is None
+
+    async def _wait_for_interface(self, entry: DeviceEntry) -> None:
+        """Let a device wait; the caller is answered once that is on disk. Raises what the store raises."""
+        self._start_waiting(entry)
+        try:
+            await self._state.store.update(entry.device)
+        except WifimgrdError:
+            self._state.end_waiting(entry)
+            raise
+
+    def _start_waiting(self, entry: DeviceEntry) -> None:
+        state, device = self._state, entry.device
+        if not device.waiting_since_us:
+            _log.info("waiting_for_interface", device=device.id)
+            state.amend(entry, replace(device, waiting_since_us=state.clock()), at_once=True)
+        state.publish(DeviceStateChanged(state.status(entry)))
+        self.on_wait(entry)
+
     async def _make_room(self, entry: DeviceEntry) -> None:
-        """Where no interface is left, end an attempt that nobody asked for: a person goes first."""
+        """If no interface is left, cancel an automatic attempt: a command takes precedence."""
         allocator, claim = self._state.allocator, self.claim(entry)
         if allocator.would_get(claim) is not None:
             return
@@ -98,50 +129,61 @@ class Connections:
         if unasked:
             await self.release(min(unasked, key=lambda other: (other.device.priority, -other.device.id)))
 
-    async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
+    async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
-        entry = self._entry(device)
+        entry = self._entry(device_id)
+        was_waiting = bool(entry.device.waiting_since_us)
+        self._state.end_waiting(entry)
         if entry.state is DeviceState.DISCONNECTED:
-            self._take_in_hand(entry)
+            self._prepare(entry)
+            if was_waiting:
+                self._state.publish(DeviceStateChanged(self._state.status(entry)))
         else:
             self.on_command(entry)
         await self.release(entry, wait=wait)
 
-    def _take_in_hand(self, entry: DeviceEntry) -> None:
-        """A command that makes the connection take no step, which would tell that nothing is brought back."""
+    def _prepare(self, entry: DeviceEntry) -> None:
+        """Prepare for a command; if this ends an automatic reconnection with no state change, publish it."""
         before = self._state.status(entry)
         self.on_command(entry)
         if self._state.status(entry).lost_us != before.lost_us:
             self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     async def release(self, entry: DeviceEntry, *, wait: bool = True) -> None:
-        """Bring a device to rest, whatever it is doing."""
+        """Disconnect a device, whatever its state."""
         if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
-            self._begin_release(entry)
+            self._start_release(entry)
         if wait and entry.teardown is not None:
             await asyncio.shield(entry.teardown)
 
     def claim(self, entry: DeviceEntry) -> Claim:
-        """What a device asks of an interface."""
+        """A device's request for an interface."""
         device = entry.device
         return Claim(device.id, device.name, device.last_adapter, self._bands(device))
 
-    def begin(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
+    def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
         entry.automatic = automatic
         try:
             self._require_backend()
-            state.allocator, name = state.allocator.assign(self.claim(entry))
+            state.allocator, name = state.allocator.assign(self.claim(entry), state.device_name)
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
             state.amend(entry, device)
-            _log.warning("connection_refused", device=device.id, code=refusal.code, reason=refusal.message)
+            _log.warning(
+                "connection_refused",
+                device=device.id,
+                device_name=device.name,
+                code=refusal.code,
+                reason=refusal.message,
+            )
             state.fail(entry, refusal)
             raise
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
         state.amend(entry, replace(device, last_adapter=identity))
         entry.outcome = asyncio.get_running_loop().create_future()
+        self.on_attempt_started(entry)
         state.publish_interface(name)
         state.publish(DeviceStateChanged(state.status(entry)))
         entry.attempt = asyncio.create_task(self._attempt(entry, name))
@@ -169,8 +211,8 @@ class Connections:
             async with asyncio.timeout(timeout_s + _GUARD_S):
                 link = await self._backend.join(request)
         except InterfaceLost as failure:
-            # Where the adapter really is gone, we hear of that in a moment, and are cancelled here.
-            await asyncio.sleep(PULL_S if self._state.is_usable(interface) else 0)
+            # If the adapter was unplugged, the adapter source reports it soon, which cancels this task here.
+            await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface) else 0)
             error = failure
         except DeviceNotReachable as failure:
             error = self._with_band_hint(failure, device.sightings, interface)
@@ -183,10 +225,7 @@ class Connections:
             _log.exception("join_crashed", device=device.id, interface=interface)
             error = InternalError("the attempt ended by an internal error")
         else:
-            if entry.attempt is asyncio.current_task():
-                entry.attempt = None
-                self._state.establish(entry, link)
-                self.on_attempt_over(AttemptEnd(device, interface, None))
+            await self._arrive(entry, device, interface, link)
             return
         if entry.attempt is asyncio.current_task():
             entry.attempt = None
@@ -195,33 +234,50 @@ class Connections:
                 logging.INFO if entry.automatic else logging.WARNING,
                 "connection_failed",
                 device=device.id,
+                device_name=device.name,
                 interface=interface,
                 code=error.code,
                 reason=error.message,
                 automatic=entry.automatic,
             )
             self._state.free(entry)
+            self._state.end_waiting(entry)
             self._state.fail(entry, error)
             self.on_attempt_over(AttemptEnd(device, interface, error))
 
+    async def _arrive(self, entry: DeviceEntry, device: Device, interface: str, link: Link) -> None:
+        """Publish the link of an attempt, once the device's address leads to the camera.
+
+        A cancellation does not end the task as cancelled, since the link is up: who cancelled takes it down.
+        """
+        try:
+            await self._arrivals.wait(entry, interface, link)
+        except asyncio.CancelledError:
+            return
+        if entry.attempt is asyncio.current_task():
+            entry.attempt = None
+            self._state.establish(entry, link)
+            self.on_attempt_over(AttemptEnd(device, interface, None))
+        self._arrivals.replay(entry, interface)
+
     # -- endings
 
-    def _begin_release(self, entry: DeviceEntry) -> None:
+    def _start_release(self, entry: DeviceEntry) -> None:
         state = self._state
         state.step(entry, Step.RELEASE)
         entry.settle(Cancelled("the attempt was cancelled by a disconnect or a removal"))
         state.publish(DeviceStateChanged(state.status(entry)))
-        self.take_down(entry, None)
+        self.start_leaving(entry, None)
 
-    def take_down(self, entry: DeviceEntry, error: ConnectionLost | None) -> None:
-        """Let the backend let go, then free the interface; with `error` as a link lost for good."""
+    def start_leaving(self, entry: DeviceEntry, error: ConnectionLost | None) -> None:
+        """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
         attempt, entry.attempt = entry.attempt, None
         if attempt is not None:
             attempt.cancel()
         before = [task for task in (attempt, entry.teardown) if task is not None]
-        entry.teardown = asyncio.create_task(self._take_down(entry, attempt, before, error))
+        entry.teardown = asyncio.create_task(self._leave_and_free(entry, attempt, before, error))
 
-    async def _take_down(
+    async def _leave_and_free(
         self,
         entry: DeviceEntry,
         attempt: asyncio.Task[None] | None,
@@ -232,9 +288,9 @@ class Connections:
         if before:
             await asyncio.wait(before, timeout=_LEAVE_TIMEOUT_S)
         if name is not None and (attempt is None or not attempt.cancelled()):
-            await self.leave(name)  # a cancelled join has left nothing
+            await self.leave(name)  # a cancelled join has no link left
         if entry.teardown is not asyncio.current_task():
-            return  # the adapter went away meanwhile, and took all of it along
+            return  # the adapter was unplugged meanwhile, which ended the link
         entry.teardown = None
         if error is not None:
             self._state.lose(entry, error)
@@ -246,7 +302,7 @@ class Connections:
         self._state.publish(DeviceStateChanged(self._state.status(entry)))
 
     async def leave(self, interface: str) -> None:
-        """Let the backend take a link down; what goes wrong with that is logged, no more."""
+        """Let the backend take a link down; its errors are only logged."""
         try:
             async with asyncio.timeout(_LEAVE_TIMEOUT_S):
                 await self._backend.leave(interface)
@@ -256,7 +312,7 @@ class Connections:
             _log.exception("leave_crashed", interface=interface)
 
     async def stop(self) -> None:
-        """End what runs; links that are up stay up."""
+        """Cancel running attempts; links that are up stay up."""
         running: list[asyncio.Task[None]] = []
         for entry in self._state.entries.values():
             attempt, entry.attempt = entry.attempt, None
@@ -269,8 +325,8 @@ class Connections:
         if running:
             await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
 
-    def _entry(self, device: DeviceId) -> DeviceEntry:
-        entry = self._state.entry(device)
+    def _entry(self, device_id: DeviceId) -> DeviceEntry:
+        entry = self._state.entry(device_id)
         if entry.removing:
             raise Busy("the device is being removed")
         return entry
@@ -281,11 +337,11 @@ class Connections:
             raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
 
     def _bands(self, device: Device) -> frozenset[Band]:
-        """The bands that a device's access point can be on: the one that it was last met on, to be waited
-        for where an adapter can use it, else those of its model.
+        """The bands that a device's access point can be on: the one of its last sighting, which is
+        waited for if an adapter can use it, else those of its model.
 
-        Where no adapter can use the one that it was met on, that is no reason to refuse: the camera may
-        have been switched to another. What its model cannot use, it cannot be switched to.
+        If no adapter can use the band of the sighting, that is no reason to refuse: the camera may
+        have been switched to another band, but only to one of its model's.
         """
         known = frozenset(self._state.model(device).bands)
         met = Band.of_frequency(device.sightings[0].frequency_mhz) if device.sightings else None

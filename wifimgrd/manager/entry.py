@@ -1,4 +1,4 @@
-"""A registered device, and what is going on with it."""
+"""A registered device, and the state of its connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wifimgrd.runtime.tasks import Tasks
 
 @dataclass(slots=True)
 class DeviceEntry:
-    """One device's place in memory; who changes it keeps to the order of `HubState`."""
+    """One device's record in memory; it is changed in the order that `HubState` defines."""
 
     device: Device
     state: DeviceState = DeviceState.DISCONNECTED
@@ -21,24 +21,24 @@ class DeviceEntry:
     reachability: Reachability = field(default_factory=Reachability)
     """Of the link that is up."""
     watch: Tasks | None = None
-    """Asks the camera now and then whether it is there; runs while CONNECTED."""
+    """The probes and keep-alive messages; they run while CONNECTED."""
     outcome: asyncio.Future[None] | None = None
-    """How the attempt or interruption that runs will have ended; set while CONNECTING."""
+    """Resolves at the end of the current attempt or interruption; set while CONNECTING."""
     attempt: asyncio.Task[None] | None = None
-    """The join that runs; None also while an interrupted link is waited for."""
+    """The running join; None also while an interrupted link may still come back."""
     automatic: bool = False
-    """The attempt was nobody's command: its failure is nobody's news."""
+    """The attempt was not requested by a client: its failure is not reported as ConnectionFailed."""
     lost_us: int = 0
-    """When the link was lost, or was found lost; means something while the device is wanted back."""
+    """When the link was lost, or found lost; meaningful while the device is to be reconnected."""
     grace: asyncio.TimerHandle | None = None
     teardown: asyncio.Task[None] | None = None
-    """The release that runs."""
+    """The running release."""
     removing: bool = False
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One change of what was registered at a time."""
+    """Serializes changes of the registration."""
 
     def settle(self, error: WifimgrdError | None = None) -> None:
-        """Tell whoever waits for the outcome, and stop the clock of the grace time."""
+        """Resolve the outcome, and cancel the timer of the grace time."""
         if self.grace is not None:
             self.grace.cancel()
             self.grace = None
@@ -49,4 +49,4 @@ class DeviceEntry:
             outcome.set_result(None)
         else:
             outcome.set_exception(error)
-            outcome.exception()  # nobody may be waiting, and that is no mistake
+            outcome.exception()  # marked as retrieved: there may be no waiter

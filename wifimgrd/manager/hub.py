@@ -1,50 +1,58 @@
-"""The hub: every use case."""
+"""The hub: all use cases."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import structlog
 
-from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
-from wifimgrd.domain.errors import Busy, WifimgrdError
+from wifimgrd.domain import sentences
+from wifimgrd.domain.device import Device, DeviceId
+from wifimgrd.domain.errors import Busy, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import (
     BackendStatus,
     DeviceCreated,
     DeviceRemoved,
     DeviceUpdated,
 )
-from wifimgrd.domain.interface import InterfaceStatus
-from wifimgrd.domain.network import Network
+from wifimgrd.domain.interface import InterfaceCounts
 from wifimgrd.domain.registration import (
     Amendment,
     default_name,
     parse_amendment,
     parse_registration,
+    renamed_duplicates,
 )
-from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.manager.arrivals import Arrivals
+from wifimgrd.manager.backend_events import BackendEvents
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.entry import DeviceEntry
-from wifimgrd.manager.presence import Presence
-from wifimgrd.manager.reconciling import Reconciling
+from wifimgrd.manager.liveness import Liveness
 from wifimgrd.manager.reconnecting import Reconnecting
 from wifimgrd.manager.recovering import Recovering
 from wifimgrd.manager.scans import ScanReport, Scans
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.manager.sockets import Sockets
 from wifimgrd.manager.state import Clock, HubState
-from wifimgrd.ports import AdapterSource, Backend, CameraContact, CameraSockets, DeviceStore, EventSink
+from wifimgrd.ports import (
+    AdapterSource,
+    AddressRoutes,
+    Backend,
+    CameraContact,
+    CameraSockets,
+    DeviceStore,
+    EventSink,
+)
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
 
 class Hub:
-    """Registers devices, connects them and keeps the truth about it."""
+    """Registers devices, connects them and holds their state."""
 
     def __init__(
         self,
@@ -52,75 +60,100 @@ class Hub:
         backend: Backend,
         adapters: AdapterSource,
         store: DeviceStore,
-        sink: EventSink,
+        sinks: Sequence[EventSink],
         clock: Clock,
         sockets: CameraSockets,
         contact: CameraContact,
         tasks: Tasks,
+        routes: AddressRoutes | None = None,
     ) -> None:
+        """`routes` are None where the addresses of cameras lead nowhere."""
         self._backend = backend
+        self.backend_choice = ""
+        """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
         self._adapters = adapters
         self._store = store
-        self._state = HubState(settings, store, sink, clock)
-        self._connections = Connections(self._state, backend)
+        self._state = HubState(settings, store, sinks, clock)
+        arrivals = Arrivals(self._state, routes)
+        self._connections = Connections(self._state, backend, arrivals)
         self._reconnecting = Reconnecting(self._state, self._connections, backend)
         self._recovering = Recovering(
             self._state, self._connections, self._reconnecting, backend, adapters, tasks.part("recovery")
         )
-        self._reconciling = Reconciling(
+        self._backend_events = BackendEvents(
             self._state,
             self._connections,
             self._reconnecting,
             self._recovering,
             backend,
+            arrivals,
             tasks.part("reconciliation"),
         )
         self._scans = Scans(self._state, backend)
-        self._sockets = Sockets(self._state, sockets)
-        self._presence = Presence(self._state, contact, tasks.part("presence"))
-        self._creating = asyncio.Lock()
+        self._liveness = Liveness(self._state, contact, tasks.part("presence"))
+        self._naming = asyncio.Lock()
+        """Held from the check of a name until a device has it."""
+        # Commands and reads that another part of the manager has whole.
+        self.connect = self._connections.connect
+        self.disconnect = self._connections.disconnect
+        self.networks = self._scans.networks
+        self.open_socket = Sockets(self._state, sockets).open
+        self.device_name = self._state.device_name
+        self.device_statuses = self._state.device_statuses
+        self.assigned_statuses = self._state.assigned_statuses
+        self.interface_statuses = self._state.interface_statuses
 
-    # -- life
+    # -- start, stop, settings
 
     async def start(self) -> None:
-        """Load what is on disk, list the adapters, and adopt the links that stand."""
+        """Load the devices from disk, list the adapters, and adopt the links that are up."""
         for device in (await self._store.load()).values():
-            self._state.entries[device.id] = DeviceEntry(device)
+            self._state.registry.add(DeviceEntry(device))
+        self._rename_duplicates()
+        self._state.apply_rules()
         self._state.address_devices()
-        await self._adapters.start(self._reconciling)
-        await self._backend.start(self._reconciling)
-        await self._reconciling.settle_with_backend()
+        await self._adapters.start(self._backend_events)
+        await self._backend.start(self._backend_events)
+        await self._backend_events.settle_with_backend()
 
-    async def rest(self) -> None:
-        """End attempts and whoever waits for them; nothing new is to be asked for from here on."""
+    def _rename_duplicates(self) -> None:
+        """Give each device a unique name, since earlier versions and their backups allowed duplicates."""
+        entries = self._state.entries
+        for device_id, name in renamed_duplicates({one: entries[one].device.name for one in entries}).items():
+            device = entries[device_id].device
+            _log.warning("device_renamed", device=device_id, before=device.name, name=name)
+            self._state.amend(entries[device_id], replace(device, name=name), at_once=True)
+
+    async def stop_work(self) -> None:
+        """End attempts and their waiting callers; no further commands may be given."""
         await self._recovering.stop()
         await self._reconnecting.stop()
         await self._connections.stop()
         await self._scans.stop()
-        await self._presence.stop()
+        await self._liveness.stop()
 
     async def stop(self) -> None:
         """Stop in order; links that are up stay up, devices stay on disk."""
-        await self.rest()
+        await self.stop_work()
         await self._adapters.stop()
-        await self._reconciling.settle()
+        await self._backend_events.settle()
         await self._backend.stop()
         await self._store.close()
 
     async def reconfigure(self, settings: HubSettings) -> None:
-        """Use other settings from here on. Links that are up stay, attempts that run end as they began;
-        which adapters are listed at all stays as it was at the start."""
+        """Use other settings from now on. Links that are up stay, running attempts end with the old settings;
+        the rule for which adapters are listed stays as it was at the start."""
         state, before = self._state, self._state.allocator
         rules = replace(settings.rules, usb_only=before.rules.usb_only)
         shown = list(state.device_statuses())
         state.settings = replace(settings, rules=rules, addresses=state.settings.addresses)
-        state.allocator = before.follow(rules)
+        state.allocator = before.with_rules(state.registry.with_pins(rules))
         for status in shown:
             now = state.status(state.entries[status.device.id])
             if now != status:
                 state.publish(DeviceUpdated(now))
         self._reconnecting.reconfigured()
-        self._recovering.follow(settings.recovery)
+        self._recovering.reconfigure(settings.recovery)
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:
                 continue
@@ -128,41 +161,50 @@ class Hub:
             if interface.exclusion:
                 await self._backend.release(name)
             else:
-                await self._backend.hold(name)
+                await self._backend.claim(name)
 
-    # -- what clients read
+    # -- state for clients
 
     @property
     def backend_name(self) -> str:
-        """As in `[backend] name`."""
+        """The value of `[backend] name`."""
         return self._backend.name
 
     @property
     def backend_status(self) -> BackendStatus:
-        """Where the backend stands now."""
+        """The present state of the backend."""
         return self._backend.status
 
-    def device_statuses(self) -> Iterator[DeviceStatus]:
-        """Every device, in order of id."""
-        return self._state.device_statuses()
+    @property
+    def device_count(self) -> int:
+        """The number of registered devices."""
+        return len(self._state.entries)
 
-    def interface_statuses(self) -> Iterator[InterfaceStatus]:
-        """Every listed interface, in natural order of names."""
-        return self._state.interface_statuses()
+    @property
+    def connected_count(self) -> int:
+        """The number of connected devices."""
+        return self._state.connected_count
 
-    # -- what clients ask for
+    @property
+    def interface_counts(self) -> InterfaceCounts:
+        """The number of listed interfaces by state."""
+        return self._state.allocator.counts
+
+    # -- commands of clients
 
     async def create(self, fields: Mapping[str, object]) -> DeviceId:
         """Register a device, safe on disk on return, and start its first attempt if so configured.
 
-        Raises InvalidRequest; DeviceNotFound where an idempotency key is repeated whose device was
-        removed since.
+        Raises InvalidRequest; DeviceNotFound if an idempotency key is repeated whose device was
+        removed.
         """
         request = parse_registration(fields, self._state.settings.codenames)
-        async with self._creating:
+        async with self._naming:
             key = request.idempotency_key
             if key is not None and (known := await self._store.find_key(key)) is not None:
                 return self._state.entry(known).device.id
+            if request.name is not None:
+                self._require_free(request.name)
             taken = {entry.device.name for entry in self._state.entries.values()}
             name = request.name or default_name(request.ssid, taken)
             draft = Device(
@@ -175,15 +217,24 @@ class Hub:
                 address=self._free_address(),
             )
             device = await self._store.add(draft, request.passphrase, key)
-            entry = self._state.entries[device.id] = DeviceEntry(device)
+            entry = DeviceEntry(device)
+            self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)
         self._state.publish(DeviceCreated(self._state.status(entry)))
+        if len(self._state.registry.sharing(device.ssid)) == 2:  # a third one changes no other warnings
+            self._state.publish_sharing(device.ssid, device.id)
         if self._state.settings.connect_on_create:
             try:
                 await self._connections.connect(device.id, wait=False)
             except WifimgrdError:
-                return device.id  # registered all the same; the refusal was published
+                return device.id  # the device is registered; the refusal was published
         return device.id
+
+    def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
+        """Raises InvalidRequest if another device has a name."""
+        if self._state.registry.is_taken(name, device_id):
+            sentence = sentences.name_is_taken(name)
+            raise InvalidRequest(f"name: {sentence}", {"name": (sentence,)})
 
     def _free_address(self) -> str:
         plan = self._state.settings.addresses
@@ -192,93 +243,80 @@ class Hub:
             _log.warning("addresses_exhausted", reason=f"all of {plan.network} are given")
         return address
 
-    async def update(self, device: DeviceId, fields: Mapping[str, object]) -> None:
-        """Change name, SSID or passphrase, safe on disk on return; a link that is up stays.
+    async def update(self, device_id: DeviceId, fields: Mapping[str, object]) -> None:
+        """Change a registered device, safe on disk on return; a link that is up stays.
 
         Raises DeviceNotFound, Busy, InvalidRequest.
         """
-        amendment = parse_amendment(fields)
-        entry = self._at_rest_from_removal(device)
+        amendment = parse_amendment(fields, self._state.settings.codenames)
+        entry = self._removal_over(device_id)
         async with entry.editing:
-            self._at_rest_from_removal(device)
-            await self._amend(entry, amendment)
+            self._removal_over(device_id)
+            name = amendment.changes.get("name", entry.device.name)
+            if name == entry.device.name:
+                await self._amend(entry, amendment)
+                return
+            async with self._naming:
+                self._require_free(name, device_id)
+                await self._amend(entry, amendment)
 
     async def _amend(self, entry: DeviceEntry, amendment: Amendment) -> None:
-        changed = entry.device
-        if amendment.name is not None:
-            changed = replace(changed, name=amendment.name)
-        if amendment.ssid is not None and amendment.ssid != changed.ssid:
-            changed = replace(changed, ssid=amendment.ssid, sightings=())
-        if amendment.auto_reconnect is not None:
-            changed = replace(changed, auto_reconnect=amendment.auto_reconnect)
-        if amendment.priority is not None:
-            changed = replace(changed, priority=amendment.priority)
-        if changed == entry.device and amendment.passphrase is None:
+        changes = dict(amendment.changes)
+        if changes.get("ssid", entry.device.ssid) != entry.device.ssid:
+            changes["sightings"] = ()
+        written = replace(entry.device, **changes)
+        if written == entry.device and amendment.passphrase is None:
             return
-        await self._store.update(changed, amendment.passphrase)
+        await self._store.update(written, amendment.passphrase)
         if entry.removing:
             return
-        # What an attempt taught while the disk was busy is kept.
-        learnt = replace(
-            entry.device,
-            name=changed.name,
-            ssid=changed.ssid,
-            auto_reconnect=changed.auto_reconnect,
-            priority=changed.priority,
-        )
-        if changed.ssid != entry.device.ssid:
-            learnt = replace(learnt, sightings=())
-        entry.device = changed
-        self._state.amend(entry, learnt)
+        # Data learned from an attempt while the disk was busy is kept.
+        before, changed = entry.device, replace(entry.device, **changes)
+        self._state.registry.replace(entry, written)
+        self._state.amend(entry, changed)
+        if changed.pin != before.pin or (changed.pin and changed.name != before.name):
+            self._state.apply_rules()
         self._reconnecting.amended(
-            entry, credentials=amendment.ssid is not None or amendment.passphrase is not None
+            entry, credentials="ssid" in amendment.changes or amendment.passphrase is not None
         )
         _log.info("device_updated", device=changed.id)
         self._state.publish(DeviceUpdated(self._state.status(entry)))
+        if changed.ssid != before.ssid:
+            self._state.publish_sharing(before.ssid, changed.id)
+        if changed.ssid != before.ssid or changed.name != before.name:
+            self._state.publish_sharing(changed.ssid, changed.id)
 
-    async def remove(self, device: DeviceId) -> None:
-        """Disconnect and forget a device; raises DeviceNotFound, Busy."""
-        entry = self._at_rest_from_removal(device)
+    async def remove(self, device_id: DeviceId) -> None:
+        """Disconnect and remove a device; raises DeviceNotFound, Busy."""
+        entry = self._removal_over(device_id)
         entry.removing = True
         try:
             await self._connections.release(entry)
-            await self._store.remove(device)
+            await self._store.remove(device_id)
         except BaseException:
             entry.removing = False
             raise
-        del self._state.entries[device]
-        self._reconnecting.removed(device)
-        _log.info("device_removed", device=device)
-        self._state.publish(DeviceRemoved(device))
+        self._state.registry.remove(device_id)
+        if entry.device.pin:
+            self._state.apply_rules()
+        self._reconnecting.removed(device_id)
+        self._recovering.removed(device_id)
+        _log.info("device_removed", device=device_id)
+        self._state.publish(DeviceRemoved(device_id))
+        self._state.publish_sharing(entry.device.ssid, device_id)
         for entry in self._state.address_devices():
             self._state.publish(DeviceUpdated(self._state.status(entry)))
-
-    async def connect(self, device: DeviceId, *, wait: bool) -> None:
-        """See Connections.connect."""
-        await self._connections.connect(device, wait=wait)
-
-    async def disconnect(self, device: DeviceId, *, wait: bool = True) -> None:
-        """See Connections.disconnect."""
-        await self._connections.disconnect(device, wait=wait)
-
-    async def open_socket(self, device: DeviceId, port: int, kind: SocketKind) -> socket.socket:
-        """See Sockets.open."""
-        return await self._sockets.open(device, port, kind)
 
     async def scan(self, interface: str | None = None) -> ScanReport:
         """See Scans.scan."""
         report = await self._scans.scan(interface)
         await self._recovering.scanned(report)
         with suppress(WifimgrdError):
-            self._reconnecting.heard({network.ssid for network in await self._scans.networks(interface)})
+            self._reconnecting.seen({network.ssid for network in await self._scans.networks(interface)})
         return report
 
-    async def networks(self, interface: str | None = None) -> list[Network]:
-        """See Scans.networks."""
-        return await self._scans.networks(interface)
-
-    def _at_rest_from_removal(self, device: DeviceId) -> DeviceEntry:
-        entry = self._state.entry(device)
+    def _removal_over(self, device_id: DeviceId) -> DeviceEntry:
+        entry = self._state.entry(device_id)
         if entry.removing:
             raise Busy("the device is being removed")
         return entry

@@ -1,8 +1,8 @@
-"""Lost devices brought back: when to look, where, and what comes of it.
+"""Reconnects lost devices, and connects waiting ones, with the clock, the one timer and the tasks.
 
-What is due when is decided by the pure `Pursuits`; this module has the clock, the one timer and the
-tasks. With nothing pursued there is no timer, and with no idle interface none either: then the next
-interface that becomes available is the event that goes on with it.
+The pure `ReconnectPolicy` decides which device is due when; this module carries it
+out. With nothing pending there is no timer, and with no idle interface none either: then the next
+interface that becomes available continues it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -19,101 +20,125 @@ import structlog
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, Ssid
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState, DeviceUpdated
-from wifimgrd.domain.pursuit import Pursuits
+from wifimgrd.domain.reconnect_policy import ReconnectPolicy
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.entry import DeviceEntry
-from wifimgrd.manager.state import HubState, nobody_minds
+from wifimgrd.manager.state import HubState, ignore
 from wifimgrd.ports import Backend
 
 _log = structlog.get_logger()
 
-_LOOK_S: Final = 20.0
-"""No look for one network takes longer."""
+_SEARCH_S: Final = 20.0
+"""The time limit of a search for one network."""
 
 
 class Reconnecting:
-    """Pursues devices that were lost until they are back or somebody commands otherwise."""
+    """Searches for devices that were lost or wait, until they are connected or a command ends that."""
 
     def __init__(self, state: HubState, connections: Connections, backend: Backend) -> None:
         self._state = state
         self._connections = connections
         self._backend = backend
-        self._pursuits = Pursuits()
+        self._policy = ReconnectPolicy()
         self._timer: asyncio.TimerHandle | None = None
         self._chases: dict[DeviceId, asyncio.Task[None]] = {}
-        self._looking: dict[str, DeviceId] = {}
-        """On which interfaces a look runs; no assignment is made for that."""
-        self.on_unseen: Callable[[Device, str], None] = nobody_minds
-        """The network of a device was not found by an interface."""
+        self._searches: dict[str, DeviceId] = {}
+        """The interfaces on which a search runs; no assignment is made for it."""
+        self._going_on = False
+        """The start of due searches is scheduled."""
+        self.on_unseen: Callable[[Device, str], None] = ignore
+        """An interface did not find the network of a device."""
         self._chance = random.Random()  # noqa: S311 - jitter
         state.on_lost = self.lost
         state.on_established.append(lambda entry: self._end(entry.device.id))
         state.on_interface.append(self._interface_changed)
+        state.on_waiting_over = lambda entry: self._end(entry.device.id)
         connections.on_command = self.commanded
+        connections.on_wait = self.waits
+        connections.on_attempt_started = self._attempt_started
 
-    # -- what happened
+    # -- events and commands
 
     def lost(self, entry: DeviceEntry) -> None:
-        """A device is disconnected that nobody wanted disconnected."""
+        """A device is disconnected without a command."""
         device = entry.device
         if self._state.is_brought_back(device):
-            if self._state.note_loss(entry):
+            if self._state.record_loss(entry):
                 self._state.publish(DeviceUpdated(self._state.status(entry)))
-            self._pursuits = self._pursuits.lost(device.id, device.priority, self._now())
+            self._policy = self._policy.lost(device.id, device.priority, self._now())
             self._go_on()
 
     def commanded(self, entry: DeviceEntry) -> None:
-        """A client takes a device in hand: nothing happens to it by itself until it is connected."""
-        self._end(entry.device.id)
+        """A client's command for a device: nothing automatic happens to it until it is connected.
+
+        A device that waits for an interface continues to wait."""
+        if not entry.device.waiting_since_us:
+            self._end(entry.device.id)
         entry.lost_us = 0
         self._state.amend(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
 
-    def removed(self, device: DeviceId) -> None:
-        """A device is forgotten."""
-        self._end(device)
+    def waits(self, entry: DeviceEntry) -> None:
+        """A device is to be connected as soon as an interface is free, since `waiting_since_us`."""
+        device = entry.device
+        passed_s = max(0, self._state.clock() - device.waiting_since_us) / 1e6
+        self._policy = self._policy.waits(device.id, device.priority, self._now() - passed_s)
+        self._go_on_soon()
+
+    def _attempt_started(self, entry: DeviceEntry) -> None:
+        self._policy = self._policy.started(entry.device.id)
+
+    def removed(self, device_id: DeviceId) -> None:
+        """A device was removed."""
+        self._end(device_id)
 
     def amended(self, entry: DeviceEntry, *, credentials: bool) -> None:
-        """A client changed a device: whether it is brought back, or its network."""
+        """A client changed a device: its automatic reconnection, or its network."""
         device = entry.device
-        if not device.auto_reconnect:
+        self._policy = self._policy.prioritized(device.id, device.priority)
+        if not device.auto_reconnect and not device.waiting_since_us:
             self._end(device.id)
-        elif device.id in self._pursuits.all:
+        elif device.id in self._policy.all:
             if credentials:
-                self._pursuits = self._pursuits.pardoned(device.id)
+                self._policy = self._policy.retry_allowed(device.id)
             self._go_on()
         elif entry.state is DeviceState.DISCONNECTED:
             self.lost(entry)
 
     def reconfigured(self) -> None:
-        """Whether lost devices are brought back at all may be another setting now."""
+        """The setting of automatic reconnection may have changed."""
         for entry in self._state.entries.values():
+            if entry.device.waiting_since_us:
+                continue
             if not self._state.is_brought_back(entry.device):
                 self._end(entry.device.id)
-            elif entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._pursuits.all:
+            elif entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._policy.all:
                 self.lost(entry)
 
     def backend_ready(self) -> None:
-        """The backend is there, for the first time or again, and agrees with us."""
+        """The backend is available, for the first time or again, and reconciled."""
         for entry in self._state.entries.values():
-            if entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._pursuits.all:
+            if entry.device.waiting_since_us:
+                self.waits(entry)
+            elif entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._policy.all:
+                self._state.note_unseen_disconnection(entry)
                 self.lost(entry)
-        self._pursuits = self._pursuits.sign(self._now())
+        self._policy = self._policy.sign_of_life(self._now())
         self._go_on()
 
-    def heard(self, ssids: Collection[Ssid]) -> None:
+    def seen(self, ssids: Collection[Ssid]) -> None:
         """A scan showed these networks."""
-        for device in self._pursuits.all:
+        for device in self._policy.all:
             if self._state.entries[device].device.ssid in ssids:
-                self._pursuits = self._pursuits.sign(self._now(), device)
+                self._policy = self._policy.sign_of_life(self._now(), device)
         self._go_on()
 
-    def looks_on(self, interface: str) -> bool:
-        """Whether a look runs on an interface."""
-        return interface in self._looking
+    def is_searching_on(self, interface: str) -> bool:
+        """Whether a search runs on an interface."""
+        return interface in self._searches
 
     async def stop(self) -> None:
-        """Look for nothing more."""
-        self._pursuits = Pursuits()
+        """Stop searching."""
+        self._policy = ReconnectPolicy()
         self._arm()
         chases = list(self._chases.values())
         for chase in chases:
@@ -121,52 +146,69 @@ class Reconnecting:
         if chases:
             await asyncio.wait(chases)
 
-    # -- going on
+    # -- continuing
 
     def _interface_changed(self, name: str) -> None:
-        """An interface may be available now, or be taken from under a look."""
-        looker = self._looking.get(name)
+        """An interface may be available now, or unavailable for the search that runs on it."""
+        looker = self._searches.get(name)
         if looker is not None and self._state.allocator.holders.get(name, looker) != looker:
             self._chases[looker].cancel()
-        if self._pursuits.all:
+        self._go_on_soon()
+
+    def _go_on_soon(self) -> None:
+        if self._policy.all and not self._going_on:
+            self._going_on = True
             asyncio.get_running_loop().call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Start what is due and can be done, and wait for the rest."""
-        if self._is_ready():
-            for device in self._pursuits.due(self._now()):
+        """Start the searches that are due and possible, and set the timer for the rest."""
+        self._going_on = False
+        if self._is_ready() and self._has_idle_interface():
+            for device in self._policy.due(self._now()):
                 entry = self._state.entries.get(device)
                 interface = None if entry is None else self._idle_interface(entry)
-                if entry is not None and interface is not None:
-                    self._pursuits = self._pursuits.begun(device)
-                    self._looking[interface] = device
-                    task = self._chases[device] = asyncio.create_task(self._chase(entry, interface))
-                    task.add_done_callback(partial(self._chased, device))
+                if entry is None or interface is None or entry.state is not DeviceState.DISCONNECTED:
+                    continue
+                if entry.device.waiting_since_us:
+                    self._connect_waiting(entry)
+                else:
+                    self._policy = self._policy.started(device)
+                    self._searches[interface] = device
+                    task = self._chases[device] = asyncio.create_task(self._reconnect(entry, interface))
+                    task.add_done_callback(partial(self._reconnect_over, device, interface))
+                if not self._has_idle_interface():
+                    break
         self._arm()
+
+    def _connect_waiting(self, entry: DeviceEntry) -> None:
+        """An interface is free for a device that waits for one: its attempt is as one by a command."""
+        if not entry.removing:
+            with suppress(WifimgrdError):  # a refusal was published, and the device still waits
+                self._connections.start_attempt(entry)
 
     def _arm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         now_s = self._now()
-        next_s = self._pursuits.next_s(now_s)
+        next_s = self._policy.next_s(now_s)
         if next_s is not None:
             self._timer = asyncio.get_running_loop().call_later(next_s - now_s, self._go_on)
 
     def _idle_interface(self, entry: DeviceEntry) -> str | None:
-        """An interface that the device would get, and on which no look runs."""
-        allocator = self._state.allocator
-        for name, looker in self._looking.items():
-            if name in allocator.interfaces and name not in allocator.holders:
-                allocator = allocator.adopt(looker, name)
-        return allocator.would_get(self._connections.claim(entry))
+        """An interface that the device would be assigned, and on which no search runs."""
+        return self._state.allocator.would_get(self._connections.claim(entry), but=self._searches)
 
-    async def _chase(self, entry: DeviceEntry, interface: str) -> None:
-        """Look for a device's network, and join it where it is in the air."""
+    def _has_idle_interface(self) -> bool:
+        """Whether any interface is available: if not, the due devices need not be checked."""
+        return any(name not in self._searches for name in self._state.allocator.available)
+
+    async def _reconnect(self, entry: DeviceEntry, interface: str) -> None:
+        """Search for a device's network, and join it if it is found."""
         device, code = entry.device, None
         try:
-            async with asyncio.timeout(_LOOK_S):
-                seen = await self._backend.look(interface, device.ssid, device.sightings)
+            async with asyncio.timeout(_SEARCH_S):
+                seen = await self._backend.is_visible(interface, device.ssid, device.sightings)
             if not seen:
                 self.on_unseen(device, interface)
         except (WifimgrdError, TimeoutError) as error:
@@ -176,40 +218,48 @@ class Reconnecting:
             _log.exception("look_crashed", device=device.id, interface=interface)
             seen = False
         finally:
-            self._looking.pop(interface, None)
+            self._searches.pop(interface, None)
         if seen and entry.state is DeviceState.DISCONNECTED and not entry.removing:
             _log.info("network_is_back", device=device.id, interface=interface)
             code = await self._try(entry)
-        self._pursuits = self._pursuits.failed(device.id, self._now(), self._chance.random(), code)
+        self._failed(device.id, code)
 
     async def _try(self, entry: DeviceEntry) -> ErrorCode | None:
-        """An attempt, to its end; what it ended by, or None."""
+        """An attempt, to its end; returns its error, or None."""
         try:
             if not self._is_ready() or self._idle_interface(entry) is None:
-                return None  # gone or taken meanwhile
-            self._connections.begin(entry, automatic=True)
+                return None  # removed or assigned meanwhile
+            self._connections.start_attempt(entry, automatic=True)
             if entry.outcome is not None:
                 await asyncio.shield(entry.outcome)
         except WifimgrdError as error:
             return error.code
         return None
 
-    def _chased(self, device: DeviceId, task: asyncio.Task[None]) -> None:
-        if self._chases.get(device) is task:
-            del self._chases[device]
+    def _reconnect_over(self, device_id: DeviceId, interface: str, task: asyncio.Task[None]) -> None:
+        if self._chases.get(device_id) is task:
+            del self._chases[device_id]
+        if self._searches.get(interface) == device_id:  # it was cancelled before its start
+            del self._searches[interface]
         if task.cancelled():
-            self._pursuits = self._pursuits.postponed(device)
+            self._policy = self._policy.postponed(device_id)
         elif (error := task.exception()) is not None:
-            _log.error("chase_crashed", device=device, exc_info=error)
-            self._pursuits = self._pursuits.failed(device, self._now(), self._chance.random())
+            _log.error("chase_crashed", device=device_id, exc_info=error)
+            self._failed(device_id)
         self._go_on()
 
-    def _end(self, device: DeviceId) -> None:
-        self._pursuits = self._pursuits.ended(device)
-        chase = self._chases.get(device)
-        if chase is not None and device in self._looking.values():
+    def _failed(self, device_id: DeviceId, code: ErrorCode | None = None) -> None:
+        """A search, or the attempt after it, ended; this is not the outcome of a wait that started since."""
+        if not self._policy.is_waiting(device_id):
+            self._policy = self._policy.failed(device_id, self._now(), self._chance.random(), code)
+
+    def _end(self, device_id: DeviceId) -> None:
+        before, self._policy = self._policy, self._policy.ended(device_id)
+        chase = self._chases.get(device_id)
+        if chase is not None and device_id in self._searches.values():
             chase.cancel()
-        self._arm()
+        if self._policy is not before:
+            self._arm()
 
     def _is_ready(self) -> bool:
         return self._backend.status.state is BackendState.READY

@@ -1,17 +1,19 @@
-"""Searching the air: on interfaces that nobody uses, once for all who ask at the same time."""
+"""Scans on idle interfaces; requests at the same time share one scan."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
+from wifimgrd.domain import sentences
+from wifimgrd.domain.camera_model import guess_model
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.domain.events import BackendState
-from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.network import Network, networks
 from wifimgrd.manager.state import HubState
 from wifimgrd.ports import Backend
@@ -24,17 +26,17 @@ SCAN_TIMEOUT_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class ScanReport:
-    """Which interfaces searched, and why others did not."""
+    """Which interfaces scanned, and why others did not."""
 
     scanned: Sequence[str]
     skipped: Mapping[str, str]
-    """A reason for each, as a sentence's end ("wlan0 ...")."""
+    """A reason for each, as a predicate ("wlan0 ...")."""
     failed: Sequence[str] = ()
-    """Those of the skipped that tried and could not."""
+    """Those of the skipped whose scan was started and failed."""
 
 
 class Scans:
-    """Scans that run, one an interface at most."""
+    """The running scans, at most one per interface."""
 
     def __init__(self, state: HubState, backend: Backend) -> None:
         self._state = state
@@ -42,15 +44,15 @@ class Scans:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def scan(self, interface: str | None = None) -> ScanReport:
-        """Search on every idle interface, or on one; join the scan of an interface that searches.
+        """Scan on every idle interface, or on one; on an interface that is scanning, wait for that scan.
 
-        An interface that a device uses is never scanned on: that would take its radio off the
+        An interface that is assigned to a device never scans: that would take its radio off the
         link's channel. Raises InterfaceNotFound, BackendUnavailable.
         """
         self._require_backend()
         allocator = self._state.allocator
         statuses = list(allocator.statuses()) if interface is None else [allocator.status(interface)]
-        skipped = {one.interface.name: why for one in statuses if (why := _why_not(one))}
+        skipped = {one.interface.name: why for one in statuses if (why := self._why_not(one))}
         tasks = {
             one.interface.name: self._task(one.interface.name)
             for one in statuses
@@ -73,17 +75,25 @@ class Scans:
         return ScanReport(scanned, skipped, failed)
 
     async def networks(self, interface: str | None = None) -> list[Network]:
-        """What was heard of late, without a scan; raises InterfaceNotFound, BackendUnavailable."""
+        """The networks of the recent scan results; raises InterfaceNotFound, BackendUnavailable."""
         self._require_backend()
         allocator = self._state.allocator
         if interface is not None:
             allocator.status(interface)
         listed = allocator.interfaces if interface is None else {interface}
-        heard = [point for point in await self._backend.heard() if point.interface in listed]
-        return networks(heard, (entry.device for entry in self._state.entries.values()))
+        results = [point for point in await self._backend.recent_scan_results() if point.interface in listed]
+        found = networks(results, (entry.device for entry in self._state.entries.values()))
+        models = self._state.settings.models.values()
+        return [
+            replace(
+                one,
+                codename=guess_model(models, one.ssid.text, [point.sighting.bssid for point in one.points]),
+            )
+            for one in found
+        ]
 
     async def stop(self) -> None:
-        """End what runs."""
+        """Cancel running scans."""
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
@@ -100,7 +110,7 @@ class Scans:
     def _ended(self, name: str, task: asyncio.Task[None]) -> None:
         del self._running[name]
         if not task.cancelled():
-            task.exception()  # whoever asked may have gone
+            task.exception()  # marked as retrieved: the callers may have been cancelled
 
     async def _scan(self, name: str) -> None:
         try:
@@ -115,13 +125,12 @@ class Scans:
             _log.exception("scan_crashed", interface=name)
             raise BackendUnavailable("its scan failed") from None
 
+    def _why_not(self, status: InterfaceStatus) -> str:
+        if status.device_id is not None:
+            return sentences.in_use_by(status.device_id, self._state.device_name(status.device_id))
+        return status.reason
+
     def _require_backend(self) -> None:
         status = self._backend.status
         if status.state is not BackendState.READY:
             raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
-
-
-def _why_not(status: InterfaceStatus) -> str:
-    if status.state is InterfaceState.IN_USE:
-        return f"in use by device {status.device}"
-    return status.reason

@@ -1,4 +1,4 @@
-"""What the configuration decides about devices and links."""
+"""The settings of devices and links from the configuration."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class HubSettings:
     connect_on_create: bool = True
     attempt_timeout_s: float = 20.0
     auto_reconnect: bool = True
-    """Whether lost devices are brought back; each device can be left out of it."""
+    """Whether lost devices are reconnected; it can be switched off for each device."""
     grace_s: float = 10.0
     """How long an interrupted link may take to come back."""
     addresses: AddressPlan = field(default_factory=AddressPlan)
-    """Where cameras are reached on this host; what is set at the start stays."""
+    """The addresses at which cameras are reached on this host; fixed at the start of the daemon."""
     models: Mapping[str, CameraModel] = field(default_factory=lambda: MappingProxyType({}))
-    """What is known of camera models, by codename."""
+    """The camera models, by codename."""
     codenames: frozenset[str] | None = None
     """The camera models that may be registered; None allows any."""
     recovery: RecoveryRules = field(default_factory=RecoveryRules)
-    """What is tried with adapters that stop working."""
+    """The recovery steps for adapters that stop working."""

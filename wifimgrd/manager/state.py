@@ -1,12 +1,12 @@
-"""What the manager holds in memory: the allocator's value and an entry for each device.
+"""The manager's state in memory: the allocator's value and an entry for each device.
 
-It is a cache of what is on disk and in the backend. Whatever changes it publishes the change
+It is a cache of the data on disk and of the backend. Each change is published
 here, in the order that clients are promised: the interface first, then the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,11 +22,13 @@ from wifimgrd.domain.device import (
     Failure,
     Link,
     Sighting,
+    Ssid,
 )
 from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
 from wifimgrd.domain.events import (
     ConnectionFailed,
     DeviceStateChanged,
+    DeviceUpdated,
     Event,
     InterfaceChanged,
 )
@@ -34,48 +36,65 @@ from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
 from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.registry import Registry
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import DeviceStore, EventSink
 
 _log = structlog.get_logger()
 
 PULL_S: Final = 2.0
-"""By how much the backend may be ahead of the adapter source in noticing a pulled adapter; udev took
+"""The time by which the backend may report an unplugged adapter before the adapter source does; udev took
 up to 0.5 s on a busy host."""
 _SIGHTINGS_KEPT: Final = 4
 _SIGNAL_STEP: Final = 5
-"""Percent: a smaller change of signal is not worth telling."""
+"""Percent: a smaller change of signal is not published."""
 
 Clock = Callable[[], int]
 """Microseconds since the epoch."""
 
 
 class HubState:
-    """Devices and interfaces of the hub, and the one way to tell of them."""
+    """Devices and interfaces of the hub; all their changes are published here."""
 
-    def __init__(self, settings: HubSettings, store: DeviceStore, sink: EventSink, clock: Clock) -> None:
+    def __init__(
+        self, settings: HubSettings, store: DeviceStore, sinks: Sequence[EventSink], clock: Clock
+    ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock
         self.allocator = Allocator(settings.rules)
-        self.entries: dict[DeviceId, DeviceEntry] = {}
-        self.on_lost: Callable[[DeviceEntry], None] = nobody_minds
-        """A device that was connected is disconnected, and nobody asked for that."""
+        self.registry = Registry()
+        self.connected_count = 0
+        """The number of CONNECTED devices."""
+        self.on_waiting_over: Callable[[DeviceEntry], None] = ignore
+        """Called when a device no longer waits for an interface."""
+        self.on_lost: Callable[[DeviceEntry], None] = ignore
+        """Called when a device that was connected is disconnected without a command."""
         self.on_established: list[Callable[[DeviceEntry], None]] = []
-        """A device is connected, and that has been told."""
+        """Called when a device is connected, after that was published."""
         self.on_interface: list[Callable[[str], None]] = []
-        """An interface may be available now."""
-        self._sink = sink
+        """Called when an interface may be available now."""
+        self._sinks = tuple(sinks)
 
-    def entry(self, device: DeviceId) -> DeviceEntry:
+    @property
+    def entries(self) -> Mapping[DeviceId, DeviceEntry]:
+        """Every device's entry, by id."""
+        return self.registry.entries
+
+    def entry(self, device_id: DeviceId) -> DeviceEntry:
         """The entry of a device; raises DeviceNotFound."""
         try:
-            return self.entries[device]
+            return self.entries[device_id]
         except KeyError:
-            raise DeviceNotFound(f"there is no device {device}") from None
+            raise DeviceNotFound(f"there is no device {device_id}") from None
+
+    def device_name(self, device_id: DeviceId) -> str:
+        """The name of a device; empty if it is not registered."""
+        entry = self.entries.get(device_id)
+        return "" if entry is None else entry.device.name
 
     def model(self, device: Device) -> CameraModel:
-        """What is known of cameras such as this one."""
+        """The model of a camera with the device's codename."""
         models = self.settings.models
         return models.get(device.codename) or models.get(GENERIC.codename, GENERIC)
 
@@ -88,66 +107,86 @@ class HubState:
         """The interface that a device has, or None."""
         return self.allocator.assignments.get(entry.device.id)
 
-    def is_usable(self, interface: str) -> bool:
-        """Whether an interface is listed and nothing but its holder stands in the way."""
-        known = self.allocator.interfaces.get(interface)
-        return known is not None and not known.obstacle
+    def may_be_pulled(self, interface: str) -> bool:
+        """Whether the adapter of a lost interface may have been unplugged, and the adapter source has not
+        reported that yet: the interface is listed, and no obstacle explains the loss."""
+        listed = self.allocator.interfaces.get(interface)
+        return listed is not None and (not listed.obstacle or not listed.facts.known)
 
     def status(self, entry: DeviceEntry) -> DeviceStatus:
-        """A device as clients see it now."""
+        """A device's status for clients."""
         link = entry.link if entry.state is DeviceState.CONNECTED else None
-        given = entry.device.address
-        address = given if self.settings.addresses.holds(given) else ""
         lost_us = entry.lost_us if self.is_brought_back(entry.device) else 0
         return DeviceStatus(
             entry.device,
             entry.state,
             self.interface_of(entry),
             link,
-            address,
+            self.address(entry),
             lost_us,
             reachable=link is not None and entry.reachability.reachable,
             icon=self.model(entry.device).icon,
+            warnings=self.registry.warnings(entry.device, self.settings.rules),
         )
 
+    def address(self, entry: DeviceEntry) -> str:
+        """The device's address on this host; empty where it has none in the present network."""
+        given = entry.device.address
+        return given if self.settings.addresses.contains(given) else ""
+
     def is_brought_back(self, device: Device) -> bool:
-        """Whether it is connected again by itself when its link is lost."""
+        """Whether it is reconnected automatically when its link is lost."""
         return device.wanted and device.auto_reconnect and self.settings.auto_reconnect
 
-    def note_loss(self, entry: DeviceEntry) -> bool:
-        """Remember when the link was lost; says whether that is news."""
-        is_news = not entry.lost_us
-        if is_news:
+    def record_loss(self, entry: DeviceEntry) -> bool:
+        """Store the time at which the link was lost; returns whether it was not stored before."""
+        is_first = not entry.lost_us
+        if is_first:
             entry.lost_us = self.clock()
-        return is_news
+        return is_first
+
+    def note_unseen_disconnection(self, entry: DeviceEntry) -> None:
+        """Record the present time as the end of a link that ended while the hub was not running."""
+        device = entry.device
+        if device.wanted and device.last_success_us > device.last_disconnection_us:
+            self.amend(entry, replace(device, last_disconnection_us=self.clock()))
+            self.publish(DeviceUpdated(self.status(entry)))
 
     def device_statuses(self) -> Iterator[DeviceStatus]:
         """Every device, in order of id."""
         return (self.status(self.entries[device]) for device in sorted(self.entries))
+
+    def assigned_statuses(self) -> Iterator[DeviceStatus]:
+        """Every device that has an interface, in order of id: all that are not DISCONNECTED."""
+        return (self.status(self.entries[device]) for device in sorted(self.allocator.assignments))
 
     def interface_statuses(self) -> Iterator[InterfaceStatus]:
         """Every listed interface, in natural order of names."""
         return iter(self.allocator.statuses())
 
     def publish(self, event: Event) -> None:
-        """Pass an event on to the clients."""
-        self._sink.publish(event)
+        """Publish an event."""
+        for sink in self._sinks:
+            sink.publish(event)
 
     def publish_interface(self, name: str) -> None:
-        """Tell that an interface changed, if it is still listed."""
+        """Publish the change of an interface, if it is still listed."""
         if name in self.allocator.interfaces:
             self.publish(InterfaceChanged(self.allocator.status(name)))
-            self.tell_of_interface(name)
+            self.publish_interface_soon(name)
 
-    def tell_of_interface(self, name: str) -> None:
-        """Tell the other parts that an interface may be available now."""
-        for tell in self.on_interface:
-            tell(name)
+    def publish_interface_soon(self, name: str) -> None:
+        """Notify the other parts that an interface may be available now."""
+        for handler in self.on_interface:
+            handler(name)
 
     def step(self, entry: DeviceEntry, step: Step) -> None:
-        """Take a step of the life cycle; telling of it comes when all of the change is made."""
-        entry.state = follow(entry.state, step)
+        """Apply a step of the life cycle; it is published after the whole change."""
+        before, entry.state = entry.state, follow(entry.state, step)
+        self.connected_count += (entry.state is DeviceState.CONNECTED) - (before is DeviceState.CONNECTED)
         if entry.state is not DeviceState.CONNECTED:
+            if before is DeviceState.CONNECTED:
+                self.amend(entry, replace(entry.device, last_disconnection_us=self.clock()))
             entry.link = None
             entry.reachability = Reachability()
             if entry.watch is not None:
@@ -155,24 +194,24 @@ class HubState:
                 entry.watch = None
 
     def free(self, entry: DeviceEntry) -> None:
-        """Take a device's interface away from it and tell of the interface."""
+        """Free a device's interface and publish that."""
         name = self.interface_of(entry)
         if name is not None:
             self.allocator = self.allocator.release(entry.device.id)
             self.publish_interface(name)
 
     def amend(self, entry: DeviceEntry, device: Device, *, at_once: bool = False) -> None:
-        """Remember what an attempt or a link taught of a device, in memory now and on disk soon."""
+        """Store data learned from an attempt or a link, in memory now and on disk soon."""
         if device != entry.device:
-            entry.device = device
+            self.registry.replace(entry, device)
             if not entry.removing:
                 self.store.record(device, at_once=at_once)
 
     def address_devices(self) -> list[DeviceEntry]:
-        """Give an address to each device that should have one and has none of the network in use;
-        says which are changed."""
+        """Assign an address to each device that should have one and has none of the present network;
+        returns the changed devices."""
         plan = self.settings.addresses
-        settled = plan.settle(
+        settled = plan.assign_all(
             {device: entry.device.address for device, entry in sorted(self.entries.items())}
         )
         changed = [
@@ -186,24 +225,46 @@ class HubState:
             _log.warning("addresses_exhausted", reason=f"all of {plan.network} are given", devices=unserved)
         return changed
 
-    def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
-        """Record a failure, tell of it, then of the state, and release who waited for better.
+    def apply_rules(self) -> None:
+        """The reservations and pins of adapters may have changed."""
+        before = self.allocator
+        rules = self.registry.with_pins(self.settings.rules)
+        rules = replace(rules, usb_only=before.rules.usb_only)
+        if rules != before.rules:
+            self.allocator = before.with_rules(rules)
+            for name in self.allocator.available:
+                self.publish_interface_soon(name)
 
-        An automatic attempt leaves the error that ended the link as it stands.
+    def publish_sharing(self, ssid: Ssid, but: DeviceId) -> None:
+        """The warnings of the devices of a network may have changed; that of `but` was published already."""
+        for entry in self.registry.sharing(ssid):
+            if entry.device.id != but:
+                self.publish(DeviceUpdated(self.status(entry)))
+
+    def end_waiting(self, entry: DeviceEntry) -> None:
+        """End a device's wait for an interface, if it waits; the caller publishes that."""
+        if entry.device.waiting_since_us:
+            self.amend(entry, replace(entry.device, waiting_since_us=0), at_once=True)
+            self.on_waiting_over(entry)
+
+    def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """Store a failure, publish it, then the state, and resolve the attempt's outcome.
+
+        After an automatic attempt the error that ended the link is kept.
         """
         if entry.automatic:
             entry.automatic = False
             self.publish(DeviceStateChanged(self.status(entry)))
             entry.settle(error)
             return
-        failure = Failure(error.code, error.message)
+        failure = Failure(error.code, error.message, self.clock())
         self.amend(entry, replace(entry.device, failure=failure))
         self.publish(ConnectionFailed(entry.device.id, failure))
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle(error)
 
     def establish(self, entry: DeviceEntry, link: Link, step: Step = Step.SUCCEED) -> None:
-        """A link is up: for the first time, again, or found up at start (Step.ADOPT)."""
+        """A link is up: for the first time, again, or found at the start (Step.ADOPT)."""
         self.step(entry, step)
         entry.lost_us = 0
         device = entry.device
@@ -213,36 +274,38 @@ class HubState:
         _log.info(
             "connected",
             device=device.id,
+            device_name=device.name,
             interface=self.interface_of(entry),
             local_address=link.local_address,
             camera_address=link.camera_address,
         )
-        # An adopted link whose success did not reach the disk before a crash is a success of now.
+        # An adopted link whose success was not on disk before a crash counts as a success of now.
         noted = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
         success_us = device.last_success_us if noted else self.clock()
-        seen = remembered(link.sighting, device.sightings)
+        seen = with_sighting(link.sighting, device.sightings)
         self.amend(
             entry,
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
         )
         entry.automatic = False
+        self.end_waiting(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle()
-        for told in self.on_established:
-            told(entry)
+        for callback in self.on_established:
+            callback(entry)
 
     def completed(self, link: Link, device: Device) -> Link:
-        """A link with the signal in the steps in which it is told, and the camera's address from its
-        model where the link does not tell."""
+        """A link with the signal rounded to the published steps, and with the camera's address from its
+        model if the link has none."""
         signal_percent = _SIGNAL_STEP * round(link.signal_percent / _SIGNAL_STEP)
         known = link.camera_address or self.model(device).camera_address
         return replace(link, signal_percent=signal_percent, camera_address=known)
 
     def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
-        """A link, or what was to become one, is gone for good: free the interface, or the one that
-        was `pulled` and is not listed any more, and say why.
+        """A link, or an attempt at one, has ended for good: free the interface, or the one that
+        was `pulled` and is not listed any more, and store the reason.
 
-        While the device is disconnecting that is no failure but what was asked for.
+        While the device is disconnecting that is not a failure but the result of the command.
         """
         asked_for = entry.state is DeviceState.DISCONNECTING
         attempt, entry.attempt, entry.teardown = entry.attempt, None, None
@@ -258,21 +321,23 @@ class HubState:
         _log.warning(
             "connection_lost",
             device=entry.device.id,
+            device_name=entry.device.name,
             interface=interface,
             code=error.code,
             reason=error.message,
         )
-        self.note_loss(entry)
+        self.record_loss(entry)
+        self.end_waiting(entry)
         self.fail(entry, error)
         self.on_lost(entry)
 
 
-def nobody_minds(*_: object) -> None:
-    """What is called where nobody has asked to be told."""
+def ignore(*_: object) -> None:
+    """The default callback, which does nothing."""
 
 
-def remembered(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
-    """Where an access point was met, the newest first."""
+def with_sighting(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
+    """The latest sightings of an access point, the newest first."""
     if seen is None:
         return before
     return (seen, *(known for known in before if known != seen))[:_SIGHTINGS_KEPT]

@@ -1,1 +1,1 @@
-"""An address for each camera, in the kernel's tables: the helper that may touch them, and its client."""
+"""The privileged helper: routes, nftables and wireless settings, which give each camera its own address."""

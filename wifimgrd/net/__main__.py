@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import sys
 
-# As in the daemon: no TLS, which takes 4 MB. Must come before anything that imports asyncio.
-sys.modules["ssl"] = None  # type: ignore[assignment]
+# As in the daemon: no TLS, which takes 4 MB, and no compression. Must come before anything that imports
+# asyncio.
+for _unused in ("ssl", "bz2", "lzma"):
+    sys.modules[_unused] = None  # type: ignore[assignment]
 
 import argparse
 import asyncio
 import faulthandler
 import pwd
 import signal
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 import structlog
 
 from wifimgrd import __version__
-from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, NameTaken
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, NameTaken
 from wifimgrd.net.commands import CommandError
+from wifimgrd.net.link_files import LinkFiles
+from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
-from wifimgrd.net.plumbing import Plumbing
+from wifimgrd.net.plumbing import KernelState
+from wifimgrd.net.policy import read_policy
 from wifimgrd.net.service import NetService
 from wifimgrd.net.watching import watch
+from wifimgrd.networkd.manager import Networkd
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
-from wifimgrd.runtime.task_dump import tell_on_signal
+from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 
 # sysexits(3)
@@ -38,14 +47,20 @@ _log = structlog.get_logger("wifimgrd.net")
 
 
 def main() -> None:
-    """Run until the daemon is gone for good, SIGTERM or SIGINT; see `wifimgrd-net --help`."""
+    """Run until the daemon has been gone for `--linger`, SIGTERM or SIGINT; see `wifimgrd-net --help`."""
     parser = argparse.ArgumentParser(
-        prog="wifimgrd-net", description="Makes an address lead to each camera; asked by wifimgrd alone."
+        prog="wifimgrd-net", description="Makes an address lead to each camera; called by wifimgrd alone."
     )
     parser.add_argument(
         "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
     )
-    parser.add_argument("--user", default="wifimgrd", help="who may ask (default wifimgrd)")
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="the configuration file (default /etc/wifimgrd/wifimgrd.toml)",
+    )
+    parser.add_argument("--user", default="wifimgrd", help="the user that may call it (default wifimgrd)")
     parser.add_argument(
         "--linger",
         type=float,
@@ -57,14 +72,16 @@ def main() -> None:
     parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
     arguments = parser.parse_args()
     log.configure()
-    faulthandler.enable()  # where it hung, when the watchdog sends SIGABRT: functions and lines, no values
+    faulthandler.enable()  # a traceback when the watchdog sends SIGABRT: functions and lines, no values
     forbid_core_dumps()
     try:
         if arguments.clear:
-            Plumbing().clear()
+            KernelState().clear()
+            if LinkFiles().remove_all():
+                asyncio.run(_reload_networkd(arguments.bus))
         else:
             uid = pwd.getpwnam(arguments.user).pw_uid
-            asyncio.run(_serve(arguments.bus, uid, arguments.linger))
+            asyncio.run(_serve(arguments.bus, uid, arguments.linger, arguments.config))
     except KeyError:
         _refuse(EX_OSERR, f"there is no user {arguments.user}")
     except NameTaken as error:
@@ -75,16 +92,18 @@ def main() -> None:
         _refuse(EX_OSERR, error)
 
 
-async def _serve(bus: str, uid: int, linger_s: float) -> None:
+async def _serve(bus: str, uid: int, linger_s: float, config: Path | None) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    tell_on_signal()
-    plumbing = Plumbing()
+    dump_on_signal()
+    plumbing = KernelState()
     connection = await BusConnection.open(bus, sockets=True)
     tasks = Tasks("wifimgrd-net")
-    service = NetService(connection, plumbing, uid, linger_s, tasks.part("service"))
+    policy = partial(read_policy, config)
+    links = NetworkdLinks(connection, LinkFiles())
+    service = NetService(connection, plumbing, links, policy, uid, linger_s, tasks.part("service"))
     tasks.require("message-bus", connection.wait_closed())
     tasks.check("message-bus", connection.round_trip)
     watch(service.changed, tasks)
@@ -103,6 +122,18 @@ async def _serve(bus: str, uid: int, linger_s: float) -> None:
     if not stopping.is_set() and not service.unneeded.is_set():
         raise BusClosed("the message bus went away")
     _log.info("stopped")
+
+
+async def _reload_networkd(bus: str) -> None:
+    """Reload systemd-networkd, if it runs, since its files are gone; without a message bus it does not."""
+    with suppress(BusClosed):
+        connection = await BusConnection.open(bus)
+        try:
+            networkd = Networkd(connection)
+            if await networkd.is_running():
+                await networkd.reload()
+        finally:
+            await connection.close()
 
 
 def _refuse(status: int, why: object) -> None:

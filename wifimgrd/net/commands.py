@@ -1,7 +1,7 @@
-"""Programs that the helper runs: to their end, and what they printed.
+"""Run programs to their end, and return their output.
 
-Each call waits for its process, some milliseconds: the helper has nothing else to do meanwhile, and a
-process that asyncio starts takes three times as long.
+Each call blocks for the process, some milliseconds: the helper has nothing else to do meanwhile, and
+starting a process through asyncio takes three times as long.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ _TIMEOUT_S: Final = 5.0
 
 
 class CommandError(Exception):
-    """A command that failed, with what it said."""
+    """A command that failed, with its error output."""
 
 
-def run(*words: str, stdin: str = "") -> str:
-    """Run a command and return what it printed; raises CommandError."""
-    return finish(start(*words), stdin)
+def run(*arguments: str, stdin: str = "") -> str:
+    """Run a command and return its output; raises CommandError."""
+    return finish(start(*arguments), stdin)
 
 
-def start(*words: str) -> subprocess.Popen[str]:
-    """Have a command wait for its input; raises CommandError."""
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """Start a command that then waits for its input; raises CommandError."""
     try:
-        return subprocess.Popen(  # noqa: S603 - our own words; interfaces' names are the kernel's
-            words,  # PATH is the service manager's
+        return subprocess.Popen(  # noqa: S603 - fixed arguments; interface names are the kernel's
+            arguments,  # PATH is the service manager's
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
@@ -34,17 +34,17 @@ def start(*words: str) -> subprocess.Popen[str]:
             errors="replace",
         )
     except OSError as error:
-        raise CommandError(f"{' '.join(words)}: {error}") from None
+        raise CommandError(f"{' '.join(arguments)}: {error}") from None
 
 
 def finish(process: subprocess.Popen[str], stdin: str = "") -> str:
-    """Give a command its input and return what it printed; raises CommandError."""
+    """Send a command its input and return its output; raises CommandError."""
     try:
-        printed, said = process.communicate(stdin, _TIMEOUT_S)
+        output, errors = process.communicate(stdin, _TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         raise CommandError(f"{process.args!r} did not end within {_TIMEOUT_S:g} s") from None
     if process.returncode:
-        raise CommandError(said.strip() or f"{process.args!r} ended with {process.returncode}")
-    return printed
+        raise CommandError(errors.strip() or f"{process.args!r} ended with {process.returncode}")
+    return output

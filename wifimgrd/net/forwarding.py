@@ -1,8 +1,8 @@
-"""Which interfaces pass packets on, for hosts of the networks that share the cameras.
+"""IPv4 forwarding of interfaces, for hosts of the networks that share the cameras.
 
-The kernel's switch is one per interface that packets come in by: the LAN's and the cameras'. Where it is off
-it is set on, and the nftables table holds those interfaces in a set and drops all that is not to or from a
-shared camera; where it is on already, the host is a router and its own firewall decides.
+The kernel has one setting per interface on which packets arrive: the LAN's and the cameras'. Where it is
+off, it is switched on, and the nftables table has those interfaces in a set and drops all packets that are
+not to or from a shared camera. Where it is on already, the host is a router and its own firewall decides.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _OFF, _ON = "0", "1"
 
 
 class Forwarding:
-    """The interfaces whose switch is set on by us."""
+    """The interfaces whose forwarding this process has switched on."""
 
     def __init__(self) -> None:
         self._opened: dict[int, str] = {}
 
     @property
     def opened(self) -> frozenset[int]:
-        """Their indices."""
+        """The indices of those interfaces."""
         return frozenset(self._opened)
 
     def wanted(self, interfaces: Iterable[str]) -> dict[int, str]:
-        """Which of these interfaces are ours to open: those that are off, or are on by us."""
+        """Those of these interfaces that need this process: forwarding is off, or was switched on by it."""
         found = {}
         for interface in interfaces:
             with suppress(OSError):
@@ -48,14 +48,14 @@ class Forwarding:
         return found
 
     def close(self, keep: Iterable[int] = ()) -> None:
-        """Set off what is on by us, before what guards it is taken away."""
+        """Switch off what this process has switched on, before the nftables rules for it are removed."""
         for index in self.opened - set(keep):
             with suppress(OSError):  # the interface is gone, or has another name since
                 _setting(socket.if_indextoname(index)).write_text(_OFF)
             del self._opened[index]
 
     def open(self, wanted: dict[int, str]) -> None:
-        """Set on, once they are guarded."""
+        """Switch forwarding on; the nftables rules for these interfaces must be in place."""
         for index, interface in wanted.items():
             try:
                 _setting(interface).write_text(_ON)
@@ -65,14 +65,14 @@ class Forwarding:
                 self._opened[index] = interface
 
     def remember(self, listing: str) -> None:
-        """Take over what an earlier life had opened, as `nft list set` names it."""
+        """Adopt the interfaces that an earlier run had switched on, from the output of `nft list set`."""
         for interface in re.findall(r'"([^"]+)"', listing):
             with suppress(OSError):
                 self._opened[socket.if_nametoindex(interface)] = interface
 
 
-def doors(shared: Iterable[IPv4Network]) -> set[str]:
-    """The interfaces by which hosts of these networks are reached, and so come in."""
+def ingress_interfaces(shared: Iterable[IPv4Network]) -> set[str]:
+    """The interfaces on which packets of these networks' hosts arrive, by the routes to them."""
     found = set()
     routes = iproute.listed("route", "show") if shared else []
     for network in shared:

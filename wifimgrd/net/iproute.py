@@ -1,4 +1,4 @@
-"""`ip` of iproute2: listings as JSON, changes as one batch."""
+"""Run `ip` of iproute2: listings as JSON, changes as one batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BATCH: Final = ("ip", "-4", "-force", "-batch", "-")
 
 
 def listed(*command: str) -> list[dict[str, Any]]:
-    """What `ip -4 -j COMMAND` lists; raises CommandError."""
+    """The output of `ip -4 -j COMMAND`; raises CommandError."""
     out = commands.run("ip", "-4", "-j", *command)
     try:
         return list(json.loads(out or "[]"))
@@ -23,22 +23,22 @@ def listed(*command: str) -> list[dict[str, Any]]:
 
 
 def batch(lines: Sequence[str]) -> None:
-    """Run commands in order, the rest also where one fails; raises CommandError then."""
+    """Run commands in order, also those after one that fails; raises CommandError then."""
     if lines:
         commands.run(*_BATCH, stdin=_script(lines))
 
 
 class ReadyBatch:
-    """Runs one batch after the other in processes that were started before: that takes most of the time.
+    """Runs batches in processes that were started in advance, because the start takes most of the time.
 
-    Each process runs one batch alone, since `ip` remembers the numbers of interfaces while it runs.
+    Each process runs only one batch, because `ip` caches the indices of interfaces while it runs.
     """
 
     def __init__(self) -> None:
         self._waiting: subprocess.Popen[str] | None = None
 
     def get_ready(self) -> None:
-        """Have a process wait for the next batch; raises CommandError."""
+        """Start the process for the next batch; raises CommandError."""
         if self._waiting is None or self._waiting.poll() is not None:
             self.close()
             self._waiting = commands.start(*_BATCH)
@@ -52,7 +52,7 @@ class ReadyBatch:
             commands.finish(process, _script(lines))
 
     def close(self) -> None:
-        """End the process that waits."""
+        """End the waiting process."""
         process, self._waiting = self._waiting, None
         if process is not None:
             process.kill()

@@ -1,4 +1,4 @@
-"""libnftables, the library of `nft`: no process to start for a change, one transaction for each.
+"""libnftables, the library of `nft`: each change is one transaction, without starting a process.
 
 https://manpages.debian.org/bookworm/libnftables1/libnftables.3.en.html
 """
@@ -13,7 +13,7 @@ _STATELESS: Final = 1 << 2  # NFT_CTX_OUTPUT_STATELESS: no counters in listings
 
 
 class NftablesError(Exception):
-    """A command that the kernel or the library refused, with what they said."""
+    """A command that the kernel or the library refused, with their error message."""
 
 
 class Nftables:
@@ -40,13 +40,13 @@ class Nftables:
         library.nft_ctx_output_set_flags(self._context, _STATELESS)
 
     def run(self, commands: str) -> str:
-        """Run commands, all or none, and return what they print; raises NftablesError."""
+        """Run commands, all or none, and return their output; raises NftablesError."""
         failed = self._library.nft_run_cmd_from_buffer(self._context, commands.encode())
-        printed: bytes = self._library.nft_ctx_get_output_buffer(self._context)
-        said: bytes = self._library.nft_ctx_get_error_buffer(self._context)
+        output: bytes = self._library.nft_ctx_get_output_buffer(self._context)
+        errors: bytes = self._library.nft_ctx_get_error_buffer(self._context)
         if failed:
-            raise NftablesError(said.decode(errors="replace").strip())
-        return printed.decode(errors="replace")
+            raise NftablesError(errors.decode(errors="replace").strip())
+        return output.decode(errors="replace")
 
     def close(self) -> None:
         """Free the library's context."""

@@ -1,129 +1,156 @@
-"""Makes the kernel's tables what a plan says, keeps them so, and takes all of it away again."""
+"""Apply a plan to the kernel's tables, check and restore it, and remove all of it."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
-from wifimgrd.net import iproute
+from wifimgrd.net import iproute, routing
 from wifimgrd.net.commands import CommandError
-from wifimgrd.net.forwarding import Forwarding, doors
+from wifimgrd.net.forwarding import Forwarding, ingress_interfaces
 from wifimgrd.net.iproute import ReadyBatch
 from wifimgrd.net.nftables import Nftables, NftablesError
-from wifimgrd.net.plan import (
-    LARGEST_INDEX,
-    OPENED,
-    OWNER,
-    TABLE_NAME,
-    Camera,
-    Plan,
-    conflict,
-    forget,
-    marks_of,
-)
+from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
+from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, ruleset
+from wifimgrd.runtime.used_addresses import used_addresses
 
 _log = structlog.get_logger()
 
 _OWNER_KINDS: Final = ("dummy", "bridge")
-"""What the owner of the network may be; a bridge without ports does it where a kernel has no dummy."""
+"""The kinds of interface that can own the network; a bridge without ports for kernels without dummy."""
 _SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
-_RP_FILTER: Final = "rp_filter"
-_LOOSE: Final = "2"
-"""A reply is accepted where some route leads to its sender. The kernel takes the larger of
-this and `all`: https://docs.kernel.org/networking/ip-sysctl.html"""
+_VALID_MARK: Final = "src_valid_mark"
+_WANTED_SETTINGS: Final = {"rp_filter": "2", _VALID_MARK: "1"}
+"""Of each camera's interface. The reverse path of a packet is looked up with its mark, which selects the
+camera's own routing table; any other packet is accepted if there is any route to its sender. The kernel uses
+the larger of these and `all`: https://docs.kernel.org/networking/ip-sysctl.html
+
+The second is set for interfaces whose forwarding is switched on, too: the reverse path of what is forwarded
+is looked up as if it came in by the camera's interface, where the rules let nothing pass that has no mark."""
 
 
 class Conflict(Exception):
-    """The cameras' network is another's on this host; the text says whose."""
+    """The cameras' network overlaps another one of this host; the message names it."""
 
 
-class Plumbing:
-    """The one who changes the kernel's tables."""
+class KernelState:
+    """The helper's state in the kernel; the only class that changes it."""
 
     def __init__(self) -> None:
         self._nftables = Nftables()
         self._batch = ReadyBatch()
+        self._wanted: Plan | None = None
+        """The plan that was last passed to `apply`."""
         self._plan: Plan | None = None
-        """What stands."""
+        """The plan that was applied: the wanted one, without its network where that is in conflict."""
+        self._is_complete = False
+        """Whether the last change had no failure: after one the same plan is applied again."""
+        self._conflict = ""
         self._listing = ""
-        """How it reads."""
+        """The nftables tables as listed after that."""
+        self._link_layer = ""
+        """The netdev table that was applied."""
+        self._has_link_layer = True
+        """False where the kernel has no tables of family netdev."""
+        self._is_settled = True
+        """Whether the routes in `main` were changed after that."""
         self._marks: list[int] = []
-        """Those that have rules."""
+        """The marks that have rules."""
+        self._gates: set[str] = set()
+        """The rules of `routing.gates` that are in the kernel."""
         self._forwarding = Forwarding()
-        self._loosened: dict[str, str] = {}
-        """The interfaces whose rp_filter is changed, and what it was."""
+        self._changed_settings: dict[tuple[str, str], str] = {}
+        """What settings of interfaces were before they were changed, by interface and name."""
 
     def apply(self, plan: Plan) -> None:
-        """Make it so; nothing happens where it is so. Raises Conflict, with nothing of ours left, and
-        CommandError, NftablesError."""
-        if self._plan is None or self._base(self._plan) != self._base(plan):
-            self._begin(plan.network)
-        elif plan == self._plan:
+        """Apply a plan; does nothing if it is applied completely. Raises CommandError, NftablesError, and
+        Conflict, after the plan without its network was applied."""
+        same_base = self._wanted is not None and _base(self._wanted) == _base(plan)
+        if same_base and plan == self._plan and self._is_complete:
             return
-        self._change(plan)
+        found = "" if same_base and not self._conflict else routing.conflict(plan, _all_routes())
+        self._apply_checked(plan, found)
 
     def changed(self) -> str:
-        """What is not as it was made, if anything; raises as `apply`."""
+        """The part of the state that was changed since it was applied, or empty; raises as `apply`."""
         plan = self._plan
-        if plan is None:
+        if plan is None or self._wanted is None:
             return ""
-        routes = iproute.listed("route", "show", "table", "all")
-        if found := conflict(plan.network, routes):
-            self._take_away()
-            raise Conflict(found)
-        if not plan.holds(iproute.listed("rule", "show"), routes):
+        routes = _all_routes()
+        if not self._conflict and (found := routing.conflict(self._wanted, routes)):
+            self._apply_checked(self._wanted, found)
+        direct = routing.direct_cameras(plan, routes, used_addresses())
+        gates = routing.gates(plan, self._to_open(plan).values())
+        if not routing.is_complete(plan, direct, gates, iproute.listed("rule", "show"), routes):
             return "routing"
-        if not self._listing or self._list() != self._listing:  # it may have gone while it was made
+        if (
+            not self._listing or self._list() != self._listing
+        ):  # the table may have been deleted while it was applied
             return "nftables"
         return "forwarding" if self._forwarding.opened != self._to_open(plan).keys() else ""
 
     def restore(self) -> None:
-        """Make it all anew; raises as `apply`."""
+        """Apply the plan again completely; raises as `apply`."""
         if (plan := self._plan) is not None:
-            self._begin(plan.network)
+            self._is_complete = False
+            self._prepare_network(plan.network)
             self._change(plan)
+            self._is_complete = True
+            self.settle()
 
-    def get_ready(self) -> None:
-        """Prepare for the next change, while nobody waits for it; raises CommandError."""
+    def settle(self) -> None:
+        """Do what nobody waits for: the routes in `main`, and the preparation of the next change. Raises
+        CommandError."""
         if self._plan is not None:
+            if not self._is_settled:
+                self._set_direct_routes(self._plan)
+                self._is_settled = True
             self._batch.get_ready()
 
     def clear(self) -> None:
-        """Take everything away, also what an earlier life has left; raises CommandError, NftablesError."""
-        self._take_away()
+        """Remove everything, also what an earlier run has left; raises CommandError, NftablesError."""
+        self._remove_all()
 
     def close(self) -> None:
-        """What stands stays."""
+        """Free the resources of this process; the kernel state stays."""
         self._batch.close()
         self._nftables.close()
 
-    def _begin(self, network: IPv4Network) -> None:
-        """Own the network, after a look whether nobody else does."""
-        if found := conflict(network, iproute.listed("route", "show", "table", "all")):
-            self._take_away()
-            raise Conflict(found)
-        host = network.broadcast_address - 1
-        if not _has_owner():
-            self._make_owner()
-        iproute.batch(
-            [
-                f"address flush dev {OWNER}",
-                f"address add {host}/32 dev {OWNER}",
-                f"link set {OWNER} up",
-                f"route replace {network} dev {OWNER} src {host}",
-            ]
-        )
-        self._recall_forwarding()
-        self._plan = None
-        self._marks = marks_of(iproute.listed("rule", "show"))
-        for mark in self._marks:
-            self._remember_of_old(mark)
+    def _apply_checked(self, plan: Plan, conflict: str) -> None:
+        self._wanted, self._conflict = plan, conflict
+        effective = plan.without_network() if conflict else plan
+        was_complete, self._is_complete = self._is_complete, False
+        if self._plan is None or not was_complete or _base(self._plan) != _base(effective):
+            self._prepare_network(effective.network)
+        if effective != self._plan:
+            self._change(effective)
+        self._is_complete = True
+        if conflict:
+            raise Conflict(conflict)
+
+    def _prepare_network(self, network: IPv4Network | None) -> None:
+        """Create the interface that owns the network, or remove it where there is none."""
+        if network is None:
+            _delete_owner()
+        else:
+            host = network.broadcast_address - 1
+            if not _has_owner():
+                self._make_owner()
+            iproute.batch(
+                [
+                    f"address flush dev {OWNER}",
+                    f"address add {host}/32 dev {OWNER}",
+                    f"link set {OWNER} up",
+                    f"route replace {network} dev {OWNER} src {host}",
+                ]
+            )
+        self._recall()
 
     def _make_owner(self) -> None:
         for kind in _OWNER_KINDS:
@@ -135,113 +162,196 @@ class Plumbing:
                 return
         raise CommandError(f"the kernel makes no interface {OWNER}, neither {' nor '.join(_OWNER_KINDS)}")
 
+    def _recall(self) -> None:
+        """Find what this or an earlier run has left in the kernel."""
+        with suppress(NftablesError):
+            self._forwarding.remember(self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}"))
+        self._plan = None
+        self._link_layer = ""
+        rules = iproute.listed("rule", "show")
+        self._marks = routing.marks_of(rules)
+        self._gates = routing.gates_of(rules)
+        for mark in self._marks:
+            self._assume_defaults(mark & LARGEST_INDEX)
+        for index in self._forwarding.opened:
+            self._assume_defaults(index, (_VALID_MARK,))
+
     def _change(self, plan: Plan) -> None:
-        """First the ways, then, in one transaction, the maps that send packets there; what leads nowhere
-        goes last. A way that cannot be made, of an interface that has just gone down, harms no other camera.
+        """Add routes first, then, in one transaction, the maps that direct packets to them; unused rules and
+        routes are deleted last. A route that fails, because its interface has just gone down, affects no
+        other camera.
         """
-        standing = self._plan  # none where the base is another one
-        opening = self._to_open(plan)
-        self._forwarding.close(keep=opening)
+        applied = self._plan  # None where the base has changed
+        to_open = self._to_open(plan)
+        gates = routing.gates(plan, to_open.values())
+        self._forwarding.close(keep=to_open)
         failure: CommandError | None = None
         try:
-            self._make_ways(plan, () if standing is None else standing.cameras)
+            for interface in to_open.values():
+                self._change_setting(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK])
+            self._add_routes(plan, () if applied is None else applied.cameras, gates - self._gates)
         except CommandError as error:
             failure = error
-        self._nftables.run(plan.ruleset(opening) if standing is None else plan.elements(opening))
-        self._forwarding.open(opening)
+        self._gates |= gates
+        self._nftables.run(ruleset(plan, to_open) if applied is None else elements(plan, to_open))
+        self._limit_link_layer(plan)
+        self._forwarding.open(to_open)
         self._plan, self._listing = plan, self._list()
         gone = [mark for mark in self._marks if mark not in plan.marks]
         self._marks = list(plan.marks)
-        self._forget(gone)
-        for interface in set(self._loosened) - {camera.interface for camera in plan.cameras}:
-            self._tighten(interface)
+        self._forget(gone, self._gates - gates)
+        self._gates = set(gates)
+        kept = {camera.interface for camera in plan.reachable}
+        for interface, name in list(self._changed_settings):
+            if interface not in kept and (name != _VALID_MARK or interface not in to_open.values()):
+                self._restore_setting(interface, name)
+        self._is_settled = False
         if failure is not None:
             raise failure
-
-    @staticmethod
-    def _base(plan: Plan) -> tuple[IPv4Network, tuple[IPv4Network, ...]]:
-        """What the chains are made of; the rest is elements of sets and maps."""
-        return plan.network, plan.shared
 
     def _to_open(self, plan: Plan) -> dict[int, str]:
         if not plan.shared:
             return {}
-        cameras = {camera.interface for camera in plan.cameras}
-        return self._forwarding.wanted((doors(plan.shared) - {OWNER, "lo"}) | cameras)
+        cameras = {camera.interface for camera in plan.reachable}
+        return self._forwarding.wanted((ingress_interfaces(plan.shared) - {OWNER, "lo"}) | cameras)
 
-    def _make_ways(self, plan: Plan, standing: Collection[Camera]) -> None:
-        for camera in plan.cameras:
-            self._loosen(camera.interface)
-        commands = plan.additions(self._marks) + plan.ways(but=standing)
+    def _add_routes(self, plan: Plan, applied: Collection[Camera], gates: Collection[str]) -> None:
+        for camera in plan.reachable:
+            for name, value in _WANTED_SETTINGS.items():
+                self._change_setting(camera.interface, name, value)
+        commands = routing.additions(plan, self._marks) + routing.camera_routes(plan, but=applied)
         self._marks = [*self._marks, *(mark for mark in plan.marks if mark not in self._marks)]
-        self._batch.run(commands)
+        self._batch.run([f"rule add {gate}" for gate in sorted(gates)] + commands)
 
-    def _forget(self, marks: Sequence[int]) -> None:
-        """Take the rules and routes of marks away.
+    def _set_direct_routes(self, plan: Plan) -> None:
+        """Make the routes in `main`, and delete those that NetworkManager or an earlier version has made."""
+        routes = _all_routes()
+        direct = routing.direct_cameras(plan, routes, used_addresses())
+        commands = [
+            *routing.stale_routes(plan, routes),
+            *routing.earlier_routes(plan, routes),
+            *routing.direct_routes(direct, routes),
+        ]
+        try:
+            iproute.batch(commands)
+        except (
+            CommandError
+        ) as error:  # one has gone by itself, or its interface has; the next check repeats it
+            _log.debug("direct_routes_unchanged", reason=str(error))
 
-        NetworkManager takes routes away at the same time, when a link ends: where one that is to go has just
-        gone, `ip` leaves the others.
+    def _forget(self, marks: Sequence[int], gates: Collection[str] = ()) -> None:
+        """Delete the rules and routes of marks, and gates.
+
+        NetworkManager deletes routes at the same time, when a link ends: if one of the routes to delete has
+        just gone, `ip` leaves the others.
         """
         try:
-            self._batch.run(forget(marks))
+            self._batch.run([f"rule del {gate}" for gate in sorted(gates)] + routing.forget(marks))
         except CommandError:
-            rules = marks_of(iproute.listed("rule", "show"))
-            tables = {str(route.get("table")) for route in iproute.listed("route", "show", "table", "all")}
-            if left := [mark for mark in marks if mark in rules or str(mark) in tables]:
+            listed = iproute.listed("rule", "show")
+            rules = routing.marks_of(listed)
+            tables = {str(route.get("table")) for route in _all_routes()}
+            left = [mark for mark in marks if mark in rules or str(mark) in tables]
+            if commands := [
+                *(f"rule del {gate}" for gate in sorted(routing.gates_of(listed).intersection(gates))),
+                *routing.forget(left, rules=rules),
+            ]:
                 _log.debug("forgotten_again", marks=left)
-                iproute.batch(forget(left, rules=rules))
+                iproute.batch(commands)
+
+    def _limit_link_layer(self, plan: Plan) -> None:
+        """Apply the netdev table. An interface that has just gone is left out with the next plan."""
+        wanted = link_layer(plan.cameras)
+        if not self._has_link_layer or wanted == self._link_layer:
+            return
+        try:
+            self._nftables.run(wanted)
+        except NftablesError as error:
+            try:
+                self._nftables.run(link_layer(()))
+            except NftablesError:
+                self._has_link_layer = False
+                _log.warning("link_layer_open", reason=str(error))
+            else:
+                _log.debug("link_layer_unchanged", reason=str(error))
+            self._link_layer = ""
+        else:
+            self._link_layer = wanted
 
     def _list(self) -> str:
         try:
-            return self._nftables.run(f"list table ip {TABLE_NAME}")
+            listing = self._nftables.run(f"list table ip {TABLE_NAME}")
+            if self._link_layer:
+                listing += self._nftables.run(f"list table netdev {TABLE_NAME}")
         except NftablesError:
             return ""
+        return listing
 
-    def _take_away(self) -> None:
-        self._plan = None
+    def _remove_all(self) -> None:
         self._batch.close()
-        self._recall_forwarding()
+        self._recall()
+        self._wanted, self._conflict = None, ""
         self._forwarding.close()
         self._nftables.run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
-        marks = marks_of(iproute.listed("rule", "show"))
-        self._forget(marks)
-        self._marks = []
-        for mark in marks:
-            self._remember_of_old(mark)
-        for interface in list(self._loosened):
-            self._tighten(interface)
-        if _has_owner():
-            iproute.batch([f"link del {OWNER}"])
+        with suppress(NftablesError):  # where the kernel has no such tables, there is none
+            self._nftables.run(f"table netdev {TABLE_NAME} {{}}; delete table netdev {TABLE_NAME}")
+        self._forget(self._marks, self._gates)
+        self._marks, self._gates = [], set()
+        for interface, name in list(self._changed_settings):
+            self._restore_setting(interface, name)
+        _delete_owner()
+        _delete_direct_routes()
 
-    def _recall_forwarding(self) -> None:
-        with suppress(NftablesError):
-            self._forwarding.remember(self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}"))
-
-    def _loosen(self, interface: str) -> None:
-        """Let replies of cameras in, which a strict rp_filter drops: the main table leads elsewhere."""
-        setting = _SETTINGS / interface / _RP_FILTER
+    def _change_setting(self, interface: str, name: str, value: str) -> None:
+        setting = _SETTINGS / interface / name
         try:
             before = setting.read_text().strip()
-            if before != _LOOSE:
-                setting.write_text(_LOOSE)
-                self._loosened[interface] = before
+            if before != value:
+                setting.write_text(value)
+                self._changed_settings[interface, name] = before
         except OSError as error:
-            _log.warning("rp_filter_unchanged", interface=interface, reason=error.strerror)
+            _log.warning("setting_unchanged", interface=interface, setting=name, reason=error.strerror)
 
-    def _tighten(self, interface: str) -> None:
-        """Give the setting back, where its interface is still there."""
-        before = self._loosened.pop(interface)
+    def _restore_setting(self, interface: str, name: str) -> None:
+        """Restore the setting, where its interface still exists."""
+        before = self._changed_settings.pop((interface, name))
         with suppress(OSError):
-            (_SETTINGS / interface / _RP_FILTER).write_text(before)
+            (_SETTINGS / interface / name).write_text(before)
 
-    def _remember_of_old(self, mark: int) -> None:
-        """An interface that an earlier life had loosened had the default before, as far as can be known."""
+    def _assume_defaults(self, index: int, names: Iterable[str] = tuple(_WANTED_SETTINGS)) -> None:
+        """Assume the defaults as the previous settings of an interface that an earlier run has changed."""
         with suppress(OSError):
-            interface = socket.if_indextoname(mark & LARGEST_INDEX)
-            self._loosened.setdefault(interface, (_SETTINGS / "default" / _RP_FILTER).read_text().strip())
+            interface = socket.if_indextoname(index)
+            for name in names:
+                default = (_SETTINGS / "default" / name).read_text().strip()
+                self._changed_settings.setdefault((interface, name), default)
+
+
+def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:
+    """The part of a plan that the chains depend on; the rest is elements of sets and maps."""
+    return plan.network, plan.shared
+
+
+def _all_routes() -> list[dict[str, Any]]:
+    return iproute.listed("route", "show", "table", "all")
+
+
+def _delete_direct_routes() -> None:
+    """Delete the routes in `main`. One that goes at the same time, with its interface, is not listed any
+    more the second time."""
+    try:
+        iproute.batch(routing.direct_routes((), _all_routes()))
+    except CommandError as error:
+        _log.debug("direct_routes_deleted_again", reason=str(error))
+        iproute.batch(routing.direct_routes((), _all_routes()))
 
 
 def _has_owner() -> bool:
     with suppress(OSError):
         return socket.if_nametoindex(OWNER) > 0
     return False
+
+
+def _delete_owner() -> None:
+    if _has_owner():
+        iproute.batch([f"link del {OWNER}"])

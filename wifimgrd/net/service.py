@@ -4,87 +4,117 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Interface
 from typing import Any, Final
 
 import structlog
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, MethodCall, Signal
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, MethodCall, Signal
 from wifimgrd.dbus.definitions import definition, describe_object
 from wifimgrd.dbus.errors import NAME_OF
-from wifimgrd.domain.addresses import AddressPlan, parse_network, parse_share
-from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, ServiceRefused, WifimgrdError
-from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.domain.addresses import (
+    LARGEST_PREFIX,
+    SMALLEST_PREFIX,
+    AddressPlan,
+    SocketKind,
+    is_private,
+    parse_network,
+)
+from wifimgrd.domain.errors import (
+    DeviceNotReachable,
+    InternalError,
+    InvalidRequest,
+    NotAuthorized,
+    ServiceRefused,
+    WifimgrdError,
+)
 from wifimgrd.net.commands import CommandError
+from wifimgrd.net.link_files import LinkConfiguration
+from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
-from wifimgrd.net.plan import Camera, Plan
-from wifimgrd.net.plumbing import Conflict, Plumbing
+from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
+from wifimgrd.net.plumbing import Conflict, KernelState
+from wifimgrd.net.policy import Policy
+from wifimgrd.net.routing import concerned_by
 from wifimgrd.net.sockets import open_socket
-from wifimgrd.net.wireless import end_power_save, restart_link
+from wifimgrd.net.wireless import end_power_save, register_interface, require_wireless, restart_link
+from wifimgrd.netlink.permanent_address import permanent_address
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
 _SETTLE_S: Final = 0.8
-"""Changes by others come in bursts: one look after the first of them, after this time. A join is such
-a burst, and over by then."""
+"""From the first change by another program to the check: such changes come in bursts. A join is one, and is
+over by then."""
 _AGAIN_S: Final = 0.2
-"""Then it is looked again: NetworkManager ends a link some time before the daemon says so."""
+"""To the second check: NetworkManager ends a link some time before the daemon reports it."""
 _END_S: Final = 5.0
-"""What calls that run get to end by themselves."""
+"""How long running calls may take to end at the stop."""
+_PLAN_S: Final = 2.0
+"""How long a call for a socket waits for the device to be in the plan: the daemon sends both at once."""
+_LOOPBACK_INDEX: Final = 1
+"""In every network namespace, whatever the name."""
 _LATER_S: Final = 0.05
-"""After an answer, whoever waited for it comes first."""
+"""From a reply to the preparation of the next change, so that the caller is served first."""
 
 
 class NetService:
-    """Answers calls, looks after what stands, and says when it is not needed any more."""
+    """Handles calls, checks and restores the kernel state, and sets `unneeded` when it can be stopped."""
 
     def __init__(
-        self, connection: BusConnection, plumbing: Plumbing, uid: int, linger_s: float, tasks: Tasks
+        self,
+        connection: BusConnection,
+        plumbing: KernelState,
+        links: NetworkdLinks,
+        policy: Callable[[], Policy],
+        uid: int,
+        linger_s: float,
+        tasks: Tasks,
     ) -> None:
-        """`uid` may call; `linger_s` is how long what stands outlives the daemon."""
+        """`uid` may call; `linger_s` is how long the kernel state is kept after the daemon has gone. `policy`
+        reads the policy; it is read again for each new daemon."""
         self._connection = connection
         self._plumbing = plumbing
+        self._links = links
+        self._read_policy = policy
+        self._policy = Policy()
+        self._planned = asyncio.Condition()
+        """Notified when there is a new plan."""
         self._uid = uid
         self._linger_s = linger_s
         self._definition = definition(names.NET)
         self._wanted: Plan | None = None
         self._conflict = ""
         self._suspected = ""
-        """What the last look found not as it was made."""
+        """The part that the last check found changed."""
         self._trusted = ""
-        """The daemon's name on the bus, as the last call came from it; no other connection ever gets it."""
+        """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
         self._tasks = tasks
-        self._look: asyncio.TimerHandle | None = None
-        self._farewell: asyncio.TimerHandle | None = None
+        self._check_timer: asyncio.TimerHandle | None = None
+        self._restore_timer: asyncio.TimerHandle | None = None
         self.unneeded = asyncio.Event()
 
     async def start(self) -> None:
-        """Own the name and answer; raises NameTaken."""
+        """Own the bus name and serve calls; raises NameTaken."""
         self._connection.serve(self._called)
-        await self._connection.watch(
-            self._daemon_came_or_went,
-            sender=names.BUS_DAEMON,
-            member="NameOwnerChanged",
-            arg0=names.BUS_NAME,
-        )
+        await self._connection.watch_owner(self._daemon_came_or_went, names.BUS_NAME)
         await self._connection.request_name(names.NET_BUS_NAME)
         if await self._connection.name_owner(names.BUS_NAME) is None:
-            self._say_farewell()
+            self._restore_and_stop()
 
     def changed(self, line: str) -> None:
-        """Somebody changed the kernel's tables, as a line of `watch` tells."""
-        if self._look is not None or self._wanted is None:
+        """The kernel's tables were changed, according to a line of `watch`."""
+        if self._check_timer is not None or self._wanted is None:
             return
-        if not line or self._wanted.concerned_by(line):
-            self._look = asyncio.get_running_loop().call_later(_SETTLE_S, self._look_now)
+        if not line or concerned_by(self._wanted, line):
+            self._check_timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._check_now)
 
-    def _look_now(self) -> None:
-        self._look = None
+    def _check_now(self) -> None:
+        self._check_timer = None
         wanted = self._wanted
         if wanted is None:
             return
@@ -94,20 +124,20 @@ class NetService:
             elif (changed := self._plumbing.changed()) != self._suspected:
                 self._suspected = changed
                 if changed:
-                    self._look = asyncio.get_running_loop().call_later(_AGAIN_S, self._look_now)
+                    self._check_timer = asyncio.get_running_loop().call_later(_AGAIN_S, self._check_now)
             elif changed:
                 self._suspected = ""
                 self._plumbing.restore()
                 _log.warning("tables_restored", network=str(wanted.network), changed=changed)
         except Conflict as conflict:
-            self._tell_conflict(str(conflict))
+            self._publish_conflict(str(conflict))
         except (CommandError, NftablesError) as error:
             _log.error("tables_unknown", reason=str(error))
-            self._look = asyncio.get_running_loop().call_later(1.0, self._look_now)
+            self._check_timer = asyncio.get_running_loop().call_later(1.0, self._check_now)
         else:
-            self._tell_conflict("")
+            self._publish_conflict("")
 
-    def _tell_conflict(self, conflict: str) -> None:
+    def _publish_conflict(self, conflict: str) -> None:
         if conflict != self._conflict:
             self._conflict = conflict
             self._connection.emit(names.NET_PATH, names.NET, "ConflictChanged", "s", [conflict])
@@ -127,12 +157,18 @@ class NetService:
         except (CommandError, NftablesError) as error:
             _log.error("tables_unchanged", reason=str(error))
             self._connection.reply_error(call, NAME_OF[InternalError.code], str(error))
-        except Exception:  # noqa: BLE001 - a bug is logged, not told
+        except Exception:  # noqa: BLE001 - a bug is logged, not sent to the caller
             _log.exception("call_crashed", member=call.member)
             self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
         else:
             self._connection.reply(call, *answer)
-            asyncio.get_running_loop().call_later(_LATER_S, self._plumbing.get_ready)
+            asyncio.get_running_loop().call_later(_LATER_S, self._settle)
+
+    def _settle(self) -> None:
+        try:
+            self._plumbing.settle()
+        except CommandError as error:
+            _log.error("tables_unknown", reason=str(error))
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[Any]]:
         match call.path, call.interface, call.member, call.signature:
@@ -142,67 +178,116 @@ class NetService:
                 xml = describe_object(self._definition, is_object_manager=False, children=())
                 return "s", (xml,)
         await self._require_daemon(call)
-        question = self._definition.methods.get(call.member)
-        if call.path != names.NET_PATH or call.interface not in ("", names.NET) or question is None:
+        signatures = self._definition.methods.get(call.member)
+        if call.path != names.NET_PATH or call.interface not in ("", names.NET) or signatures is None:
             raise BusError(_ERROR + "UnknownMethod", f"there is no {call.member} at {call.path}")
-        if call.signature != question.question:
-            raise InvalidRequest(f"{call.member} takes {question.question!r}")
+        if call.signature != signatures.question:
+            raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
         match call.member:
             case "Apply":
-                return "s", (self._apply(*call.body),)
+                return "s", (await self._apply(*call.body),)
             case "Open":
-                return "h", (await _open(*call.body),)
+                return "h", (await self._open(*call.body),)
             case "RestartLink":
                 restart_link(call.body[0])
                 return "", ()
             case "EndPowerSave":
                 return "b", (_end_power_save(call.body[0]),)
+            case "RegisterInterface":
+                return "o", (await register_interface(self._connection, call.body[0]),)
+            case "ConfigureLink":
+                await self._links.configure(_configuration(*call.body))
+                return "", ()
+            case "ReleaseLink":
+                await self._links.release(call.body[0])
+                return "", ()
         self._wanted = None
         self._plumbing.clear()
-        self._tell_conflict("")
+        self._publish_conflict("")
+        await self._links.clear()
         return "", ()
 
-    def _apply(self, network: str, cameras: Sequence[Sequence[str]], share: Sequence[str]) -> str:
-        wanted = _plan(network, cameras, share)
-        self._wanted = wanted
+    async def _apply(self, network: str, cameras: Sequence[Sequence[Any]]) -> str:
+        wanted = _plan(network, cameras, self._policy)
+        async with self._planned:
+            self._wanted = wanted
+            self._planned.notify_all()
         try:
             self._plumbing.apply(wanted)
         except Conflict as conflict:
-            self._tell_conflict(str(conflict))
+            self._publish_conflict(str(conflict))
         else:
-            self._tell_conflict("")
+            self._publish_conflict("")
         return self._conflict
+
+    async def _open(self, device_id: int, port: int, kind: str) -> socket.socket:
+        """Handle the call `Open`; raises InvalidRequest, DeviceNotReachable, and as open_socket does."""
+        try:
+            wanted = SocketKind(kind)
+        except ValueError:
+            raise InvalidRequest(f"a socket is tcp or udp, not {kind!r}") from None
+        if not port:
+            raise InvalidRequest("a port is 1 to 65535")
+        camera = await self._planned_camera(device_id)
+        assert camera.camera_address is not None  # noqa: S101 - for the type checker
+        try:
+            opened = await open_socket(
+                camera.interface, camera.camera_address, port, wanted, camera.socket_mark
+            )
+        except ServiceRefused as refused:
+            raise BusError(names.NET_REFUSED, refused.message) from None
+        if self._reachable(device_id) != camera:
+            opened.close()
+            raise DeviceNotReachable("the device was reconnected meanwhile")
+        return opened
+
+    async def _planned_camera(self, device_id: int) -> Camera:
+        try:
+            async with asyncio.timeout(_PLAN_S), self._planned:
+                await self._planned.wait_for(lambda: self._reachable(device_id) is not None)
+        except TimeoutError:
+            raise DeviceNotReachable(f"device {device_id} is not connected") from None
+        camera = self._reachable(device_id)
+        if camera is None:
+            raise DeviceNotReachable(f"device {device_id} is not connected any more")
+        return camera
+
+    def _reachable(self, device_id: int) -> Camera | None:
+        cameras = () if self._wanted is None else self._wanted.reachable
+        return next((one for one in cameras if one.device_id == device_id), None)
 
     async def _require_daemon(self, call: MethodCall) -> None:
         if call.sender == self._trusted:
             return
         try:
-            [uid] = await self._connection.ask_bus("GetConnectionUnixUser", "s", [call.sender])
+            [uid] = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
         except (BusError, BusClosed, TimeoutError):
             uid = None
         if uid != self._uid:
             _log.warning("not_authorized", action=names.NET, member=call.member, uid=uid)
             raise NotAuthorized("this is for wifimgrd alone")
-        self._trusted = call.sender
+        if call.sender != self._trusted:  # another call of this daemon may have come first
+            self._policy = self._read_policy()
+            self._trusted = call.sender
 
     # -- the daemon
 
     def _daemon_came_or_went(self, signal: Signal) -> None:
         if signal.body[2]:
-            if self._farewell is not None:
-                self._farewell.cancel()
-                self._farewell = None
+            if self._restore_timer is not None:
+                self._restore_timer.cancel()
+                self._restore_timer = None
         else:
-            self._say_farewell()
+            self._restore_and_stop()
 
-    def _say_farewell(self) -> None:
-        if self._farewell is None:
-            self._farewell = asyncio.get_running_loop().call_later(self._linger_s, self.unneeded.set)
+    def _restore_and_stop(self) -> None:
+        if self._restore_timer is None:
+            self._restore_timer = asyncio.get_running_loop().call_later(self._linger_s, self.unneeded.set)
 
     async def stop(self) -> None:
-        """Answer nothing more, and take everything away."""
+        """Stop serving, and remove the kernel state. Addresses of links stay, as the links do."""
         self._wanted = None
-        for timer in (self._look, self._farewell):
+        for timer in (self._check_timer, self._restore_timer):
             if timer is not None:
                 timer.cancel()
         await self._tasks.settle(_END_S)
@@ -210,47 +295,101 @@ class NetService:
             self._plumbing.clear()
 
 
-async def _open(interface: str, address: str, port: int, kind: str) -> socket.socket:
-    """What was asked for; raises InvalidRequest, and as open_socket does."""
-    try:
-        return await open_socket(interface, IPv4Address(address), port, SocketKind(kind))
-    except ServiceRefused as refused:
-        raise BusError(names.NET_REFUSED, refused.message) from None
-    except ValueError as error:
-        raise InvalidRequest(str(error)) from None
-
-
 def _end_power_save(interface: str) -> bool:
-    """What was asked for; raises InvalidRequest."""
+    """Handle the call `EndPowerSave`; raises InvalidRequest."""
     try:
         return end_power_save(interface)
-    except CommandError as error:  # no fault of anybody's, and so not logged
+    except CommandError as error:  # mostly a driver without power save, so it is not logged
         raise BusError(NAME_OF[InternalError.code], str(error)) from None
 
 
-def _plan(network: str, cameras: Sequence[Sequence[str]], share: Sequence[str]) -> Plan:
-    """What was asked for; raises InvalidRequest. A camera whose interface is gone by now is left out."""
+def _configuration(interface: str, local_address: str) -> LinkConfiguration:
+    """The configuration of the call `ConfigureLink`; raises InvalidRequest."""
+    require_wireless(interface)
+    index = _index_of(interface)
+    if index is None:
+        raise InvalidRequest(f"{interface} is gone, or has an index over {LARGEST_INDEX}")
+    return LinkConfiguration(
+        interface, index, permanent_address(interface).hex(":"), _local_address(local_address)
+    )
+
+
+def _local_address(text: str) -> IPv4Interface | None:
+    """A private address with its prefix; None for the empty text. Raises InvalidRequest."""
+    if not text:
+        return None
+    try:
+        address = IPv4Interface(text)
+    except ValueError:
+        address = None
+    if address is None or str(address) != text or not is_private(address.ip):
+        raise InvalidRequest(f"{text!r} is no private address with a prefix, such as 192.168.54.2/24")
+    network = address.network
+    if not SMALLEST_PREFIX <= network.prefixlen <= LARGEST_PREFIX:
+        raise InvalidRequest(f"the prefix of {text} is not {SMALLEST_PREFIX} to {LARGEST_PREFIX}")
+    if address.ip in (network.network_address, network.broadcast_address):
+        raise InvalidRequest(f"{text} is no address of a host in {network}")
+    return address
+
+
+def _plan(network: str, cameras: Sequence[Sequence[Any]], policy: Policy) -> Plan:
+    """The plan of the call `Apply`; raises InvalidRequest. A camera whose interface is gone, or has an index
+    for which there is no mark, is left out."""
     try:
         parsed = parse_network(network)
-        shared = tuple(map(parse_share, share))
-        addresses = [(IPv4Address(address), IPv4Address(own)) for address, _, own in cameras]
+        addresses = [(_address(address), _private_address(own)) for _, address, _, own, _ in cameras]
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
-    if parsed is None:
-        raise InvalidRequest("a network is needed")
+    shared = () if parsed is None else policy.shared
     for one in shared:
-        if one.overlaps(parsed):
+        if parsed is not None and one.overlaps(parsed):
             raise InvalidRequest(f"{one} overlaps the cameras' own network")
     fit = AddressPlan(parsed)
     for address, _ in addresses:
-        if not fit.holds(str(address)):
+        if address is not None and not fit.contains(str(address)):
             raise InvalidRequest(f"{address} is no camera's address in {parsed}")
-    for column in (0, 1):
-        if len({camera[column] for camera in cameras}) < len(cameras):
-            raise InvalidRequest("an address or an interface stands there twice")
+    for column in (0, 1, 2):
+        listed = [camera[column] for camera in cameras if camera[column]]
+        if len(set(listed)) < len(listed):
+            raise InvalidRequest("a device, an address or an interface is listed twice")
     planned = []
-    for (address, own_address), (_, interface, _) in zip(addresses, cameras, strict=True):
-        with suppress(OSError):
-            index = socket.if_nametoindex(interface)
-            planned.append(Camera(address, interface, index, own_address))
+    for (address, own_address), (device_id, _, interface, _, codename) in zip(
+        addresses, cameras, strict=True
+    ):
+        index = _index_of(interface)
+        if index is not None:
+            accepts = policy.accepts(codename)
+            planned.append(Camera(device_id, interface, index, address, own_address, accepts))
     return Plan(parsed, tuple(planned), shared)
+
+
+def _index_of(interface: str) -> int | None:
+    """The index of a camera's interface; None where it is gone, or there is no mark for it. Raises
+    InvalidRequest."""
+    if interface == OWNER:
+        raise InvalidRequest(f"{interface} is no interface of a camera")
+    try:
+        index = socket.if_nametoindex(interface)
+    except OSError:
+        return None
+    if index == _LOOPBACK_INDEX:
+        raise InvalidRequest(f"{interface} is no interface of a camera")
+    if index > LARGEST_INDEX:
+        _log.error("interface_left_out", interface=interface, index=index, largest=LARGEST_INDEX)
+        return None
+    return index
+
+
+def _private_address(text: str) -> IPv4Address | None:
+    """A camera's own address; None for the empty text, and where it is not private: such a camera is not led
+    to, and the others are. Raises ValueError."""
+    address = _address(text)
+    if address is not None and not is_private(address):
+        _log.error("camera_address_left_out", address=str(address), reason="it is not private")
+        return None
+    return address
+
+
+def _address(text: str) -> IPv4Address | None:
+    """An address; None for the empty text. Raises ValueError."""
+    return IPv4Address(text) if text else None

@@ -1,16 +1,16 @@
-"""Sockets to a camera through its own interface, which tells cameras with one address apart."""
+"""Sockets to a camera through its own interface, which distinguishes cameras with equal addresses."""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
 import socket
+import struct
 from ipaddress import IPv4Address
 from typing import Final
 
-from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, BusError
-from wifimgrd.dbus.errors import with_own_errors
+from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     DeviceNotReachable,
@@ -18,22 +18,31 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
     WifimgrdError,
 )
-from wifimgrd.domain.socket_kind import SocketKind
 
 CONNECT_S: Final = 5.0
-_ANSWER_S: Final = CONNECT_S + 5.0
+_SO_ATTACH_FILTER: Final = 26
+_SO_LOCK_FILTER: Final = 44
+"""asm-generic/socket.h, which all architectures of Debian 12 and 13 use but MIPS."""
+_LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
+_JUMP_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_RETURN: Final = 0x06  # BPF_RET | BPF_K
+_NETWORK_HEADER: Final = 0xFFF00000  # SKF_NET_OFF
+_SOURCE_OFFSET: Final = 12  # RFC 791, 3.1
+_WHOLE_PACKET: Final = 0xFFFFFFFF
+_INSTRUCTION_OCTETS: Final = 8
 _TYPES: Final = {SocketKind.TCP: socket.SOCK_STREAM, SocketKind.UDP: socket.SOCK_DGRAM}
-_NO_HELPER: Final = (
-    "org.freedesktop.DBus.Error.ServiceUnknown",
-    "org.freedesktop.DBus.Error.NameHasNoOwner",
-)
 
 
-async def open_socket(interface: str, address: IPv4Address, port: int, kind: SocketKind) -> socket.socket:
-    """A socket, not blocking, that is connected through `interface`, to a neighbour there and to nobody else.
+async def open_socket(
+    interface: str, address: IPv4Address, port: int, kind: SocketKind, mark: int | None = None
+) -> socket.socket:
+    """A non-blocking socket that is connected through `interface`, to a host on that link only.
 
-    Binding to an interface needs no privilege since Linux 5.7. Raises DeviceNotReachable, InterfaceLost, and
-    BackendUnavailable where this process has no network.
+    Binding to an interface needs no privilege since Linux 5.7, but releasing it does. Whoever gets the socket
+    can connect it again: packets with `mark`, which needs CAP_NET_ADMIN, are dropped by the nftables rules
+    unless they go to the camera, and the kernel drops what comes from another host (SO_LOCK_FILTER).
+
+    Raises DeviceNotReachable, InterfaceLost, and BackendUnavailable where this process has no network.
     """
     try:
         one = socket.socket(socket.AF_INET, _TYPES[kind] | socket.SOCK_NONBLOCK)
@@ -42,6 +51,9 @@ async def open_socket(interface: str, address: IPv4Address, port: int, kind: Soc
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
         one.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 1)
+        if mark is not None:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, mark)
+            _receive_only_from(one, address)
         async with asyncio.timeout(CONNECT_S):
             await asyncio.get_running_loop().sock_connect(one, (str(address), port))
     except OSError as error:  # TimeoutError is one
@@ -53,40 +65,30 @@ async def open_socket(interface: str, address: IPv4Address, port: int, kind: Soc
     return one
 
 
+def _receive_only_from(one: socket.socket, address: IPv4Address) -> None:
+    """Attach a filter for the source address, and lock it.
+
+    https://docs.kernel.org/networking/filter.html
+    """
+    program = b"".join(
+        struct.pack("=HBBI", *instruction)
+        for instruction in (
+            (_LOAD_WORD, 0, 0, _NETWORK_HEADER + _SOURCE_OFFSET),
+            (_JUMP_EQUAL, 0, 1, int(address)),
+            (_RETURN, 0, 0, _WHOLE_PACKET),
+            (_RETURN, 0, 0, 0),
+        )
+    )
+    instructions = ctypes.create_string_buffer(program, len(program))
+    count = len(program) // _INSTRUCTION_OCTETS
+    filter_of = struct.pack("@HP", count, ctypes.addressof(instructions))
+    one.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, filter_of)
+    one.setsockopt(socket.SOL_SOCKET, _SO_LOCK_FILTER, 1)
+
+
 def _reason(error: OSError, interface: str, where: str) -> WifimgrdError:
     if error.errno == errno.ENODEV:
         return InterfaceLost(f"there is no interface {interface}")
-    said = error.strerror or f"no answer within {CONNECT_S:g} s"
+    reason = error.strerror or f"no answer within {CONNECT_S:g} s"
     kind = ServiceRefused if error.errno == errno.ECONNREFUSED else DeviceNotReachable
-    return kind(f"the camera does not answer at {where}: {said}")
-
-
-class HelpersSockets:
-    """A CameraSockets that asks wifimgrd-net, since the daemon's sandbox lets nothing out.
-
-    Where there is none, as in a checkout, it opens them itself.
-    """
-
-    def __init__(self, connection: BusConnection) -> None:
-        """`connection` can pass sockets."""
-        self._connection = connection
-
-    async def open(self, interface: str, address: str, port: int, kind: SocketKind) -> socket.socket:
-        """See CameraSockets."""
-        with with_own_errors("wifimgrd-net does not answer"):
-            try:
-                return await self._connection.call_for_socket(
-                    names.NET_BUS_NAME,
-                    names.NET_PATH,
-                    names.NET,
-                    "Open",
-                    "ssqs",
-                    [interface, address, port, kind.value],
-                    timeout_s=_ANSWER_S,
-                )
-            except BusError as error:
-                if error.name in _NO_HELPER:
-                    return await open_socket(interface, IPv4Address(address), port, kind)
-                if error.name == names.NET_REFUSED:
-                    raise ServiceRefused(error.message) from None
-                raise
+    return kind(f"the camera does not answer at {where}: {reason}")

@@ -1,4 +1,4 @@
-"""Hears that somebody changed the kernel's tables, of `nft monitor` and `ip monitor`."""
+"""Watch changes of the kernel's tables by `nft monitor` and `ip monitor`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BACKOFF: Final = Backoff(first_s=1.0, last_s=30.0)
 
 
 def watch(changed: Callable[[str], None], tasks: Tasks) -> None:
-    """Call `changed` with each line that tells of a change, ours included, as long as `tasks` go on.
+    """Call `changed` with each line about a change, the helper's own included, until `tasks` are stopped.
 
-    An empty one stands for changes that nobody has told of.
+    An empty line stands for changes that may have been missed.
     """
     for command in _MONITORS:
         tasks.keep(f"{command[0]}-monitor", partial(_follow, command, changed), _BACKOFF, expected=(OSError,))
@@ -28,7 +28,7 @@ async def _follow(command: tuple[str, ...], changed: Callable[[str], None]) -> N
     process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     assert process.stdout is not None  # noqa: S101 - for the type checker
     try:
-        changed("")  # what was missed before it listened
+        changed("")  # changes before the monitor was started
         while line := await _next_line(process.stdout):
             changed(line.strip())
     finally:
@@ -38,7 +38,7 @@ async def _follow(command: tuple[str, ...], changed: Callable[[str], None]) -> N
 
 
 async def _next_line(output: asyncio.StreamReader) -> str:
-    """A line with its end, an empty line for one that is too long; empty at the end."""
+    """A line with its newline, an empty line for one that is too long; the empty string at the end."""
     try:
         return (await output.readline()).decode(errors="replace")
     except ValueError:

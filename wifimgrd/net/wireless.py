@@ -1,39 +1,40 @@
-"""Wireless interfaces: a link down and up, power save off. Done by the helper, asked for by the daemon."""
+"""Wireless interfaces: a link down and up, addresses deleted, power save off, registration."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
-from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection
-from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.dbus.connection import BusConnection, Variant
+from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.net import commands, iproute
 from wifimgrd.net.commands import CommandError
+from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 _log = structlog.get_logger()
 
 _INTERFACES: Final = Path("/sys/class/net")
-_ANSWER_S: Final = 10.0
 _ON: Final = "Power save: on"
 """https://git.kernel.org/pub/scm/linux/kernel/git/jberg/iw.git/tree/ps.c"""
+_ANSWER_S: Final = 5.0
+"""How long wpa_supplicant may take to reply."""
 
 
 def restart_link(interface: str) -> None:
-    """Take a wireless interface's link down and up; raises InvalidRequest of any other, and CommandError."""
-    _require_wireless(interface)
+    """Take a wireless interface's link down and up; raises InvalidRequest for any other, and CommandError."""
+    require_wireless(interface)
     iproute.batch([f"link set dev {interface} down", f"link set dev {interface} up"])
 
 
 def end_power_save(interface: str) -> bool:
-    """Switch a wireless interface's power save off, and say whether it was on.
+    """Switch a wireless interface's power save off, and return whether it was on.
 
-    Raises InvalidRequest of any other interface, and CommandError where that cannot be known: the driver has
-    no power save, or there is no `iw`.
+    Raises InvalidRequest for any other interface, and CommandError where the setting cannot be read: the
+    driver has no power save, or there is no `iw`.
     """
-    _require_wireless(interface)
+    require_wireless(interface)
     if commands.run("iw", "dev", interface, "get", "power_save").strip() != _ON:
         return False
     try:
@@ -43,28 +44,34 @@ def end_power_save(interface: str) -> bool:
     return True
 
 
-def _require_wireless(interface: str) -> None:
+async def register_interface(connection: BusConnection, interface: str) -> str:
+    """Register a wireless interface with wpa_supplicant, and return its object path.
+
+    The daemon may not: CreateInterface also takes the name of a configuration file, which wpa_supplicant
+    reads as root. Raises InvalidRequest for any other interface, BackendUnavailable, BusClosed, and BusError:
+    `WPAS_INTERFACE_EXISTS` where it is registered already.
+    """
+    require_wireless(interface)
+    arguments = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
+    try:
+        [path] = await connection.call(
+            WPAS, WPAS_PATH, WPAS, "CreateInterface", "a{sv}", [arguments], timeout_s=_ANSWER_S
+        )
+    except TimeoutError:
+        raise BackendUnavailable("wpa_supplicant does not answer") from None
+    return str(path)
+
+
+def delete_addresses(interface: str) -> None:
+    """Delete the IPv4 addresses of an interface; of one that is gone, nothing is left to delete."""
+    try:
+        commands.run("ip", "-4", "address", "flush", "dev", interface)
+    except CommandError as error:
+        _log.debug("addresses_not_deleted", interface=interface, reason=str(error))
+
+
+def require_wireless(interface: str) -> None:
+    """Raise InvalidRequest for what is not the name of a wireless interface."""
     is_name = interface and "/" not in interface and interface not in (".", "..")
     if not is_name or not (_INTERFACES / interface / "phy80211").exists():
         raise InvalidRequest("there is no wireless interface of that name")
-
-
-class HelpersWireless:
-    """Asks the helper. Each method raises BusError, BusClosed, TimeoutError."""
-
-    def __init__(self, connection: BusConnection) -> None:
-        self._connection = connection
-
-    async def restart_link(self, interface: str) -> None:
-        """Have the link taken down and up."""
-        await self._ask("RestartLink", interface)
-
-    async def end_power_save(self, interface: str) -> bool:
-        """Have power save switched off; whether it was on."""
-        [was_on] = await self._ask("EndPowerSave", interface)
-        return bool(was_on)
-
-    async def _ask(self, member: str, interface: str) -> list[Any]:
-        return await self._connection.call(
-            names.NET_BUS_NAME, names.NET_PATH, names.NET, member, "s", [interface], timeout_s=_ANSWER_S
-        )

@@ -1,1 +1,1 @@
-"""What every process of the hub needs of its surroundings, whatever it does."""
+"""What every process of the hub uses: logging, the journal, systemd, supervised tasks, hardening."""

@@ -1,4 +1,4 @@
-"""What every process of ours that meets a passphrase does first."""
+"""Hardening of the processes that handle passphrases, at their start."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import resource
 
 
 def forbid_core_dumps() -> None:
-    """A core dump would hold passphrases."""
+    """Disable core dumps, which would contain passphrases."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

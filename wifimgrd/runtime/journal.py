@@ -1,4 +1,4 @@
-"""Log events as entries of the journal, with fields that can be searched for.
+"""Send log events to the journal, with fields that can be searched for.
 
 The native protocol: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
 """
@@ -21,18 +21,18 @@ from wifimgrd.runtime.message_ids import known_message
 
 SOCKET: Final = "/run/systemd/journal/socket"
 PRIORITIES: Final = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
-"""Of log levels, as in syslog(3)."""
+"""The priorities of log levels, as in syslog(3)."""
 
 _FIELDS: Final = {"device": "WIFIMGRD_DEVICE", "interface": "WIFIMGRD_INTERFACE", "code": "WIFIMGRD_CODE"}
-"""What of an event can be searched for; a network's name is not among it on purpose."""
+"""The fields of an event that can be searched for; SSIDs are left out on purpose."""
 _SEND_BUFFER: Final = 8 * 1024 * 1024
 _LATER_S: Final = 0.25
-"""What need not be told at once waits this long for more: each entry wakes up the journal's process."""
+"""Entries that are not urgent are collected for this long: each one sent wakes up the journal's process."""
 _SEALS: Final = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
 def is_journal_at(stream: int) -> bool:
-    """Whether a file descriptor leads to the journal: JOURNAL_STREAM of systemd.exec(5)."""
+    """Whether a file descriptor is connected to the journal: JOURNAL_STREAM of systemd.exec(5)."""
     try:
         device, inode = map(int, os.environ["JOURNAL_STREAM"].split(":"))
         there = os.fstat(stream)
@@ -42,7 +42,7 @@ def is_journal_at(stream: int) -> bool:
 
 
 def record_of(event: Mapping[str, Any], line: str) -> bytes:
-    """An entry of the journal; `line` is its text where the event is none of the known messages."""
+    """A journal entry; `line` is its text where the event is none of the known messages."""
     fields = {
         "PRIORITY": str(PRIORITIES.get(str(event.get("level")), 6)),
         "SYSLOG_IDENTIFIER": Path(sys.argv[0]).name or "wifimgrd",
@@ -66,9 +66,9 @@ def _field(name: str, value: str) -> bytes:
 
 
 class Journal:
-    """Sends entries, in order. One that the journal has no room for is dropped: nobody waits for a log.
+    """Sends entries, in order. An entry for which the journal has no room is dropped: logging never blocks.
 
-    In an event loop, those up to `info` are sent a moment later, together.
+    In an event loop, entries up to `info` are sent together, `_LATER_S` later.
     """
 
     def __init__(self, address: str = SOCKET) -> None:
@@ -79,12 +79,12 @@ class Journal:
         self._unsent: deque[bytes] = deque()
 
     def send(self, record: bytes) -> None:
-        """Send one entry now, after those that wait."""
+        """Send one entry now, after the pending ones."""
         self._unsent.append(record)
         self.flush()
 
     def send_soon(self, record: bytes) -> None:
-        """Send one entry in a moment."""
+        """Send one entry within `_LATER_S`."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -95,13 +95,13 @@ class Journal:
         self._unsent.append(record)
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send the pending entries."""
         with suppress(IndexError):
             while True:
                 self._send(self._unsent.popleft())
 
     def close(self) -> None:
-        """Send what waits, and nothing more."""
+        """Send the pending entries and close."""
         self.flush()
         self._socket.close()
 
@@ -128,6 +128,6 @@ class Journal:
         finally:
             os.close(file)
 
-    # What structlog calls, by the event's level.
+    # The methods that structlog calls, by the event's level.
     msg = debug = info = send_soon
     warning = error = critical = send

@@ -1,4 +1,4 @@
-"""Where log events go: to the journal with their fields, or to stderr for people on a terminal."""
+"""Configure where log events go: to the journal with their fields, or to stderr as text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _STDERR: Final = 2
 
 
 def configure(level: int = logging.INFO) -> None:
-    """Send events of at least `level` to the journal where stderr leads there; else to stderr, coloured
-    on a terminal, or as one line of `event key=value`."""
+    """Send events of at least `level` to the journal where stderr is connected to it; else to stderr,
+    coloured on a terminal, or as one line of `event key=value`."""
     processors: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -52,7 +52,7 @@ def is_for_journal() -> bool:
 
 
 class _Unfailing:
-    """A stream that drops what it cannot write: a full disk or a closed terminal must not stop the work."""
+    """A stream that drops what it cannot write: a full disk or closed terminal must not stop the process."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -67,7 +67,7 @@ class _Unfailing:
 
 
 class _ToJournal(logging.Handler):
-    """Takes what libraries log by Python's own means."""
+    """Forwards what libraries log through Python's `logging`."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger().bind(logger=record.name)
@@ -86,9 +86,9 @@ def _as_line(logger: object, method: str, event: MutableMapping[str, Any]) -> st
 
 def line_of(event: Mapping[str, Any]) -> str:
     """One line of text, readable as it is, and the traceback where there is one."""
-    told = [f"{key}={_quoted(value)}" for key, value in event.items() if key not in _ASIDE]
+    pairs = [f"{key}={_quoted(value)}" for key, value in event.items() if key not in _ASIDE]
     trace = event.get("exception", "")
-    return " ".join([str(event.get("event", "")), *told]) + (f"\n{trace}" if trace else "")
+    return " ".join([str(event.get("event", "")), *pairs]) + (f"\n{trace}" if trace else "")
 
 
 def _quoted(value: object) -> str:

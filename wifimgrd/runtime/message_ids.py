@@ -1,6 +1,7 @@
-"""What matters to an administrator: log events with an identity of their own in the journal.
+"""The log events with a MESSAGE_ID in the journal: those that matter to an administrator.
 
-`systemd/wifimgrd.catalog` explains each to `journalctl -x`. An identity, once released, never changes.
+`systemd/wifimgrd.catalog` has the explanation that `journalctl -x` shows for each. A MESSAGE_ID, once
+released, never changes.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class KnownMessage:
-    """One thing that matters."""
+    """A log event with a MESSAGE_ID."""
 
     identity: str
     """MESSAGE_ID: 128 bits in hexadecimal (systemd.journal-fields(7))."""
     operation: str
-    """WIFIMGRD_OPERATION: what the hub was at."""
+    """WIFIMGRD_OPERATION: the operation that the event belongs to."""
     text: str
     """The sentence, with the event's fields in braces."""
 
 
-_DEVICE: Final = "device {device}: "
+_DEVICE: Final = '"{device_name}" (device {device}): '
 _FAILED: Final = _DEVICE + "connecting through {interface} failed: {reason} ({code})"
 
 MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
@@ -131,7 +132,7 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
 
 
 def known_message(event: Mapping[str, Any]) -> KnownMessage | None:
-    """The message that an event is, with every field that its text names; None of any other event."""
+    """The message for an event that has every field in the message's text; None for other events."""
     name = str(event.get("event", ""))
     cause = str(event.get("code") or event.get("state") or "")
     message = MESSAGES.get((name, cause)) or MESSAGES.get((name, ""))
@@ -140,5 +141,5 @@ def known_message(event: Mapping[str, Any]) -> KnownMessage | None:
     try:
         message.text.format_map(event)
     except KeyError:
-        return None  # a namesake from deeper down
+        return None  # another event with the same name, from a lower layer
     return message

@@ -16,7 +16,7 @@ _log = structlog.get_logger()
 
 
 def notify(message: str) -> None:
-    """Send e.g. `READY=1`, where a service manager listens; elsewhere nothing happens."""
+    """Send e.g. `READY=1`; does nothing where there is no service manager."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -30,9 +30,9 @@ def notify(message: str) -> None:
 
 
 def watchdog_s() -> float | None:
-    """After how many seconds without a pulse we are killed; None where nobody watches.
+    """The watchdog's time-out in seconds; None where there is no watchdog.
 
-    sd_watchdog_enabled(3): a variable that was meant for another process counts as none.
+    sd_watchdog_enabled(3): variables that are meant for another process are ignored.
     """
     try:
         limit_us, meant_for = int(os.environ["WATCHDOG_USEC"]), int(os.environ.get("WATCHDOG_PID", "0"))
@@ -42,14 +42,14 @@ def watchdog_s() -> float | None:
 
 
 def start_watchdog(tasks: Tasks) -> None:
-    """Send pulses as long as every kept task is there and every check answers."""
+    """Send keep-alive pings to the watchdog while every kept task runs and every check returns in time."""
     tasks.keep("watchdog", partial(send_pulses, tasks.find_dead), Backoff(first_s=1.0, last_s=1.0))
 
 
 async def send_pulses(find_dead: Callable[[float], Awaitable[list[str]]]) -> None:
-    """Send a pulse at half the watchdog's interval while `find_dead` finds nothing.
+    """Send a keep-alive ping at half the watchdog's interval while `find_dead` finds nothing.
 
-    It is given the seconds that it may take. Goes on until it is cancelled, also where nobody watches.
+    `find_dead` gets the seconds that it may take. Runs until it is cancelled, also without a watchdog.
     """
     limit_s = watchdog_s()
     if limit_s is None:
@@ -58,9 +58,9 @@ async def send_pulses(find_dead: Callable[[float], Awaitable[list[str]]]) -> Non
     loop, period_s = asyncio.get_running_loop(), limit_s / 2
     while True:
         began_s = loop.time()
-        dead = await find_dead(period_s)
-        if dead:
-            _log.error("no_progress", parts=dead, limit_s=limit_s)
+        failed = await find_dead(period_s)
+        if failed:
+            _log.error("no_progress", parts=failed, limit_s=limit_s)
         else:
             notify("WATCHDOG=1")
         await asyncio.sleep(began_s + period_s - loop.time())

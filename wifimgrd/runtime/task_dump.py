@@ -1,6 +1,6 @@
-"""What a process is at, told in its log to whoever asks by SIGUSR1.
+"""On SIGUSR1, log the tasks of the process.
 
-A task that nobody waits for any more shows in no other way until memory runs short.
+Leaked tasks, which nothing awaits any more, are visible in no other way until memory runs short.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ import structlog
 _log = structlog.get_logger(__name__)
 
 
-def tell_on_signal() -> None:
-    """From now on, in the event loop that runs, tell when SIGUSR1 comes."""
-    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, _tell)
+def dump_on_signal() -> None:
+    """Install the SIGUSR1 handler in the running event loop."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, _dump)
 
 
-def _tell() -> None:
-    kinds = Counter(_kind(task) for task in asyncio.all_tasks())
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    _log.info("tasks", count=kinds.total(), kinds=told)
+def kinds() -> Counter[str]:
+    """The number of running tasks by what they do."""
+    return Counter(_kind(task) for task in asyncio.all_tasks())
+
+
+def _dump() -> None:
+    counts = kinds()
+    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    _log.info("tasks", count=counts.total(), kinds=listed)
 
 
 def _kind(task: asyncio.Task[object]) -> str:

@@ -1,9 +1,10 @@
-"""Tasks that outlive the call that started them: named, logged, and never silently gone.
+"""Supervised background tasks: named, and with their errors logged.
 
-A process has one tree of `Tasks`, a part of it for each part of the program. What runs once is started;
-its bugs are logged. What must always run is kept: started again after a pause where it ends or fails, the
-pauses growing up to a limit until it has held for a while. What a process cannot do without is required:
-its end ends the process. The watchdog asks the tree whether all of that still holds.
+A process has one tree of `Tasks`, with a part for each part of the program. Work that runs once is
+started; its unexpected errors are logged. Work that must always run is kept: it is restarted after a pause
+when it ends or fails, and the pauses grow up to a limit until it has run for a while. Work that a process
+depends on is required: its end ends the process. The watchdog checks the tree for kept tasks that are gone
+and checks that hang.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _T = TypeVar("_T")
 
 _DOUBLINGS: Final = 16
 _STOP_S: Final = 5.0
-"""How long tasks that are cancelled may take to end."""
+"""How long cancelled tasks may take to end."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 Check = Callable[[], Awaitable[object]]
@@ -26,20 +27,20 @@ Check = Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses between attempts, in seconds: they double from `first_s` to `last_s`, and begin anew once an
-    attempt has held for `reset_s`."""
+    """Pauses between attempts, in seconds: they double from `first_s` to `last_s`, and start over once an
+    attempt has run for `reset_s`."""
 
     first_s: float
     last_s: float
     reset_s: float = 30.0
 
     def pause_s(self, failures: int) -> float:
-        """How long to wait after so many failures in a row, at least one."""
+        """The pause after this many failures in a row, at least one."""
         return min(self.last_s, self.first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
 
 
 class Kept:
-    """A task that is started again where it ends; `cancel` is what ends it for good."""
+    """A task that is restarted when it ends, until `cancel`."""
 
     def __init__(self, name: str, work: Work, backoff: Backoff, *, until_done: bool) -> None:
         self.name = name
@@ -47,22 +48,22 @@ class Kept:
         self._work = work
         self._backoff = backoff
         self._until_done = until_done
-        self._hurry = asyncio.Event()
+        self._retry_event = asyncio.Event()
         self.expected: tuple[type[Exception], ...] = ()
         self.quiet = False
 
     def cancel(self) -> None:
-        """End it for good."""
+        """Cancel it without a restart."""
         self.cancelled = True
         self.task.cancel()
 
     def retry_now(self) -> None:
-        """Cut the pause short that it is in, or the next one where it is in none."""
-        self._hurry.set()
+        """End the current pause early, or the next one where it is running."""
+        self._retry_event.set()
 
     @property
     def is_missing(self) -> bool:
-        """Whether it ended although nobody ended it."""
+        """Whether it ended without `cancel`, and will not be restarted."""
         return self.task.done() and not self.cancelled and not (self._until_done and self._is_success())
 
     def _is_success(self) -> bool:
@@ -75,7 +76,7 @@ class Kept:
     async def _run(self, full_name: str) -> None:
         loop, failures = asyncio.get_running_loop(), 0
         while True:
-            self._hurry.clear()
+            self._retry_event.clear()
             began_s = loop.time()
             error: BaseException | None = None
             try:
@@ -86,9 +87,9 @@ class Kept:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
-                # Something that it waited for was cancelled, not the task itself.
+                # An awaitable that it waited for was cancelled, not the task itself.
                 error = asyncio.CancelledError("what it waited for was cancelled")
-            except Exception as failure:  # noqa: BLE001 - whatever it is, the task goes on
+            except Exception as failure:  # noqa: BLE001 - the task is restarted after any error
                 error = failure
             if loop.time() - began_s >= self._backoff.reset_s:
                 failures = 0
@@ -97,10 +98,10 @@ class Kept:
             self._report(full_name, error, failures, pause_s)
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
-                    await self._hurry.wait()
+                    await self._retry_event.wait()
 
     def _report(self, name: str, error: BaseException | None, failures: int, pause_s: float) -> None:
-        """The first failure is news; those after it are not, until it has held again."""
+        """Log the first failure, and repeated ones at a lower level, until the work has run for a while."""
         if error is not None and not isinstance(error, self.expected):
             if failures == 1:
                 _log().error("task_failed", task=name, retry_s=pause_s, exc_info=error)
@@ -115,7 +116,8 @@ class Tasks:
     def __init__(self, name: str, _parent: Tasks | None = None) -> None:
         self.name = name
         self._parent = _parent
-        self._parts: list[Tasks] = []
+        self._parts: dict[Tasks, None] = {}
+        """In the order of their creation."""
         self._once: set[asyncio.Task[Any]] = set()
         self._kept: list[Kept] = []
         self._checks: dict[str, Check] = {}
@@ -123,15 +125,15 @@ class Tasks:
         self._required_ended = asyncio.Event()
 
     def part(self, name: str) -> Tasks:
-        """The tasks of a smaller part, stopped with this one at the latest."""
+        """The tasks of a sub-part, which are stopped with this one at the latest."""
         part = Tasks(f"{self.name}/{name}", self)
-        self._parts.append(part)
+        self._parts[part] = None
         return part
 
     def start(
         self, name: str, work: Coroutine[Any, Any, _T], *, expected: tuple[type[BaseException], ...] = ()
     ) -> asyncio.Task[_T]:
-        """Run something once; an error is logged, unless it is of those that whoever waits expects."""
+        """Run something once; an error is logged, unless it is one that the caller expects."""
         task = asyncio.create_task(work, name=f"{self.name}/{name}")
         self._once.add(task)
 
@@ -153,10 +155,10 @@ class Tasks:
         quiet: bool = False,
         until_done: bool = False,
     ) -> Kept:
-        """Run something for good: it is started again where it returns or raises.
+        """Run something permanently: it is restarted when it returns or raises.
 
-        Errors of the `expected` kinds are told in a line, others with their traceback; `quiet` is for work
-        that reports its expected errors itself. With `until_done` it ends once it has returned.
+        Errors of the `expected` kinds are logged in a line, others with their traceback; `quiet` is for work
+        that logs its expected errors itself. With `until_done` it is not restarted once it has returned.
         """
         kept = Kept(name, work, backoff, until_done=until_done)
         kept.expected, kept.quiet = expected, quiet
@@ -166,14 +168,14 @@ class Tasks:
         return kept
 
     def require(self, name: str, work: Coroutine[Any, Any, object]) -> None:
-        """Run something that the process cannot do without; see `until_required_ends`."""
+        """Run something that the process depends on; see `until_required_ends`."""
         task = self.start(name, work)
-        self._once.discard(task)  # not of those that `settle` waits for
+        self._once.discard(task)  # `settle` must not wait for it
         self._required.append(task)
         task.add_done_callback(lambda _: self._root._required_ended.set())
 
     async def until_required_ends(self, *events: asyncio.Event) -> None:
-        """Return once something required of the tree has ended, or one of some events has come."""
+        """Return once a required task of the tree has ended, or one of the events is set."""
         waits = [asyncio.create_task(event.wait()) for event in (self._root._required_ended, *events)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -182,24 +184,24 @@ class Tasks:
                 wait.cancel()
 
     def check(self, name: str, check: Check) -> None:
-        """Have the watchdog's pulse depend on this, too: that it returns or raises in time."""
+        """Add a check to the watchdog: it passes if it returns or raises in time."""
         self._checks[name] = check
 
     async def find_dead(self, timeout_s: float) -> list[str]:
         """The names of kept tasks that are gone, and of checks that do not return or raise in time.
 
-        A check that raises has answered all the same.
+        A check that raises in time passes, too.
         """
         parts = list(self._walk())
         names = [f"{part.name}/{name}" for part in parts for name in part._checks]
         checks = [check for part in parts for check in part._checks.values()]
-        answered = await asyncio.gather(*(_answers(check, timeout_s) for check in checks))
-        dead = [name for name, alive in zip(names, answered, strict=True) if not alive]
-        dead += [kept.task.get_name() for part in parts for kept in part._kept if kept.is_missing]
-        return dead
+        results = await asyncio.gather(*(_passes(check, timeout_s) for check in checks))
+        failed = [name for name, passed in zip(names, results, strict=True) if not passed]
+        failed += [kept.task.get_name() for part in parts for kept in part._kept if kept.is_missing]
+        return failed
 
     def cancel(self) -> None:
-        """End all of it soon, and have nothing to do with the rest of the tree any more."""
+        """Cancel all tasks, and detach this part from the rest of the tree."""
         self._checks.clear()
         for kept in self._kept:
             kept.cancel()
@@ -208,13 +210,13 @@ class Tasks:
         for part in list(self._parts):
             part.cancel()
         if self._parent is not None and self in self._parent._parts:
-            self._parent._parts.remove(self)
-            for task in self._running():  # who stops the whole tree waits for these, too
+            del self._parent._parts[self]
+            for task in self._running():  # the parent's `stop` waits for these, too
                 self._parent._once.add(task)
                 task.add_done_callback(self._parent._once.discard)
 
     async def stop(self) -> None:
-        """End all of it, and wait until it has ended; never raises."""
+        """Cancel all tasks, and wait until they have ended; never raises."""
         running = self._running()
         self.cancel()
         if running:
@@ -223,7 +225,7 @@ class Tasks:
                 _log().error("task_does_not_stop", task=task.get_name())
 
     async def settle(self, timeout_s: float | None = None) -> None:
-        """Wait until nothing that runs once is left, or the time is over."""
+        """Wait until no task that runs once is left, or for `timeout_s`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while running := self._once - {asyncio.current_task()}:
@@ -247,7 +249,7 @@ class Tasks:
         return {task for task in found if not task.done() and task is not current}
 
 
-async def _answers(check: Check, timeout_s: float) -> bool:
+async def _passes(check: Check, timeout_s: float) -> bool:
     deadline = asyncio.timeout(timeout_s)
     with suppress(Exception):
         async with deadline:

@@ -1,7 +1,8 @@
-"""A second copy of the state beside the first, for the day on which the first cannot be read.
+"""A second copy of the state beside the first, in case the first cannot be read.
 
-It is made anew after each change that a client was told is done, and takes its place by a rename, so that
-there is always a whole one. What was damaged is set aside, never deleted.
+It is made anew after each change that was acknowledged to a client, and replaces the old one by a rename, so
+that there is always a complete one. A damaged file is set aside, never deleted: at the start the state is
+read to its last row, and replaced by its backup if it is damaged.
 """
 
 from __future__ import annotations
@@ -10,16 +11,66 @@ import os
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import structlog
 
 from wifimgrd.store import rows
-from wifimgrd.store.errors import StoreDamaged
-from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME, check_integrity, sync_directory, version_of
+from wifimgrd.store.errors import StoreDamaged, plain_text
+from wifimgrd.store.schema import (
+    BACKUP_NAME,
+    FILE_NAME,
+    check_integrity,
+    open_database,
+    sync_directory,
+    version_of,
+)
+from wifimgrd.store.transfer import end_interrupted_restore
+
+_log: Any = structlog.get_logger(__name__)
 
 _IDS_SKIPPED: Final = 1000
-"""More devices than this cannot have been created, unknown to the backup, since it was made."""
+"""More devices than this cannot have been created since the backup was made without being in it."""
+
+
+def open_or_restore(directory: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
+    """The state and the notes in it; those of its backup if it is damaged. Raises StoreError."""
+    try:
+        opened = _open_and_recall(directory)
+    except StoreDamaged as damage:
+        with plain_text():
+            if not is_good(directory):
+                raise
+            aside = restore(directory)
+        name = aside.name if aside else None
+        _log.critical("state_restored_from_backup", reason=damage.message, damaged=name)
+        opened = _open_and_recall(directory)
+    with suppress(OSError):  # the next start does it
+        end_interrupted_restore(directory)
+    return opened
+
+
+def _open_and_recall(directory: Path) -> tuple[sqlite3.Connection, dict[str, str]]:
+    """Open the file and read it to the last row; raises StoreError."""
+    with plain_text():
+        path = directory / FILE_NAME
+        if (directory / BACKUP_NAME).exists() and not (path.exists() and path.stat().st_size):
+            raise StoreDamaged("the state file is empty or gone, and its backup is there")
+        connection = open_database(directory)
+        try:
+            for row in connection.execute(rows.SELECT_DEVICES):
+                rows.device_of(row)
+            return connection, dict(connection.execute("SELECT key, value FROM memory"))
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if "no such" in str(error):
+                raise StoreDamaged("the state file has not the tables that it should have") from None
+            raise
+        except BaseException:
+            connection.close()
+            raise
 
 
 def keep(connection: sqlite3.Connection, directory: Path) -> None:
@@ -29,7 +80,7 @@ def keep(connection: sqlite3.Connection, directory: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     with closing(sqlite3.connect(path)) as copy:
         connection.backup(copy)
-        # The copy is one file, whole without a log beside it.
+        # The copy is one file, complete without a log beside it.
         copy.execute("PRAGMA journal_mode = DELETE")
     with path.open("rb") as written:
         os.fsync(written.fileno())
@@ -51,10 +102,10 @@ def is_good(directory: Path) -> bool:
 
 
 def restore(directory: Path) -> Path | None:
-    """Set the state aside and put the backup, which must be good, in its place.
+    """Set the state aside and replace it by the backup, which must be readable.
 
-    Ids given since the backup was made are not given again. Returns where the damaged state lies now; None
-    where there was none. Raises sqlite3.Error, OSError.
+    Ids assigned since the backup was made are not assigned again. Returns the path of the damaged state; None
+    if there was none. Raises sqlite3.Error, OSError.
     """
     fresh = directory / (FILE_NAME + ".restored")
     shutil.copyfile(directory / BACKUP_NAME, fresh)

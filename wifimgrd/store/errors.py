@@ -1,6 +1,6 @@
-"""What can go wrong between the hub and its disk: a few kinds of InternalError.
+"""Errors between the hub and its disk: a few kinds of InternalError.
 
-No message ever holds a value that was to be written.
+No message ever contains a value that was to be written.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from wifimgrd.domain.errors import InternalError
 
 
 class StoreError(InternalError):
-    """The state could not be read or written; nothing of the request was done."""
+    """The state could not be read or written; the request had no effect."""
 
 
 class StoreFull(StoreError):
-    """The disk that holds the state has no room."""
+    """The disk with the state is full."""
 
 
 class StoreReadOnly(StoreError):
-    """The disk or the file that holds the state does not take writes."""
+    """The disk or the file with the state is read-only."""
 
 
 class StoreDamaged(StoreError):
-    """The file is no store of ours, or no longer one."""
+    """The file is not a store of wifimgrd, or is damaged."""
 
 
 class SchemaFromFuture(StoreError):
-    """The file was written by a newer version of the daemon; it is left as it is."""
+    """The file was written by a newer version of the daemon; it is not changed."""
 
 
 _BY_SQLITE_CODE: dict[int, tuple[type[StoreError], str]] = {
@@ -53,8 +53,8 @@ _BY_ERRNO: dict[int, type[StoreError]] = {
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
-    """Turn what SQLite and the system say into a StoreError."""
+def plain_text() -> Iterator[None]:
+    """Turn errors of SQLite and of the system into a StoreError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -65,8 +65,15 @@ def told_plainly() -> Iterator[None]:
         raise kind(f"the state directory cannot be used: {reason}") from error
 
 
+def is_passing(error: sqlite3.Error) -> bool:
+    """Whether the disk is full, read-only or busy, and the file may be undamaged."""
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    kind, _ = _BY_SQLITE_CODE.get(code, (StoreDamaged, ""))
+    return kind is not StoreDamaged
+
+
 def _of_sqlite(error: sqlite3.Error) -> StoreError:
-    # Errors that Python's own layer raises (a closed database, ...) carry no code.
+    # Errors of Python's own layer (a closed database, ...) have no code.
     code: int | None = getattr(error, "sqlite_errorcode", None)
     name: str = getattr(error, "sqlite_errorname", type(error).__name__)
     kind, sentence = _BY_SQLITE_CODE.get((code or 0) & 0xFF, (StoreError, "the state could not be used"))

@@ -6,7 +6,7 @@ import json
 from ipaddress import IPv4Address
 from typing import Any, Final
 
-from wifimgrd.domain.adapter import AdapterIdentity
+from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
 from wifimgrd.domain.device import Device, DeviceId, Failure, Sighting, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.store.errors import StoreDamaged
@@ -21,6 +21,7 @@ _COLUMNS: Final = (
     "last_success_us",
     "failure_code",
     "failure_message",
+    "failure_at_us",
     "adapter_mac",
     "adapter_port",
     "adapter_serial",
@@ -29,13 +30,17 @@ _COLUMNS: Final = (
     "auto_reconnect",
     "priority",
     "address",
+    "last_disconnection_us",
+    "waiting_since_us",
+    "pin_mac",
+    "pin_usb_port",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
 INSERT_DEVICE: Final = f"INSERT INTO device ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-"""Takes what `row_of` gives."""
+"""Its parameters are the result of `row_of`."""
 UPDATE_DEVICE: Final = f"UPDATE device SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE id = ?"  # noqa: S608
-"""Takes what `row_of` gives, then the id."""
+"""Its parameters are the result of `row_of`, then the id."""
 
 
 def row_of(device: Device) -> Row:
@@ -49,6 +54,7 @@ def row_of(device: Device) -> Row:
         device.last_success_us,
         failure and failure.code.value,
         failure and text_of(failure.message),
+        failure.at_us if failure else 0,
         adapter and text_of(adapter.mac),
         adapter and text_of(adapter.usb_port),
         adapter and text_of(adapter.usb_serial),
@@ -57,13 +63,18 @@ def row_of(device: Device) -> Row:
         int(device.auto_reconnect),
         device.priority,
         text_of(device.address),
+        device.last_disconnection_us,
+        device.waiting_since_us,
+        text_of(device.pin.mac),
+        text_of(device.pin.usb_port),
     )
 
 
 def device_of(row: Row) -> Device:
-    """The device that `SELECT_DEVICES` found; raises StoreDamaged where a row makes no sense."""
-    ident, name, codename, ssid, attempt, success, code, message, mac, port, serial, sightings, *more = row
-    wanted, auto_reconnect, priority, address = more
+    """The device in a row of `SELECT_DEVICES`; raises StoreDamaged if the row is invalid."""
+    ident, name, codename, ssid, attempt, success, code, message, failed_us, mac, port, serial, *more = row
+    sightings, wanted, auto_reconnect, priority, address, last_disconnection_us, *later = more
+    waiting_since_us, pin_mac, pin_usb_port = later
     try:
         return Device(
             id=DeviceId(ident),
@@ -72,25 +83,28 @@ def device_of(row: Row) -> Device:
             ssid=Ssid(ssid),
             last_attempt_us=attempt,
             last_success_us=success,
-            failure=None if code is None else Failure(_code(code), message),
+            failure=None if code is None else Failure(_code(code), message, failed_us),
             last_adapter=None if mac is None else AdapterIdentity(mac, port, serial),
             sightings=tuple(Sighting(str(bssid), int(mhz)) for bssid, mhz in json.loads(sightings)),
             wanted=bool(wanted),
             auto_reconnect=bool(auto_reconnect),
             priority=priority,
             address=str(IPv4Address(address)) if address else "",
+            last_disconnection_us=last_disconnection_us,
+            waiting_since_us=waiting_since_us,
+            pin=AdapterPin(pin_mac, pin_usb_port),
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} makes no sense") from error
 
 
 def text_of(text: str) -> str:
-    """The text with lone surrogates, which no database takes, replaced by their escapes."""
+    """The text with lone surrogates, which databases refuse, replaced by their escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _code(code: str) -> ErrorCode:
-    """An error code of another version is kept as far as it can be."""
+    """An error code of another version is kept as far as possible."""
     try:
         return ErrorCode(code)
     except ValueError:

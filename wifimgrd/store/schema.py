@@ -1,4 +1,4 @@
-"""The file on disk: where it lies, who may read it, its tables and how older ones become newer."""
+"""The file on disk: its place and permissions, its tables and the migrations of older ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError
+from wifimgrd.store.writing import transaction
 
 FILE_NAME: Final = "wifimgrd.db"
 BACKUP_NAME: Final = FILE_NAME + ".backup"
-"""A second copy, for the day on which the first cannot be read; see wifimgrd.store.backup."""
+"""A second copy, in case the first is damaged; see wifimgrd.store.backup."""
 COMPANIONS: Final = (FILE_NAME + "-wal", FILE_NAME + "-shm", BACKUP_NAME)
-"""What belongs to the file and lies beside it: its log, and the copy."""
+"""Files that belong to the state and lie beside it: its log, and the copy."""
 
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
@@ -44,7 +45,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             passphrase BLOB NOT NULL
         ) STRICT
         """,
-        # Outlives its device: the key still answers for what it created.
+        # Outlives its device: a repeated key still refers to the device that it created.
         """
         CREATE TABLE idempotency_key (
             key       TEXT PRIMARY KEY,
@@ -59,25 +60,37 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         ) STRICT, WITHOUT ROWID
         """,
     ),
-    # 2: which devices are brought back by themselves
+    # 2: which devices are reconnected automatically
     (
         "ALTER TABLE device ADD COLUMN wanted INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE device ADD COLUMN auto_reconnect INTEGER NOT NULL DEFAULT 1",
         "ALTER TABLE device ADD COLUMN priority INTEGER NOT NULL DEFAULT 0",
     ),
-    # 3: the address at which a device is reached; empty = given none
+    # 3: the address at which a device is reached; empty = none assigned
     ("ALTER TABLE device ADD COLUMN address TEXT NOT NULL DEFAULT ''",),
+    # 4: when a device failed and when its last connection ended; 0 = not known
+    (
+        "ALTER TABLE device ADD COLUMN failure_at_us INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE device ADD COLUMN last_disconnection_us INTEGER NOT NULL DEFAULT 0",
+    ),
+    # 5: since when a device waits for an interface; 0 = it does not
+    ("ALTER TABLE device ADD COLUMN waiting_since_us INTEGER NOT NULL DEFAULT 0",),
+    # 6: the adapter that a device is pinned to; both empty = none
+    (
+        "ALTER TABLE device ADD COLUMN pin_mac TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE device ADD COLUMN pin_usb_port TEXT NOT NULL DEFAULT ''",
+    ),
 )
-"""Number n (from 1) takes a file from version n - 1 to n. A number that was released never changes."""
+"""Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 
 
 def open_database(directory: Path) -> sqlite3.Connection:
-    """Open the file in `directory`, made and brought up to date where needed.
+    """Open the file in `directory`, made and migrated if needed.
 
     Raises SchemaFromFuture, StoreDamaged, sqlite3.Error and OSError; the connection belongs to
-    the thread that called.
+    the calling thread.
     """
     path = _prepare(directory)
     connection = sqlite3.connect(path, isolation_level=None)
@@ -93,11 +106,10 @@ def open_database(directory: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
-    """Run the migrations that the file has not seen, all of them or none; raises SchemaFromFuture."""
+    """Run the migrations that the file lacks, all of them or none; raises SchemaFromFuture."""
     if version_of(connection) == len(migrations):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         version = version_of(connection)
         if version > len(migrations):
             raise SchemaFromFuture(
@@ -108,14 +120,10 @@ def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], .
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(migrations):d}")
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The schema version that the file says it has; 0 = empty."""
+    """The schema version in the file; 0 = empty."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -138,21 +146,21 @@ def _refuse_foreign(connection: sqlite3.Connection) -> None:
 
 
 def check_integrity(connection: sqlite3.Connection) -> None:
-    """Raise StoreDamaged where SQLite finds the file damaged, or sqlite3.Error."""
+    """Raise StoreDamaged if SQLite finds the file damaged, or sqlite3.Error."""
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise StoreDamaged("the state file is damaged (quick_check)")
 
 
 def _prepare(directory: Path) -> Path:
-    """Make the directory and the file, readable by us alone before anything stands in them.
+    """Make the directory and the file, readable by this user alone before anything is written to them.
 
     SQLite gives its `-wal` and `-shm` files the mode of the database file.
     """
     if not directory.is_dir():
         directory.mkdir(mode=0o700, parents=True)
         sync_directory(directory.parent)
-    _close_to_others(directory, 0o700)
+    _restrict_access(directory, 0o700)
     path = directory / FILE_NAME
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -163,17 +171,17 @@ def _prepare(directory: Path) -> Path:
     for name in (FILE_NAME, *COMPANIONS):
         file = directory / name
         if file.exists():
-            _close_to_others(file, 0o600)
+            _restrict_access(file, 0o600)
     return path
 
 
-def _close_to_others(path: Path, mode: int) -> None:
+def _restrict_access(path: Path, mode: int) -> None:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         path.chmod(mode)
 
 
 def sync_directory(directory: Path) -> None:
-    """Have what was made or renamed in a directory survive a power cut."""
+    """Make new or renamed files in a directory survive a power failure."""
     fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -1,4 +1,4 @@
-"""The store: one SQLite file, one thread that touches it, and an event loop that never waits for a disk."""
+"""The store: one SQLite file, one thread that uses it, and an event loop that never waits for a disk."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ import structlog
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.store import backup, rows
-from wifimgrd.store.batch import Batch
-from wifimgrd.store.errors import StoreError, told_plainly
-from wifimgrd.store.opening import open_or_restore
+from wifimgrd.store.errors import StoreError, plain_text
 from wifimgrd.store.schema import BACKUP_NAME
-from wifimgrd.store.writing import Writer
+from wifimgrd.store.writing import Batch, Writer
 
 _log: Any = structlog.get_logger(__name__)
 
 _T = TypeVar("_T")
 _KEYS_KEPT: Final = 10_000
-"""Idempotency keys of this many latest creations are remembered."""
+"""Number of the latest creations whose idempotency keys are stored."""
 _LARGEST_ID: Final = 2**63 - 1
 _GATHER_S: Final = 0.5
-"""What is recorded within this time goes to disk in one transaction, and not while a join is under way:
-the disk's thread would hold up the event loop in the middle of it."""
+"""Background writes within this time go to disk in one transaction, and not during a join:
+the store's thread would delay the event loop in the middle of it."""
 _COPY_S: Final = 2.0
-"""The backup follows what clients were told after this long."""
+"""The backup is made this long after an acknowledged change."""
 
 
 class SqliteStore:
     """Implements `DeviceStore` and `BackendMemory` (wifimgrd.ports).
 
-    Everything is done in the order in which it was asked for, by one thread. Whatever is awaited
-    is on disk once it returns, and raises StoreError with nothing done where that cannot be.
-    Cancelling a caller does not stop a write that has begun.
+    Operations run in the order of the calls, in one thread. An awaited operation
+    is on disk when it returns, or raises StoreError with nothing done.
+    Cancelling a caller does not stop a write that has started.
     """
 
     def __init__(
@@ -59,25 +57,25 @@ class SqliteStore:
         self._loop = asyncio.get_running_loop()
         self._gathered = Batch()
         self._gathering: asyncio.TimerHandle | None = None
-        """Runs while there is something in what was gathered."""
+        """Runs while there are background writes in the batch."""
         self._copying: asyncio.TimerHandle | None = None
-        """Runs while the backup is behind what clients were told."""
+        """Runs while the backup lacks acknowledged changes."""
         self._secrets: dict[DeviceId, Passphrase] = {}
-        """What was read before, so that a join waits for no disk; changed by the worker alone."""
+        """Notes that were read before, so that a join waits for no disk; changed by the worker alone."""
         self._writer = Writer(connection)
-        """The worker's own."""
+        """Used by the worker alone."""
 
     @classmethod
     async def open(cls, directory: Path) -> SqliteStore:
-        """Open the store in `directory`, which is made (0700) where it is missing.
+        """Open the store in `directory`, which is made (0700) if it is missing.
 
-        A damaged one is set aside and its backup used, which is said loudly in the log.
+        A damaged one is set aside and its backup used, which is logged as critical.
         Raises SchemaFromFuture, StoreDamaged, StoreReadOnly, StoreFull or another StoreError.
         """
         worker = ThreadPoolExecutor(1, thread_name_prefix="wifimgrd-store")
         try:
             connection, memory = await asyncio.get_running_loop().run_in_executor(
-                worker, open_or_restore, directory
+                worker, backup.open_or_restore, directory
             )
         except BaseException:
             worker.shutdown(wait=False)
@@ -88,7 +86,7 @@ class SqliteStore:
         return store
 
     async def round_trip(self) -> None:
-        """Return once the store's thread has taken a turn; it is alive also where the disk is not."""
+        """Return when the store's thread has run a job; this works also if the disk does not."""
         if not self._closed:
             await self._loop.run_in_executor(self._worker, lambda: None)
 
@@ -105,8 +103,8 @@ class SqliteStore:
         """Write a new device and return it with its id.
 
         A `key` that was used before writes nothing and returns the device it created then, as
-        it is on disk; raises DeviceNotFound where that is gone since. So of two requests with
-        one key that race, both get the same device.
+        it is on disk; raises DeviceNotFound if that was removed. So of two simultaneous requests with
+        one key, both get the same device.
         """
         key = None if key is None else rows.text_of(key)
 
@@ -125,22 +123,22 @@ class SqliteStore:
         return await self._write(work)
 
     async def find_key(self, key: str) -> DeviceId | None:
-        """The device that was created under an idempotency key, also where it is gone since."""
+        """The id of the device that was created under an idempotency key, even if it was removed."""
         return await self._read(partial(_created_under, key=rows.text_of(key)))
 
-    async def passphrase(self, device: DeviceId) -> Passphrase:
+    async def passphrase(self, device_id: DeviceId) -> Passphrase:
         """A device's secret; raises DeviceNotFound."""
-        _check(device)
-        if (known := self._secrets.get(device)) is not None:
+        _check(device_id)
+        if (known := self._secrets.get(device_id)) is not None:
             return known
 
         def work(connection: sqlite3.Connection) -> Passphrase:
-            found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device,))
-            # No local variable holds the secret itself, lest a traceback shows it.
+            found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device_id,))
+            # No local variable holds the secret itself, so that no traceback shows it.
             secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
             if not secrets:
-                raise _unknown(device)
-            self._secrets[device] = secrets[0]
+                raise _unknown(device_id)
+            self._secrets[device_id] = secrets[0]
             return secrets[0]
 
         return await self._read(work, settled=False)
@@ -163,10 +161,10 @@ class SqliteStore:
             self._forget_log()
 
     def record(self, device: Device, *, at_once: bool = False) -> None:
-        """Write what an attempt or a link taught, soon and in order; never raises, never waits.
+        """Write data learned from an attempt or a link, soon and in order; never raises, never waits.
 
-        `at_once` does not gather it with what comes next. Where it cannot be written it is kept, and
-        goes to disk with the next write that can.
+        With `at_once` it is not collected with later writes. If it cannot be written it is kept, and
+        goes to disk with the next write that succeeds.
         """
         if self._may_queue():
             self._gathered.devices[device.id] = rows.row_of(device)
@@ -175,24 +173,24 @@ class SqliteStore:
             elif self._gathering is None:
                 self._gathering = self._loop.call_later(_GATHER_S, self._write_gathered)
 
-    async def remove(self, device: DeviceId) -> None:
-        """Forget a device and its secret; its id is not given again. Raises DeviceNotFound."""
-        _check(device)
+    async def remove(self, device_id: DeviceId) -> None:
+        """Remove a device and its secret; its id is not assigned again. Raises DeviceNotFound."""
+        _check(device_id)
 
         def work(connection: sqlite3.Connection) -> None:
-            self._secrets.pop(device, None)
-            if not connection.execute("DELETE FROM device WHERE id = ?", (device,)).rowcount:
-                raise _unknown(device)
+            self._secrets.pop(device_id, None)
+            if not connection.execute("DELETE FROM device WHERE id = ?", (device_id,)).rowcount:
+                raise _unknown(device_id)
 
         await self._write(work)
         self._forget_log()
 
     def recall(self, key: str) -> str | None:
-        """What was noted under `key`, or None; answers at once."""
+        """The note under `key`, or None; never waits for the disk."""
         return self._memory.get(rows.text_of(key))
 
     def note(self, key: str, value: str | None) -> None:
-        """Keep `value` under `key`, None forgets it; written as by `record`, but at once."""
+        """Store `value` under `key`; None removes it. Written as by `record`, but at once."""
         key = rows.text_of(key)
         if value is None:
             self._memory.pop(key, None)
@@ -203,9 +201,9 @@ class SqliteStore:
             self._write_gathered()
 
     async def close(self) -> None:
-        """Write what is still due and close; a second call does nothing.
+        """Write the pending data and close; a second call does nothing.
 
-        Raises StoreError where something could not be written; it is closed all the same.
+        Raises StoreError if something could not be written; the file is closed all the same.
         """
         if self._closed:
             return
@@ -220,10 +218,10 @@ class SqliteStore:
             self._worker.shutdown(wait=False)
 
     async def _read(self, work: Callable[[sqlite3.Connection], _T], *, settled: bool = True) -> _T:
-        """Read, after what was recorded before is written; at once where that cannot matter."""
+        """Read, after pending writes are done; at once if they cannot matter."""
 
         def job() -> _T:
-            with told_plainly():
+            with plain_text():
                 return work(self._connection)
 
         return await self._submit(job, settled=settled)
@@ -242,7 +240,7 @@ class SqliteStore:
 
     def _may_queue(self) -> bool:
         if self._closed:
-            _log.warning("a write after the store was closed is lost")
+            _log.warning("write_after_close")
         return not self._closed
 
     def _write_gathered(self) -> None:
@@ -262,26 +260,26 @@ class SqliteStore:
         self._worker.submit(self._keep_backup)
 
     def _forget_log(self) -> None:
-        """Empty the write-ahead log, which still holds the secret that was just replaced."""
+        """Empty the write-ahead log, which still contains the secret that was just replaced."""
         if not self._closed:
             self._worker.submit(self._checkpoint)
 
-    # What follows runs on the worker's thread.
+    # The methods below run on the worker's thread.
 
     def _checkpoint(self) -> None:
         try:
-            with told_plainly():
+            with plain_text():
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except StoreError as error:
-            _log.warning("the write-ahead log was not emptied", reason=error.message)
+            _log.warning("write_ahead_log_kept", reason=error.message)
 
     def _keep_backup(self) -> None:
         try:
-            with told_plainly():
+            with plain_text():
                 backup.keep(self._connection, self._directory)
         except StoreError as error:
             _log.warning("backup_not_written", reason=error.message)
-        except Exception:  # noqa: BLE001 - nobody awaits this: a bug is told here or nowhere
+        except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
             _log.exception("backup_not_written")
 
     def _finish(self, *, copy: bool) -> None:
@@ -290,7 +288,7 @@ class SqliteStore:
             if copy:
                 self._keep_backup()
         finally:
-            with told_plainly():
+            with plain_text():
                 self._connection.close()
 
 
@@ -310,10 +308,10 @@ def _octets(passphrase: Passphrase) -> bytes:
     return passphrase.reveal().encode("utf-8", "surrogatepass")
 
 
-def _check(device: DeviceId) -> None:
-    if not 0 < device <= _LARGEST_ID:
-        raise _unknown(device)
+def _check(device_id: DeviceId) -> None:
+    if not 0 < device_id <= _LARGEST_ID:
+        raise _unknown(device_id)
 
 
-def _unknown(device: DeviceId) -> DeviceNotFound:
-    return DeviceNotFound(f"there is no device {device}")
+def _unknown(device_id: DeviceId) -> DeviceNotFound:
+    return DeviceNotFound(f"there is no device {device_id}")

@@ -1,7 +1,7 @@
-"""The host's Wi-Fi adapters: who is plugged in, and who comes and goes."""
+"""The host's Wi-Fi adapters: inventory, hot-plug and USB power management."""
 
-from wifimgrd.udev.awake import AwakeAdapters
+from wifimgrd.udev.autosuspend import AutosuspendBlock
 from wifimgrd.udev.source import UdevAdapterSource
 from wifimgrd.udev.usb import UsbDevices
 
-__all__ = ["AwakeAdapters", "UdevAdapterSource", "UsbDevices"]
+__all__ = ["AutosuspendBlock", "UdevAdapterSource", "UsbDevices"]

@@ -1,6 +1,6 @@
-"""A network device of udev -> an `Adapter`: who it is, what drives it, whether rfkill blocks it.
+"""Build an `Adapter` from a network device of udev: identity, driver, rfkill state.
 
-Whatever a USB device says of itself is hostile until it is cleaned: any bytes, any length.
+The strings of a USB device are untrusted input: any bytes, any length. They are cleaned before use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
-from wifimgrd.udev.permanent_address import permanent_address
+from wifimgrd.netlink.permanent_address import permanent_address
 
 _ARPHRD_ETHER: Final = "1"
 """A netdev that can be a station; monitors are 801 to 803 (linux/if_arp.h)."""
@@ -26,7 +26,7 @@ _USB_ID: Final = re.compile(r"[0-9a-f]{4}")
 
 
 class UdevDevice(Protocol):
-    """What is used of `pyudev.Device`, which ships no types."""
+    """The part of `pyudev.Device` that is used here; pyudev ships no types."""
 
     action: str | None
     attributes: Any
@@ -48,14 +48,14 @@ def is_station(device: UdevDevice) -> bool:
 
 
 def ifindex(device: UdevDevice) -> int:
-    """The kernel's number of a network device, which a rename leaves alone; 0 = not known."""
-    # The property first: of an event it is the event's, whoever has the name by now.
+    """The kernel's index of a network device, which a rename does not change; 0 = not known."""
+    # The property first: in an event it belongs to the event, even if another device has the name by now.
     text = property_of(device, "IFINDEX") or attribute(device, "ifindex")
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def describe(device: UdevDevice) -> Adapter:
-    """The adapter behind a network device, as far as it is known."""
+    """The adapter of a network device, with empty fields where they are not known."""
     usb = device.find_parent("usb", "usb_device")
     usb_interface = device.find_parent("usb", "usb_interface")
     on_usb = usb is not None or property_of(device, "ID_BUS") == "usb"
@@ -75,7 +75,7 @@ def describe(device: UdevDevice) -> Adapter:
         driver=(property_of(usb_interface, "DRIVER") if usb_interface is not None else "")
         or property_of(device, "ID_USB_DRIVER")
         or property_of(device, "ID_NET_DRIVER"),
-        # What udev alone says is on USB counts as such, also where it says no more.
+        # A device that only udev reports to be on USB counts as a USB device, even without ids.
         usb_vendor_id=vendor or ("0000" if on_usb and not port else ""),
         usb_product_id=product,
         usb_product=_usb_product(device, usb) if on_usb else "",
@@ -84,7 +84,7 @@ def describe(device: UdevDevice) -> Adapter:
 
 
 def clean(text: str | bytes) -> str:
-    """The text without what could harm a terminal, a log or a message: printable and bounded."""
+    """The text made safe for terminals, logs and messages: printable and of limited length."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     text = text[: 4 * _LONGEST_TEXT]
@@ -93,7 +93,7 @@ def clean(text: str | bytes) -> str:
 
 
 def attribute(device: UdevDevice, name: str) -> str:
-    """A file of the device's folder in sysfs, cleaned; empty where there is none."""
+    """An attribute file of the device in sysfs, cleaned; empty where there is none."""
     return clean(device.attributes.get(name) or b"")
 
 
@@ -127,15 +127,15 @@ def _usb_port(device: UdevDevice, usb: UdevDevice | None) -> str:
 
 def _usb_serial(device: UdevDevice, usb: UdevDevice | None) -> str:
     if usb is not None:
-        # ID_SERIAL is then vendor and model where the device has no serial: not its own.
+        # Where the device has no serial number, ID_SERIAL is vendor and model, which identify no device.
         return attribute(usb, "serial") or property_of(device, "ID_SERIAL_SHORT")
     return property_of(device, "ID_SERIAL_SHORT") or property_of(device, "ID_SERIAL")
 
 
 def _usb_product(device: UdevDevice, usb: UdevDevice | None) -> str:
-    said = attribute(usb, "product") if usb is not None else ""
+    product = attribute(usb, "product") if usb is not None else ""
     return (
-        said
+        product
         or property_of(device, "ID_MODEL_FROM_DATABASE")
         or property_of(device, "ID_MODEL").replace("_", " ")
     )
@@ -155,13 +155,13 @@ def _checked_id(text: str) -> str:
 
 
 def _rfkill(device: UdevDevice) -> str:
-    """The worst of the switches of the device's radio; they are children of its phy in sysfs."""
+    """The strongest block of the radio's rfkill switches, which are children of its phy in sysfs."""
     blocks = set()
     for switch in Path(device.sys_path, "phy80211").glob("rfkill*"):
         for block in ("hard", "soft"):
             try:
                 if (switch / block).read_bytes().strip() == b"1":
                     blocks.add(block)
-            except OSError:  # pulled out meanwhile
+            except OSError:  # unplugged meanwhile
                 continue
     return next((f"{block}-blocked" for block in ("hard", "soft") if block in blocks), "")

@@ -1,7 +1,7 @@
-"""Firmware that crashed, as drivers tell of it: a dump of its memory appears in the class `devcoredump`.
+"""Firmware crashes as drivers report them: a memory dump appears in the class `devcoredump`.
 
-The kernel makes one for a device at a time, and keeps it until somebody has read it, five minutes at most:
-https://elixir.bootlin.com/linux/v6.1/source/drivers/base/devcoredump.c. What it holds is left to others.
+The kernel creates one dump per device at a time, and keeps it until it is read, for five minutes at most:
+https://elixir.bootlin.com/linux/v6.1/source/drivers/base/devcoredump.c. The dump itself is not read here.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from wifimgrd.udev.describe import UdevDevice
 SUBSYSTEM: Final = "devcoredump"
 _FAILING: Final = "failing_device"
 _SYNTHETIC: Final = "SYNTH_UUID"
-"""Of an event that somebody asked for, as `udevadm trigger` does:
+"""A property of synthetic events, e.g. of `udevadm trigger`:
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-uevent."""
 
 
 def failing_device(dump: UdevDevice) -> str | None:
-    """Where the device stands in sysfs of which a dump was made just now; None where an event says anything
-    else, or the dump is gone already."""
+    """The sysfs path of the device that a new dump belongs to; None for other events, and where the dump is
+    gone already."""
     if dump.action != "add" or _SYNTHETIC in dump.properties:
         return None
     link = Path(dump.sys_path, _FAILING)
@@ -29,10 +29,10 @@ def failing_device(dump: UdevDevice) -> str | None:
 
 
 def is_part_of(failing: str, interface: UdevDevice) -> bool:
-    """Whether a failing device is the adapter behind a wireless interface, as far as drivers name it: as the
-    interface, its radio, what carries the radio (a function of a USB device, mostly), or the USB device.
+    """Whether a failing device is the adapter of a wireless interface. Drivers report the interface, its phy,
+    the phy's parent (mostly a USB interface), or the USB device.
 
-    Other functions of that device are others: many an adapter has Bluetooth, with a firmware of its own.
+    Other USB interfaces of that device do not count: many adapters have Bluetooth with its own firmware.
     """
     radio = os.path.realpath(Path(interface.sys_path, "phy80211"))
     carriers = (interface.parent, interface.find_parent("usb", "usb_device"))

@@ -1,7 +1,7 @@
-"""Watches the host's wireless interfaces through udev, on the event loop.
+"""Watch the host's wireless interfaces through udev, on the event loop.
 
-An event says where to look; what is told is what is there. So a burst of events costs one look,
-and events that were lost cost no more than a look at everything.
+An event only names an interface to read; the current state that is read is what is reported. So a burst of
+events costs one read, and lost events cost no more than an enumeration.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _RECEIVE_BUFFER: Final = 4 << 20
 _SO_RCVBUFFORCE: Final = 33
 """asm-generic/socket.h; Python has no name for it."""
 _EVENTS_AT_ONCE: Final = 512
-"""After so many the event loop has its turn."""
+"""Events per callback, before the event loop runs other callbacks."""
 _RETRY_S: Final = 5.0
-"""Between attempts to reach a udev that is not there."""
+"""Between attempts to connect where udev is not running."""
 _UDEVD: Final = Path("/run/udev/control")
-"""There while udevd runs; libudev looks at it too."""
+"""Exists while udevd runs; libudev checks it too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class _Present:
 class UdevAdapterSource:
     """Implements `AdapterSource` (wifimgrd.ports): every wireless interface, on USB or not.
 
-    A rename tells the old name gone and the new one present; so does another adapter that
-    takes a name over. Where udev cannot be reached nothing is told, and it is tried again.
+    A rename is reported as the old name gone and the new one present, and so is another adapter under a
+    known name. Where udev cannot be reached, nothing is reported, and the connection is retried.
     """
 
     def __init__(self, udevd: Path = _UDEVD) -> None:
-        """`udevd` is a file that is there while udevd runs."""
+        """`udevd` is a file that exists while udevd runs."""
         self._udevd = udevd
         self._usb = UsbDevices()
         self._listener: AdapterListener | None = None
@@ -59,19 +59,19 @@ class UdevAdapterSource:
         self._retry: asyncio.TimerHandle | None = None
         self._known: dict[str, _Present] = {}
         self._trouble = ""
-        """What is told of udev once, not at each attempt."""
+        """The last logged problem with udev: it is logged once, not at each attempt."""
 
     async def start(self, listener: AdapterListener) -> None:
-        """Subscribe, then tell of every adapter that is there; never raises for a missing udev."""
+        """Subscribe, then report every adapter that is present; never raises for a missing udev."""
         self._listener = listener
         self._subscribe()
 
     async def replug(self, name: str) -> None:
-        """Take an adapter off the USB bus and give it back; raises OSError."""
+        """Deauthorize and authorize an adapter on the USB bus; raises OSError."""
         await asyncio.to_thread(self._usb.replug, name)
 
     async def stop(self) -> None:
-        """Stop watching; nothing is told from then on."""
+        """Stop watching; nothing is reported from then on."""
         self._listener = None
         if self._retry is not None:
             self._retry.cancel()
@@ -81,26 +81,26 @@ class UdevAdapterSource:
         self._known.clear()
 
     def _subscribe(self) -> None:
-        """Subscribe, then look at everything: what comes in between is seen twice, never missed."""
+        """Subscribe, then enumerate: a change between the two is read twice, never missed."""
         self._retry = None
         try:
             self._context = self._context or _new_context()
             self._monitor = self._new_monitor()
         except (ImportError, OSError) as error:
             # pyudev raises ImportError where libudev is missing.
-            self._troubled(f"udev cannot be reached, adapters are not seen: {error}")
+            self._failing(f"udev cannot be reached, adapters are not seen: {error}")
             return
         asyncio.get_running_loop().add_reader(self._monitor.fileno(), self._read)
         if self._udevd.exists():
             self._trouble = ""
         else:
-            # libudev's monitor may stay deaf when udevd comes later: another one is needed then.
-            self._troubled("udevd is not running, adapters are seen late")
-        self._look_at_everything()
+            # libudev's monitor may receive nothing when udevd starts later: then a new one is needed.
+            self._failing("udevd is not running, adapters are seen late")
+        self._enumerate()
 
-    def _troubled(self, trouble: str) -> None:
+    def _failing(self, trouble: str) -> None:
         if trouble != self._trouble:
-            _log.warning(trouble)
+            _log.warning("udev_unavailable", reason=trouble)
         self._trouble = trouble
         self._retry = asyncio.get_running_loop().call_later(_RETRY_S, self._subscribe_again)
 
@@ -127,7 +127,7 @@ class UdevAdapterSource:
             self._monitor = None
 
     def _read(self) -> None:
-        """Take what udev has to say; one readiness may stand for many events."""
+        """Read the pending events; the socket becomes readable once for many of them."""
         touched: dict[str, int | None] = {}
         failing: list[str] = []
         try:
@@ -136,19 +136,19 @@ class UdevAdapterSource:
                     break
                 self._take(device, touched, failing)
         except OSError as error:
-            # ENOBUFS: events were lost. Whatever else it is, a new monitor is the answer too.
-            _log.warning("events of udev were lost, looking at everything", reason=str(error))
+            # ENOBUFS: events were lost. For any other error, a new monitor is the remedy too.
+            _log.warning("udev_events_lost", reason=str(error))
             self._subscribe_again()
             if self._listener is not None:
                 self._listener.adapters_recounted()
         else:
-            self._look_at(touched)
+            self._describe(touched)
         for path in failing:
-            self._tell_failing(path)
+            self._report_failing(path)
 
     def _take(self, device: UdevDevice, touched: dict[str, int | None], failing: list[str]) -> None:
-        """Note where one event says to look: name -> the ifindex that was removed there, or None; and which
-        device failed."""
+        """Record the interface of one event, name -> the ifindex that was removed, or None; or the path of a
+        device that failed."""
         if device.subsystem == firmware.SUBSYSTEM:
             if (path := firmware.failing_device(device)) is not None:
                 failing.append(path)
@@ -162,47 +162,47 @@ class UdevAdapterSource:
             touched[name] = ifindex(device) if device.action == "remove" else None
             if old := device.properties.get("DEVPATH_OLD"):
                 touched[old.rpartition("/")[2]] = None
-        except UnicodeDecodeError:  # no name that can be shown or sent: not to be used
+        except UnicodeDecodeError:  # a name that is no UTF-8 can be neither shown nor sent: ignored
             return
 
-    def _look_at(self, touched: Mapping[str, int | None]) -> None:
+    def _describe(self, touched: Mapping[str, int | None]) -> None:
         found: dict[str, _Present | None] = {}
         for name, removed in touched.items():
             now = self._find(name)
-            # The kernel says `remove` a moment before the folder in sysfs is gone.
+            # The kernel sends `remove` a moment before the directory in sysfs is gone.
             if now is not None and removed is not None and removed in (0, now.ifindex):
                 now = None
             found[name] = now
-        self._tell(found)
+        self._report(found)
 
-    def _look_at_everything(self) -> None:
+    def _enumerate(self) -> None:
         try:
             names = {
                 device.sys_name for device in self._context.list_devices(subsystem="net", DEVTYPE="wlan")
             }
         except (OSError, UnicodeDecodeError) as error:
-            _log.error("udev does not list the network interfaces", reason=str(error))
+            _log.error("udev_unreadable", reason=str(error))
             return
-        self._look_at(dict.fromkeys(sorted(names | self._known.keys())))
+        self._describe(dict.fromkeys(sorted(names | self._known.keys())))
 
     def _find(self, name: str) -> _Present | None:
-        """The wireless interface of that name as it is now; None where there is none to be used."""
+        """The current state of a wireless interface; None where there is none that can be used."""
         import pyudev  # noqa: PLC0415
 
         try:
             device = pyudev.Devices.from_name(self._context, "net", name)
-            # udev tells of it once it is done with it; only without udevd is there no sense in waiting.
+            # udev sends an event once it has initialized the device; without udevd there is none to wait for.
             if not is_station(device) or not (device.is_initialized or not self._udevd.exists()):
                 return None
             return _Present(ifindex(device), describe(device))
         except pyudev.DeviceNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            _log.warning("an interface cannot be described", interface=name, reason=str(error))
+            _log.warning("interface_unreadable", interface=name, reason=str(error))
             return None
 
-    def _tell_failing(self, path: str) -> None:
-        """Tell of the adapter whose firmware crashed, where it is one, by each of its interfaces."""
+    def _report_failing(self, path: str) -> None:
+        """Report each interface of the adapter whose firmware crashed."""
         import pyudev  # noqa: PLC0415
 
         for name in list(self._known):
@@ -213,8 +213,8 @@ class UdevAdapterSource:
             if self._listener is not None and firmware.is_part_of(path, interface):
                 self._listener.adapter_firmware_failed(name)
 
-    def _tell(self, found: Mapping[str, _Present | None]) -> None:
-        """Tell what is not as it was: first all that is gone, then all that is there."""
+    def _report(self, found: Mapping[str, _Present | None]) -> None:
+        """Report the changes: first the interfaces that are gone, then those that are present."""
         listener = self._listener
         if listener is None:
             return
@@ -230,7 +230,7 @@ class UdevAdapterSource:
 
 
 def _enlarge_buffer(fd: int) -> None:
-    """Make room for bursts. pyudev's own way takes libudev's "changed" for an error.
+    """Enlarge the receive buffer for bursts. pyudev's own method treats libudev's "changed" as an error.
 
     SO_RCVBUFFORCE needs CAP_NET_ADMIN; SO_RCVBUF goes as far as net.core.rmem_max: socket(7).
     """

@@ -1,6 +1,6 @@
-"""The USB device behind a wireless interface, in sysfs: its power, and plugging it in anew.
+"""The USB device of a wireless interface, in sysfs: its power control and its authorization.
 
-Two files of it may be written, which a udev rule of the package gives to the daemon's user
+Two of its files are written; a udev rule of the package makes them writable for the daemon's user
 (`systemd/70-wifimgrd-usb-wlan.rules`). Every path is derived here, from the name of an interface.
 """
 
@@ -14,18 +14,18 @@ _CONTROL: Final = "power/control"
 """`auto`: suspended when idle; `on`: never:
 https://docs.kernel.org/driver-api/usb/power-management.html."""
 _AUTHORIZED: Final = "authorized"
-"""`0`: its drivers are unbound, `1`: it is set up anew: https://docs.kernel.org/usb/authorization.html."""
+"""`0`: its drivers are unbound, `1`: it is configured again: https://docs.kernel.org/usb/authorization.html."""
 
 
 class UsbDevices:
     """The USB devices of this host's wireless interfaces. Its methods block, for up to seconds."""
 
     def __init__(self, sysfs: Path = _SYSFS) -> None:
-        """`sysfs` is where the kernel's devices are shown."""
+        """`sysfs` is the mount point of sysfs."""
         self._sysfs = sysfs
 
     def control(self, interface: str) -> str | None:
-        """What is so of the power of an interface's device, `auto` or `on`; None where it is not on
+        """The power control of an interface's device, `auto` or `on`; None where it is not on
         USB, or gone."""
         device = self._device(interface)
         try:
@@ -34,16 +34,16 @@ class UsbDevices:
             return None
 
     def set_control(self, interface: str, control: str) -> None:
-        """Say `auto` or `on`; raises OSError."""
+        """Set the power control to `auto` or `on`; raises OSError."""
         device = self._device(interface)
         if device is None:
             raise FileNotFoundError(f"{interface} is not on USB")
         (device / _CONTROL).write_text(control)
 
     def replug(self, interface: str) -> None:
-        """Take the device off its drivers, and give it back as if it were plugged in anew; raises OSError.
+        """Unbind the device's drivers and configure it again, as if it were replugged; raises OSError.
 
-        The interface goes and comes meanwhile.
+        The interface disappears and appears again meanwhile.
         """
         device = self._device(interface)
         if device is None:
@@ -60,7 +60,8 @@ class UsbDevices:
         if not (self._sysfs / "class" / "net" / interface / "phy80211").exists():
             return None
         bound = parent.resolve()
-        # Most drivers name the USB interface that they are bound to, brcmfmac the device: above is a hub.
+        # The link leads to the USB interface with most drivers, with brcmfmac to the USB device, whose parent
+        # is a hub.
         for device in (bound, bound.parent):
             if (device / "idVendor").exists():
                 return device

@@ -1,125 +1,92 @@
-// Adding a camera in three steps: its model, its network, its password.
+// Adding a camera in two steps: its network, then what the camera is and its password.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, deviceAddress, Problem } from "../api";
-import type { Air, Model, Network } from "../types";
-import { Dialog, Faults, Name, Signal } from "./parts";
+import { clear, draft, draftPassword, edit } from "../draft";
+import { t } from "../messages";
+import { GENERIC, loadModels, models } from "../models";
+import { closeSteps, openStep, stepBack } from "../route";
+import { printable } from "../sentences";
+import { devices } from "../state";
+import { notify } from "../toasts";
+import type { Device, Network, Search } from "../types";
+import { wifiText } from "../wifi_text";
+import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
+import { Dialog, Faults, Name, Signal, useFocusOnFault } from "./parts";
 
-export type FieldFaults = Readonly<Record<string, string[]>>;
-
-const STEPS = ["Model", "Network", "Password"];
 /** Which step has which field. */
-const STEP_OF: Record<string, number> = { codename: 0, ssid: 1, password: 2, name: 2 };
-const SECURITY_WORDS: Record<string, string> = {
-  open: "Open",
-  owe: "Open, encrypted",
-  wep: "WEP, not supported",
-  wpa: "WPA",
-  wpa2: "WPA2",
-  "wpa2-wpa3": "WPA2/WPA3",
-  wpa3: "WPA3",
-  enterprise: "Enterprise, not supported",
-};
+const STEP_OF: Record<string, number> = { ssid: 0, codename: 1, password: 1, name: 1 };
+const OPEN = new Set(["open", "owe"]);
 
-export function AddCamera({ onClose }: { onClose: () => void }) {
-  const [step, setStep] = useState(0);
-  const [codename, setCodename] = useState("");
-  const [ssid, setSsid] = useState("");
-  const [isOpen, setOpen] = useState(false);
-  const [password, setPassword] = useState("");
-  const [name, setName] = useState("");
+export function AddCamera({ step }: { step: number }) {
   const [faults, setFaults] = useState<FieldFaults>({});
   const [isSaving, setSaving] = useState(false);
+  const form = useFocusOnFault(faults);
+  const { ssid } = draft.value;
+  // Without a network, e.g. by an address that was kept, the second step has nothing to add.
+  const shown = ssid ? step : 0;
+  useEffect(() => void loadModels().catch(() => undefined), []);
+
+  const cancel = () => {
+    clear();
+    closeSteps();
+  };
 
   const save = async () => {
+    const { codename, isOpen, name } = draft.value;
+    const password = isOpen ? "" : draftPassword.value;
+    const missing: FieldFaults = {
+      ...(codename ? {} : { codename: [t.add.modelNeeded] }),
+      ...(password || isOpen ? {} : { password: [t.add.passwordNeeded] }),
+    };
+    setFaults(missing);
+    if (Object.keys(missing).length > 0) return;
     setSaving(true);
-    const settings = { ssid, password: isOpen ? "" : password };
+    const settings = { ssid, password };
     const body = { codename, connection_type: "wifi", connection_settings: settings, ...(name.trim() ? { name } : {}) };
     try {
-      await ask(deviceAddress(), { method: "POST", body });
-      onClose();
+      const added = await ask<Device>(deviceAddress(), { method: "POST", body });
+      clear();
+      closeSteps();
+      if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const fields = Object.keys(error.fields).filter((field) => field in STEP_OF);
-      setFaults(fields.length > 0 ? error.fields : { all: [error.message] });
-      if (fields.length > 0) setStep(Math.min(...fields.map((field) => STEP_OF[field] ?? 2)));
       setSaving(false);
+      setFaults(fields.length > 0 ? error.fields : { all: [error.message] });
+      if (fields.some((field) => STEP_OF[field] === 0)) stepBack();
     }
   };
 
-  const next = (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
     setFaults({});
-    if (step < STEPS.length - 1) setStep(step + 1);
+    if (shown === 0) openStep(1);
     else void save();
   };
 
-  const canGoOn = [codename !== "", ssid !== "", isOpen || password !== ""][step];
   return (
-    <Dialog title="Add a camera" onClose={onClose}>
+    <Dialog title={t.add.title} onClose={cancel}>
       <ol class="steps">
-        {STEPS.map((title, index) => (
-          <li key={title} class={index < step ? "done" : ""} aria-current={index === step ? "step" : undefined}>
+        {t.add.steps.map((title, index) => (
+          <li key={title} class={index < shown ? "done" : ""} aria-current={index === shown ? "step" : undefined}>
             {title}
           </li>
         ))}
       </ol>
-      <form onSubmit={next} class="wizard">
+      <form ref={form} onSubmit={submit} class="wizard" noValidate>
         <div class="wizard-body">
-          {step === 0 && <Models chosen={codename} onChoose={setCodename} />}
-          {step === 1 && (
-            <Networks
-              ssid={ssid}
-              onChoose={(chosen, network) => {
-                setSsid(chosen);
-                setOpen(network?.security === "open" || network?.security === "owe");
-              }}
-            />
-          )}
-          {step === 2 && (
-            <>
-              <p>
-                Network <Name text={ssid} />
-              </p>
-              <label class="check">
-                <input type="checkbox" checked={isOpen} onChange={(event) => setOpen(event.currentTarget.checked)} />
-                The network is open and has no password
-              </label>
-              {!isOpen && (
-                <label>
-                  Password
-                  <input
-                    type="password"
-                    autocomplete="off"
-                    value={password}
-                    onInput={(event) => setPassword(event.currentTarget.value)}
-                    aria-invalid={Boolean(faults.password)}
-                    aria-describedby="add-fault"
-                  />
-                  <small>It stands in the camera's Wi-Fi settings; 8 characters at least.</small>
-                </label>
-              )}
-              <label>
-                Name, if you like
-                <input
-                  type="text"
-                  autocomplete="off"
-                  value={name}
-                  onInput={(event) => setName(event.currentTarget.value)}
-                  placeholder={ssid}
-                />
-              </label>
-            </>
-          )}
-          <Faults id="add-fault" sentences={[...shownFaults(faults, step)]} />
+          {shown === 0 ? <NetworkStep faults={faults} /> : <CameraStep faults={faults} />}
+          <Faults id="add-fault" sentences={faults.all} />
         </div>
         <div class="actions">
-          <button type="button" onClick={() => (step === 0 ? onClose() : setStep(step - 1))}>
-            {step === 0 ? "Cancel" : "Back"}
+          <button type="button" onClick={() => (shown === 0 ? cancel() : stepBack())}>
+            {shown === 0 ? t.hub.cancel : t.add.back}
           </button>
           <span class="spread" />
-          <button type="submit" class="primary" disabled={!canGoOn || isSaving}>
-            {step < STEPS.length - 1 ? "Next" : "Add and connect"}
+          <button type="submit" class="primary" disabled={!ssid || isSaving} aria-busy={isSaving}>
+            {isSaving && <span class="spinner" aria-hidden="true" />}
+            {shown === 0 ? t.add.next : t.add.save}
           </button>
         </div>
       </form>
@@ -127,113 +94,102 @@ export function AddCamera({ onClose }: { onClose: () => void }) {
   );
 }
 
-function shownFaults(faults: FieldFaults, step: number): string[] {
-  return Object.entries(faults)
-    .filter(([field]) => field === "all" || STEP_OF[field] === step)
-    .flatMap(([, sentences]) => sentences);
+/** The device that has this network already. */
+const registeredAs = (ssid: string): Device | undefined =>
+  ssid ? [...devices.value.values()].find((one) => one.connection_settings.ssid === ssid) : undefined;
+
+function choose(network: Network): void {
+  const { isChosen, codename } = draft.value;
+  edit({
+    ssid: network.ssid,
+    security: network.security,
+    isOpen: OPEN.has(network.security),
+    ...(isChosen ? { codename } : { codename: network.codename ?? GENERIC, isGuessed: network.codename !== null }),
+  });
 }
 
-function Models({ chosen, onChoose }: { chosen: string; onChoose: (codename: string) => void }) {
-  const [models, setModels] = useState<readonly Model[] | null>(null);
-  const [fault, setFault] = useState("");
-  useEffect(() => {
-    ask<{ supported_devices: Model[] }>(deviceAddress("supported-devices/"))
-      .then((answer) => setModels(answer.supported_devices))
-      .catch((error: unknown) => setFault(error instanceof Problem ? error.message : "It did not work."));
-  }, []);
-  if (fault) return <Faults id="models-fault" sentences={[fault]} />;
-  if (!models) return <progress aria-label="Reading the catalog" />;
-  return (
-    <fieldset class="choices">
-      <legend>Which camera is it?</legend>
-      {models.map((model) => (
-        <label key={model.codename} class="choice">
-          <input
-            type="radio"
-            name="model"
-            value={model.codename}
-            checked={chosen === model.codename}
-            onChange={() => onChoose(model.codename)}
-          />
-          <span>{model.device_name}</span>
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-interface NetworksProps {
-  ssid: string;
-  onChoose: (ssid: string, network?: Network) => void;
-}
-
-function Networks({ ssid, onChoose }: NetworksProps) {
-  const [air, setAir] = useState<Air | null>(null);
+function NetworkStep({ faults }: { faults: FieldFaults }) {
+  const { ssid } = draft.value;
+  const [air, setAir] = useState<Search | null>(null);
   const [fault, setFault] = useState("");
   const [isSearching, setSearching] = useState(false);
+  const [isPasted, setPasted] = useState(false);
   const search = async () => {
     setSearching(true);
     setFault("");
     try {
-      setAir(await ask<Air>(deviceAddress("wifi/networks")));
+      setAir(await ask<Search>(deviceAddress("wifi/networks")));
     } catch (error) {
-      setFault(error instanceof Problem ? error.message : "It did not work.");
+      setFault(error instanceof Problem ? error.message : t.hub.failed);
     }
     setSearching(false);
   };
-  useEffect(() => void search(), []);
+  const part = useRef<HTMLDivElement>(null);
+  useEffect(() => void search().then(() => focusOnFirst(part.current)), []);
+
+  const type = (text: string) => {
+    const found = wifiText(text);
+    const name = found?.ssid ?? text;
+    const seen = air?.networks.find((one) => one.ssid === name);
+    if (seen) choose(seen);
+    else edit({ ssid: name, security: "", isOpen: false, ...(draft.value.isChosen ? {} : { codename: GENERIC, isGuessed: false }) });
+    if (found) {
+      draftPassword.value = found.password;
+      edit({ isOpen: found.isOpen });
+    }
+    setPasted(found !== null);
+  };
+
+  const registered = registeredAs(ssid);
   return (
-    <>
+    <div ref={part} class="step">
       <fieldset class="choices" aria-busy={isSearching}>
-        <legend>Networks in the air</legend>
-        {isSearching && <progress aria-label="Searching" />}
+        <legend>{t.add.networks}</legend>
+        {isSearching && <progress aria-label={t.add.searching} />}
         <Faults id="networks-fault" sentences={fault ? [fault] : undefined} />
         {air?.networks.map((network) => (
-          <NetworkChoice key={network.ssid_hex + network.security} network={network} chosen={ssid} onChoose={onChoose} />
+          <NetworkChoice key={network.ssid_hex + network.security} network={network} />
         ))}
-        {air && !isSearching && <p>{remark(air)}</p>}
+        {air && !isSearching && remark(air) && <p>{remark(air)}</p>}
         <button type="button" disabled={isSearching} onClick={() => void search()}>
-          Search again
+          {t.add.searchAgain}
         </button>
       </fieldset>
-      <label>
-        Or type its name
-        <input
-          type="text"
-          autocomplete="off"
-          spellcheck={false}
-          value={ssid}
-          onInput={(event) => onChoose(event.currentTarget.value)}
-          aria-describedby="add-fault"
-        />
-      </label>
-    </>
+      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={ssid} onInput={type} faults={faults.ssid} />
+      <div role="status" class="remarks">
+        {isPasted && <p>{t.add.pasted}</p>}
+        {registered && <p class="warning">{t.add.registered(printable(registered.name))}</p>}
+      </div>
+    </div>
   );
 }
 
-/** What to say of a search beside what it heard. */
-function remark(air: Air): string {
-  if (air.scanned_interfaces.length > 0) return air.networks.length > 0 ? "" : "None was heard. Is the camera's Wi-Fi on?";
+/** Once the networks are there: to the chosen one or the first, unless a person went elsewhere meanwhile. */
+function focusOnFirst(part: HTMLElement | null): void {
+  const focused = document.activeElement;
+  const isAtWork = focused instanceof HTMLInputElement || focused instanceof HTMLButtonElement;
+  if (!part || isAtWork) return;
+  const usable = [...part.querySelectorAll<HTMLInputElement>("input[type=radio]:enabled")];
+  (usable.find((one) => one.checked) ?? usable[0])?.focus();
+}
+
+/** What to say of a search beside what it found. */
+function remark(air: Search): string {
+  if (air.scanned_interfaces.length > 0) return air.networks.length > 0 ? "" : t.add.noneFound;
   const reasons = Object.entries(air.skipped_interfaces).map(([name, why]) => `${name}: ${why}`);
-  if (reasons.length === 0) return "No Wi-Fi adapter is plugged in.";
-  const old = air.networks.length > 0 ? "What you see was heard before." : "You can type the name.";
-  return `No adapter is free to search (${reasons.join("; ")}). ${old}`;
+  if (reasons.length === 0) return t.add.noAdapter;
+  return t.add.noFree(printable(reasons.join("; ")), air.networks.length > 0);
 }
 
-interface NetworkChoiceProps {
-  network: Network;
-  chosen: string;
-  onChoose: (ssid: string, network: Network) => void;
-}
-
-function NetworkChoice({ network, chosen, onChoose }: NetworkChoiceProps) {
+function NetworkChoice({ network }: { network: Network }) {
   const isText = !network.ssid.includes("\ufffd");
   const usable = isText && network.security !== "enterprise" && network.security !== "wep";
+  const registered = network.device_id === null ? undefined : devices.value.get(network.device_id);
   const notes = [
-    SECURITY_WORDS[network.security] ?? network.security,
+    t.security[network.security] ?? network.security,
     network.bands.join(", "),
-    ...(network.device_id === null ? [] : ["registered already"]),
-    ...(isText ? [] : ["its name is no text: add it with wifimgrctl add --ssid-hex"]),
+    ...(registered ? [t.add.registeredNote(printable(registered.name))] : []),
+    ...(isText ? [] : [t.add.notText]),
   ];
   return (
     <label class="choice">
@@ -241,8 +197,8 @@ function NetworkChoice({ network, chosen, onChoose }: NetworkChoiceProps) {
         type="radio"
         name="network"
         disabled={!usable}
-        checked={chosen === network.ssid}
-        onChange={() => onChoose(network.ssid, network)}
+        checked={draft.value.ssid === network.ssid}
+        onChange={() => choose(network)}
       />
       <span>
         <Name text={network.ssid} />
@@ -250,5 +206,65 @@ function NetworkChoice({ network, chosen, onChoose }: NetworkChoiceProps) {
       </span>
       <Signal percent={network.signal_strength} />
     </label>
+  );
+}
+
+function CameraStep({ faults }: { faults: FieldFaults }) {
+  const { ssid, security, codename, isChosen, isGuessed, isOpen, name } = draft.value;
+  const registered = registeredAs(ssid);
+  const nameInput = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isOpen) nameInput.current?.focus();
+  }, []);
+  const guess = isChosen ? undefined : isGuessed ? t.add.guessed : t.add.notGuessed;
+  // Offered where nothing is known of the network; one that was found says itself whether it is open.
+  const canBeOpen = security === "";
+  return (
+    <>
+      <p>
+        {t.add.network} <Name text={ssid} />
+      </p>
+      {registered && <p class="warning">{t.add.registered(printable(registered.name))}</p>}
+      {isOpen && !canBeOpen && <p>{t.add.openNetwork}</p>}
+      {!isOpen && (
+        <PasswordField
+          id="add-password"
+          label={t.add.password}
+          hint={t.add.passwordHint}
+          value={draftPassword.value}
+          onInput={(value) => (draftPassword.value = value)}
+          faults={faults.password}
+          hasFocus
+        />
+      )}
+      {canBeOpen && (
+        <label class="check">
+          <input type="checkbox" checked={isOpen} onChange={(event) => edit({ isOpen: event.currentTarget.checked })} />
+          {t.add.isOpen}
+        </label>
+      )}
+      {models.value !== null && (
+        <ModelField
+          id="add-model"
+          codename={codename}
+          hint={guess}
+          onChoose={(chosen) => edit({ codename: chosen, isChosen: true })}
+          faults={faults.codename}
+        />
+      )}
+      <Field id="add-name" label={t.add.name} faults={faults.name}>
+        {(described) => (
+          <input
+            ref={nameInput}
+            type="text"
+            autocomplete="off"
+            value={name}
+            onInput={(event) => edit({ name: event.currentTarget.value })}
+            placeholder={ssid}
+            {...described}
+          />
+        )}
+      </Field>
+    </>
   );
 }

@@ -2,10 +2,15 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { change, connect, Problem, remove } from "../api";
+import { change, Problem, remove } from "../api";
+import { aboutDevice, command } from "../commands";
+import { t } from "../messages";
+import { printable } from "../sentences";
+import { interfaces } from "../state";
+import { notify } from "../toasts";
 import type { Device } from "../types";
-import type { FieldFaults } from "./add_camera";
-import { Dialog, Faults, Name } from "./parts";
+import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
+import { Dialog, Faults, Name, useFocusOnFault } from "./parts";
 
 interface FormProps {
   device: Device;
@@ -16,11 +21,12 @@ interface FormProps {
 function useSaving(fields: readonly string[], onClose: () => void) {
   const [faults, setFaults] = useState<FieldFaults>({});
   const [isSaving, setSaving] = useState(false);
-  const save = async (id: number, body: unknown) => {
+  const save = async (device: Device, body: unknown) => {
     setSaving(true);
     try {
-      await change(id, body);
+      const saved = (await change(device.id, body)) as Device;
       onClose();
+      notify(aboutDevice(device.id), t.answers.saved(printable(saved.name)), "good");
       return true;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -34,7 +40,6 @@ function useSaving(fields: readonly string[], onClose: () => void) {
 
 interface SavingFormProps {
   title: string;
-  id: string;
   faults: FieldFaults;
   isSaving: boolean;
   saving: string;
@@ -43,19 +48,21 @@ interface SavingFormProps {
   children: ComponentChildren;
 }
 
-/** A dialog with fields, what is wrong with them (under the element `id`), and the buttons. */
-function SavingForm({ title, id, faults, isSaving, saving, onSubmit, onClose, children }: SavingFormProps) {
+/** A dialog with fields, what is wrong with none of them in particular, and the buttons. */
+function SavingForm({ title, faults, isSaving, saving, onSubmit, onClose, children }: SavingFormProps) {
+  const form = useFocusOnFault(faults);
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={onSubmit}>
+      <form ref={form} onSubmit={onSubmit}>
         {children}
-        <Faults id={id} sentences={Object.values(faults).flat()} />
+        <Faults id="form-fault" sentences={faults.all} />
         <div class="actions">
           <span class="spread" />
           <button type="button" onClick={onClose}>
-            Cancel
+            {t.hub.cancel}
           </button>
-          <button type="submit" class="primary" disabled={isSaving}>
+          <button type="submit" class="primary" disabled={isSaving} aria-busy={isSaving}>
+            {isSaving && <span class="spinner" aria-hidden="true" />}
             {saving}
           </button>
         </div>
@@ -64,59 +71,98 @@ function SavingForm({ title, id, faults, isSaving, saving, onSubmit, onClose, ch
   );
 }
 
+const FIELDS = ["name", "codename", "ssid", "password", "auto_reconnect", "priority", "pin"];
+type Pin = Device["pin"];
+const pinText = (pin: Pin) => JSON.stringify(pin);
+
+/** The adapters that can be reserved: by the port, which stays the same where the adapter is replaced, and by the address. */
+function pinChoices(before: Pin): [string, string][] {
+  const adapters = [...interfaces.value.values()];
+  const choices = new Map<string, string>();
+  for (const { name, usb, mac_address: mac } of adapters) {
+    if (usb.port) choices.set(pinText({ usb_port: usb.port }), `${name}: ${t.camera.pinPort(usb.port)}`);
+    if (mac) choices.set(pinText({ mac }), `${name}: ${t.camera.pinMac(mac)}`);
+  }
+  if (before && !choices.has(pinText(before))) choices.set(pinText(before), pinWords(before));
+  return [...choices];
+}
+
+export const pinWords = (pin: NonNullable<Pin>): string =>
+  pin.mac ? t.camera.pinMac(pin.mac) : t.camera.pinPort(pin.usb_port ?? "");
+
+/** Everything that can be changed of a camera. */
 export function Edit({ device, onClose }: FormProps) {
   const [name, setName] = useState(device.name);
+  const [codename, setCodename] = useState(device.codename);
+  const [ssid, setSsid] = useState(device.connection_settings.ssid);
+  const [password, setPassword] = useState("");
   const [isReconnecting, setReconnecting] = useState(device.auto_reconnect);
   const [priority, setPriority] = useState(String(device.priority));
-  const { faults, isSaving, save } = useSaving(["name", "priority"], onClose);
+  const [pin, setPin] = useState(pinText(device.pin));
+  const { faults, isSaving, save } = useSaving(FIELDS, onClose);
   const submit = (event: Event) => {
     event.preventDefault();
     // Only what was changed here: another person may be changing the rest.
+    const settings = {
+      ...(ssid === device.connection_settings.ssid ? {} : { ssid }),
+      ...(password ? { password } : {}),
+    };
     const body = {
       ...(name === device.name ? {} : { name }),
+      ...(codename === device.codename ? {} : { codename }),
+      ...(Object.keys(settings).length > 0 ? { connection_settings: settings } : {}),
       ...(isReconnecting === device.auto_reconnect ? {} : { auto_reconnect: isReconnecting }),
       ...(Number(priority) === device.priority ? {} : { priority: Number(priority) }),
+      ...(pin === pinText(device.pin) ? {} : { pin: JSON.parse(pin) as unknown }),
     };
-    void save(device.id, body);
+    void save(device, body);
   };
   return (
-    <SavingForm
-      title="Edit the camera"
-      id="edit-fault"
-      saving="Save"
-      onSubmit={submit}
-      {...{ faults, isSaving, onClose }}
-    >
-      <label>
-        Name
-        <input
-          type="text"
-          autocomplete="off"
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-          aria-invalid={Boolean(faults.name)}
-          aria-describedby="edit-fault"
-        />
-      </label>
+    <SavingForm title={t.edit.title} saving={t.edit.save} onSubmit={submit} {...{ faults, isSaving, onClose }}>
+      <Field id="edit-name" label={t.camera.name} faults={faults.name}>
+        {(described) => (
+          <input type="text" autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} {...described} />
+        )}
+      </Field>
+      <ModelField id="edit-model" codename={codename} onChoose={setCodename} faults={faults.codename} />
+      <SsidField id="edit-ssid" label={t.edit.network} hint={t.edit.networkHint} value={ssid} onInput={setSsid} faults={faults.ssid} />
+      <PasswordField
+        id="edit-password"
+        label={t.edit.newPassword}
+        value={password}
+        onInput={setPassword}
+        faults={faults.password}
+      />
       <label class="check">
         <input type="checkbox" checked={isReconnecting} onChange={(event) => setReconnecting(event.currentTarget.checked)} />
-        Connect it again by itself when it was lost
+        {t.edit.reconnect}
       </label>
-      <label>
-        Priority
-        <input
-          type="number"
-          min="-1000"
-          max="1000"
-          step="1"
-          required
-          value={priority}
-          onInput={(event) => setPriority(event.currentTarget.value)}
-          aria-invalid={Boolean(faults.priority)}
-          aria-describedby="edit-fault"
-        />
-        <small>Where more cameras are lost than adapters are free, the higher goes first.</small>
-      </label>
+      <Field id="edit-priority" label={t.edit.priority} hint={t.edit.priorityHint} faults={faults.priority}>
+        {(described) => (
+          <input
+            type="number"
+            min="-1000"
+            max="1000"
+            step="1"
+            required
+            value={priority}
+            onInput={(event) => setPriority(event.currentTarget.value)}
+            {...described}
+          />
+        )}
+      </Field>
+      <Field id="edit-pin" label={t.camera.pin} hint={t.camera.pinAdvice} faults={faults.pin}>
+        {(described) => (
+          <select value={pin} onChange={(event) => setPin(event.currentTarget.value)} {...described}>
+            <option value="null">{t.camera.noPin}</option>
+            {pinChoices(device.pin).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
     </SavingForm>
   );
 }
@@ -126,29 +172,23 @@ export function Password({ device, onClose }: FormProps) {
   const { faults, isSaving, save } = useSaving(["password"], onClose);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (await save(device.id, { connection_settings: { password } })) {
-      connect(device.id).catch(() => undefined); // the channel tells what becomes of it
-    }
+    if (await save(device, { connection_settings: { password } })) void command(device, "connect");
   };
   return (
     <SavingForm
-      title="Change the password"
-      id="password-fault"
-      saving="Save and connect"
+      title={t.edit.passwordTitle}
+      saving={t.edit.passwordSave}
       onSubmit={(event) => void submit(event)}
       {...{ faults, isSaving, onClose }}
     >
-      <label>
-        Wi-Fi password of the camera
-        <input
-          type="password"
-          autocomplete="off"
-          value={password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-          aria-invalid={Boolean(faults.password)}
-          aria-describedby="password-fault"
-        />
-      </label>
+      <PasswordField
+        id="new-password"
+        label={t.edit.passwordLabel}
+        value={password}
+        onInput={setPassword}
+        faults={faults.password}
+        hasFocus
+      />
     </SavingForm>
   );
 }
@@ -161,24 +201,26 @@ export function Remove({ device, onClose }: FormProps) {
     try {
       await remove(device.id);
       onClose();
+      notify(aboutDevice(device.id), t.answers.removed(printable(device.name)), "plain");
     } catch (error) {
-      setFault(error instanceof Problem ? error.message : "");
+      setFault(error instanceof Problem ? error.message : t.hub.failed);
       setWorking(false);
     }
   };
   return (
-    <Dialog title="Remove the camera?" onClose={onClose}>
+    <Dialog title={t.edit.removeTitle} onClose={onClose}>
       <p>
-        <Name text={device.name} /> will be disconnected and forgotten, its password too.
+        <Name text={device.name} />
+        {t.edit.removeText}
       </p>
       <Faults id="remove-fault" sentences={fault ? [fault] : undefined} />
       <div class="actions">
         <span class="spread" />
         <button type="button" onClick={onClose}>
-          Keep it
+          {t.edit.keep}
         </button>
-        <button type="button" class="danger" disabled={isWorking} onClick={() => void go()}>
-          Remove
+        <button type="button" class="danger" disabled={isWorking} aria-busy={isWorking} onClick={() => void go()}>
+          {t.edit.remove}
         </button>
       </div>
     </Dialog>

@@ -1,5 +1,6 @@
 // What happened since the page was opened, the newest first.
 
+import { t } from "../messages";
 import { lines } from "../state";
 import { clock } from "./parts";
 
@@ -8,9 +9,11 @@ export function Events({ limit }: { limit?: number }) {
   return (
     <section aria-labelledby="events-title">
       <div class="section-head">
-        <h2 id="events-title">Events</h2>
+        <h2 id="events-title" tabIndex={-1}>
+          {t.events.title}
+        </h2>
       </div>
-      {shown.length === 0 && <p class="empty">Nothing has happened since this page was opened.</p>}
+      {shown.length === 0 && <p class="empty">{t.events.none}</p>}
       <div role="log" aria-live="off" aria-labelledby="events-title">
         <ol class="events">
           {shown.map((line) => (

@@ -3,6 +3,7 @@
 import { Map as LeafletMap, TileLayer } from "leaflet";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, Problem } from "../api";
+import { t } from "../messages";
 import { tilesetsChanged } from "../state";
 import type { Tileset } from "../types";
 import { Faults } from "./parts";
@@ -21,16 +22,18 @@ export default function MapView() {
         setFault("");
         setChosen((before) => (listed.some((one) => one.tileset === before) ? before : (listed.find(isPicture)?.tileset ?? "")));
       })
-      .catch((error: unknown) => setFault(error instanceof Problem ? error.message : "The map could not be read."));
+      .catch((error: unknown) => setFault(error instanceof Problem ? error.message : t.map.unreadable));
   }, [version]);
   const shown = tilesets?.find((one) => one.tileset === chosen);
   return (
     <section aria-labelledby="map-title" class="map-section">
       <div class="section-head">
-        <h2 id="map-title">Map</h2>
+        <h2 id="map-title" tabIndex={-1}>
+          {t.map.title}
+        </h2>
         {tilesets && tilesets.filter(isPicture).length > 0 && (
           <label class="inline">
-            Tileset
+            {t.map.tileset}
             <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
               {tilesets.filter(isPicture).map((one) => (
                 <option key={one.tileset} value={one.tileset}>
@@ -43,13 +46,13 @@ export default function MapView() {
       </div>
       <Faults id="map-fault" sentences={fault ? [fault] : undefined} />
       {tilesets?.length === 0 && (
-        <p class="empty">No map is configured. A [[tiles.source]] in the hub's configuration adds one.</p>
+        <p class="empty">{t.map.none}</p>
       )}
       {shown && <Tiles key={`${shown.tileset} ${version}`} tileset={shown} />}
       {tilesets && tilesets.some((one) => !isPicture(one)) && (
         <>
-          <h3>Vector tiles</h3>
-          <p>Map programs such as QGIS or MapLibre show these, at the address of their TileJSON:</p>
+          <h3>{t.map.vector}</h3>
+          <p>{t.map.vectorHint}</p>
           <ul class="rows">
             {tilesets
               .filter((one) => !isPicture(one))
@@ -58,7 +61,7 @@ export default function MapView() {
                   <div>
                     <strong>{one.name}</strong>
                     <small>
-                      zoom {one.minzoom} to {one.maxzoom} · <a href={one.url}>{one.url}</a>
+                      {t.map.zoom(one.minzoom, one.maxzoom)} · <a href={one.url}>{one.url}</a>
                     </small>
                   </div>
                 </li>
@@ -97,7 +100,7 @@ function Tiles({ tileset }: { tileset: Tileset }) {
       ]);
     return () => void map.remove();
   }, []);
-  return <div ref={element} class="map" role="application" aria-label={`Map ${tileset.name}`} />;
+  return <div ref={element} class="map" role="application" aria-label={t.map.label(tileset.name)} />;
 }
 
 /** A tile's address as seen from the page, whatever names lead to the hub. */

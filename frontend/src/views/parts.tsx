@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../messages";
 import { printable } from "../sentences";
 
 /** A name from outside: never markup, never able to turn the text around it. */
@@ -12,7 +13,7 @@ const STRENGTH_STEPS = [15, 40, 65, 85];
 export function Signal({ percent }: { percent: number }) {
   const bars = STRENGTH_STEPS.filter((step) => percent >= step).length;
   return (
-    <span class="signal" title="Signal strength">
+    <span class="signal" title={t.camera.signalStrength}>
       <svg viewBox="0 0 20 14" aria-hidden="true">
         {STRENGTH_STEPS.map((_, index) => (
           <rect
@@ -26,7 +27,7 @@ export function Signal({ percent }: { percent: number }) {
           />
         ))}
       </svg>
-      <span class="visually-hidden">Signal </span>
+      <span class="visually-hidden">{t.camera.signal} </span>
       {percent} %
     </span>
   );
@@ -42,7 +43,7 @@ export function Copy({ text }: { text: string }) {
   }, [isCopied]);
   return (
     <button type="button" class="quiet small" onClick={() => void toClipboard(text).then(setCopied)}>
-      <span aria-live="polite">{isCopied ? "Copied" : "Copy"}</span>
+      <span aria-live="polite">{isCopied ? t.camera.copied : t.camera.copy}</span>
       <span class="visually-hidden"> {text}</span>
     </button>
   );
@@ -77,6 +78,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    // Not the button that closes it: the field that is next, else the title, which is read first.
+    (dialog?.querySelector<HTMLElement>("[data-first]") ?? dialog?.querySelector("h2"))?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();
@@ -92,14 +95,21 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       }}
     >
       <div class="dialog-head">
-        <h2 id="dialog-title">{title}</h2>
-        <button type="button" class="quiet" onClick={onClose} aria-label="Close">
+        <h2 id="dialog-title" tabIndex={-1}>{title}</h2>
+        <button type="button" class="quiet" onClick={onClose} aria-label={t.hub.close}>
           ✕
         </button>
       </div>
       {children}
     </dialog>
   );
+}
+
+/** Move the focus to the first field at fault, once it is marked. */
+export function useFocusOnFault(faults: unknown) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), [faults]);
+  return form;
 }
 
 export function Faults({ id, sentences }: { id: string; sentences: readonly string[] | undefined }) {
@@ -119,8 +129,9 @@ export function clock(time: string): string {
   return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
+/** The same without seconds, and with the day where it is another one. */
 export function moment(time: string): string {
   const then = new Date(time);
-  const isToday = then.toDateString() === new Date().toDateString();
-  return isToday ? clock(time) : `${then.toLocaleDateString()} ${clock(time)}`;
+  const minute = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return then.toDateString() === new Date().toDateString() ? minute : `${then.toLocaleDateString()} ${minute}`;
 }

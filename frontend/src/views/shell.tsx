@@ -1,111 +1,183 @@
 // The frame around the views: title, how the hub is, and the way from one view to the other.
 
-import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { joinNow } from "../channel";
-import { link, linkReason, lines, service } from "../state";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask } from "../api";
+import { joinNow, signOut } from "../channel";
+import { t } from "../messages";
+import { downloadReport } from "../report";
+import { route, type View } from "../route";
+import { interfaces, isCurrent, link, linkReason, service } from "../state";
+import { notify } from "../toasts";
 import { Adapters } from "./adapters";
+import { CameraPage } from "./camera_page";
 import { Devices } from "./devices";
 import { Events } from "./events";
 import { Login } from "./login";
 import { capitalised } from "./parts";
+import { Toasts } from "./toasts";
 
-const VIEWS = { cameras: "Cameras", adapters: "Adapters", events: "Events", map: "Map" };
-type View = keyof typeof VIEWS;
-
-const view = signal<View>(viewOf(location.hash));
-addEventListener("hashchange", () => (view.value = viewOf(location.hash)));
-
-function viewOf(hash: string): View {
-  const name = hash.slice(1);
-  return name in VIEWS ? (name as View) : "cameras";
+/** Behind the page of a camera, the focus is on its link in the list again. */
+function useFocusAfterRoute(): void {
+  const shown = route.value;
+  const before = useRef(shown);
+  useEffect(() => {
+    const left = before.current;
+    before.current = shown;
+    if (left.view === "camera" && shown.view === "cameras") {
+      document.querySelector<HTMLElement>(`a[href="#camera/${left.id}"]`)?.focus();
+    }
+  }, [shown]);
 }
 
+const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-licenses"]')?.content ?? "";
+
+const hasSessions = Boolean(document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-sessions"]')?.content);
+
+const VIEWS: readonly View[] = ["cameras", "adapters", "events", "map"];
+
 export function Shell() {
+  useFocusAfterRoute();
   if (link.value === "locked") return <Login />;
-  const shown = view.value;
+  const shown = route.value;
+  const view = shown.view === "camera" || shown.view === "add" ? "cameras" : shown.view;
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), document.getElementById("content")?.focus())}>
-        Go to the content
+        {t.hub.skip}
       </a>
       <header>
-        <h1>Camera hub</h1>
+        <h1>{t.hub.title}</h1>
         <HubState />
-        <nav aria-label="Views">
-          {Object.entries(VIEWS).map(([name, title]) => (
-            <a key={name} href={`#${name}`} aria-current={name === shown ? "page" : undefined}>
-              {title}
+        {hasSessions && <SignOut />}
+        <nav aria-label={t.hub.views}>
+          {VIEWS.map((name) => (
+            <a key={name} href={`#${name}`} aria-current={name === view ? "page" : undefined}>
+              {t.hub[name]}
             </a>
           ))}
         </nav>
       </header>
       <Banner />
-      <main id="content" tabIndex={-1} class={`view-${shown}`}>
-        {shown === "cameras" && (
+      <main id="content" tabIndex={-1} class={`view-${view}`}>
+        {view === "cameras" && (
           <>
-            <Devices />
-            <aside class="beside" aria-label="At a glance">
+            {shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />}
+            <aside class="beside" aria-label={t.hub.glance}>
               <Adapters />
               <Events limit={12} />
             </aside>
           </>
         )}
-        {shown === "adapters" && <Adapters />}
-        {shown === "events" && <Events />}
-        {shown === "map" && <LazyMap />}
+        {view === "adapters" && <Adapters />}
+        {view === "events" && <Events />}
+        {view === "map" && <LazyMap />}
       </main>
       <footer>
-        <a href="docs">API</a>
-        <a href="metrics">Metrics</a>
+        <a href="docs">{t.hub.api}</a>
+        <a href="metrics">{t.hub.metrics}</a>
+        <a href="diagnose" onClick={(event) => (event.preventDefault(), void downloadReport("diagnose"))}>
+          {t.hub.report}
+        </a>
+        <a href={licenses}>{t.hub.licenses}</a>
+        <Version />
       </footer>
-      <p class="visually-hidden" role="status">
-        {lines.value[0]?.text}
-      </p>
+      <Toasts />
     </>
   );
+}
+
+function SignOut() {
+  const [isAsking, setAsking] = useState(false);
+  const end = async () => {
+    setAsking(true);
+    try {
+      await signOut();
+    } catch (error) {
+      setAsking(false);
+      notify("hub", t.hub.stillSignedIn((error as Error).message), "bad");
+    }
+  };
+  return (
+    <button type="button" class="quiet small sign-out" disabled={isAsking} onClick={() => void end()}>
+      {t.hub.signOut}
+    </button>
+  );
+}
+
+/** The daemon's version, once it is there: after an upgrade it is another one. */
+function Version() {
+  const [version, setVersion] = useState("");
+  const isThere = isCurrent.value;
+  useEffect(() => {
+    if (!isThere) return;
+    ask<{ version: string | null }>("healthz")
+      .then((answer) => setVersion(answer.version ?? ""))
+      .catch(() => undefined);
+  }, [isThere]);
+  return version ? <span class="version">{t.hub.about(version)}</span> : null;
+}
+
+/** Whether no adapter is there, or none that can be used: then no camera can be connected. */
+function lackOfAdapters(): "none" | "unusable" | null {
+  if (!isCurrent.value || service.value?.backend_state !== "ready") return null;
+  const all = [...interfaces.value.values()];
+  if (all.length === 0) return "none";
+  return all.every((one) => one.state === "unavailable") ? "unusable" : null;
 }
 
 function HubState() {
   const isLive = link.value === "live";
   const backend = service.value?.backend_state ?? "starting";
   const [tone, words] =
-    link.value === "starting" ? ["starting", "Opening"]
-    : !isLive ? ["unavailable", "No connection"]
-    : backend === "ready" ? ["ready", "Ready"]
-    : backend === "starting" ? ["starting", "Starting"]
-    : ["unavailable", "Not available"];
+    link.value === "starting" ? ["starting", t.hub.opening]
+    : !isLive ? ["unavailable", t.hub.noConnection]
+    : backend === "starting" ? ["starting", t.hub.starting]
+    : backend !== "ready" ? ["unavailable", t.hub.unavailable]
+    : lackOfAdapters() ? ["limited", t.hub.noAdapter]
+    : ["ready", t.hub.ready];
   return (
     <span class={`hub-state ${tone}`}>
       <span class="dot" aria-hidden="true" />
       {words}
-      {service.value?.backend === "simulated" && <span class="simulated">simulated</span>}
+      {service.value?.backend === "simulated" && <span class="simulated">{t.hub.simulated}</span>}
     </span>
   );
 }
 
-/** What is wrong with the whole, as long as it is. */
+/** What is wrong with the whole, as long as it is: said first, on every size. */
 function Banner() {
   if (link.value === "lost") {
     return (
       <div class="banner" role="alert">
         <p>
-          <strong>{linkReason.value}</strong> What you see is how it was before; the page goes on by itself.
+          <strong>{linkReason.value}</strong> {t.hub.remembered}
         </p>
         <button type="button" onClick={joinNow}>
-          Try now
+          {t.hub.tryNow}
         </button>
       </div>
     );
   }
+  if (link.value !== "live") return null;
   const { backend_state: state, backend_reason: reason } = service.value ?? { backend_state: "ready", backend_reason: "" };
-  if (link.value !== "live" || state === "ready") return null;
+  if (state !== "ready") {
+    return (
+      <div class="banner" role="alert">
+        <p>
+          <strong>{state === "starting" ? t.hub.isStarting : t.hub.cannotConnect}</strong>
+          {reason && ` ${capitalised(reason)}.`}
+        </p>
+      </div>
+    );
+  }
+  const lack = lackOfAdapters();
+  if (!lack) return null;
   return (
     <div class="banner" role="alert">
       <p>
-        <strong>{state === "starting" ? "The hub is starting." : "The hub cannot connect cameras now."}</strong>
-        {reason && ` ${capitalised(reason)}.`}
+        <strong>{lack === "none" ? t.hub.noAdapterNow : t.hub.noUsableAdapter}</strong> {lack === "none" && t.hub.noAdapterAdvice}
+        {lack === "unusable" && <a href="#adapters">{t.hub.seeAdapters}</a>}
       </p>
     </div>
   );
@@ -118,6 +190,6 @@ function LazyMap() {
   useEffect(() => {
     import("./map").then(({ default: View }) => setLoaded({ View })).catch(() => setFault(true));
   }, []);
-  if (fault) return <p class="fault">The map could not be read from the hub.</p>;
-  return Loaded ? <Loaded.View /> : <progress aria-label="Reading the map" />;
+  if (fault) return <p class="fault">{t.hub.mapUnreadable}</p>;
+  return Loaded ? <Loaded.View /> : <progress aria-label={t.hub.mapLoading} />;
 }

@@ -1,4 +1,4 @@
-"""NetworkManager with one device on the bus, whose address and access point it shows when it is told to."""
+"""NetworkManager with one device on the bus, whose address and access point a test can set."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
-from wifimgrd.backends.networkmanager import defs
-from wifimgrd.backends.networkmanager.defs import InterfaceFlag
-from wifimgrd.dbus.bus import Signal, Watch
-from wifimgrd.dbus.watches import Watches
+from wifimgrd.dbus import names
+from wifimgrd.dbus.connection import Signal, Watch, Watches
 from wifimgrd.domain.device import Link, Sighting
+from wifimgrd.networkmanager import definitions as defs
+from wifimgrd.networkmanager.definitions import InterfaceFlag
+from wifimgrd.wpa_supplicant.definitions import WPAS_INTERFACE
 
 LINK = Link("192.168.42.10", "192.168.42.1", 80, Sighting("02:00:00:00:aa:00", 2412))
 
@@ -28,24 +29,27 @@ class NetworkManagerOnTheBus:
             "InterfaceFlags": InterfaceFlag.LOWER_UP,
         }
         self.next_point = "/"
-        """Which access point it names once somebody has asked to hear of it."""
+        """The access point that it has once there is a subscription to its changes."""
         self.addresses: list[dict[str, str]] = []
         self.looks: asyncio.Queue[bool] = asyncio.Queue()
         """At the addresses, and whether there were any."""
         self.handlers: dict[str, Callable[[Signal], None]] = {}
+        self.watched: asyncio.Queue[str] = asyncio.Queue()
+        """The keys of `handlers`, as they were added."""
 
     async def watch(self, handler: Callable[[Signal], None], **conditions: str) -> Watch:
         what = conditions.get("arg0", "")
         self.handlers[conditions["path"] + what] = handler
+        self.watched.put_nowait(conditions["path"] + what)
         if what == defs.NM_WIRELESS:
             self.properties["ActiveAccessPoint"] = self.next_point
         return Watch(cast("Watches", self), handler, conditions)
 
     def drop(self, watch: Watch) -> None:
-        """Nobody counts them here."""
+        """Not counted here."""
 
     async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
-        return "completed" if interface == defs.WPAS_INTERFACE else self.properties[name]
+        return "completed" if interface == WPAS_INTERFACE else self.properties[name]
 
     async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
         if path == "/ip4":
@@ -60,8 +64,8 @@ class NetworkManagerOnTheBus:
         return ["/station"]
 
     def show(self, *addresses: str) -> None:
-        """Show these addresses from now on, and say so."""
+        """Show these addresses from now on, and emit the change."""
         self.addresses = [{"address": address} for address in addresses]
         handler = self.handlers["/ip4" + defs.NM_IP4_CONFIG]
         body = [defs.NM_IP4_CONFIG, {"AddressData": self.addresses}, []]
-        handler(Signal(defs.NM, "/ip4", defs.PROPERTIES, "PropertiesChanged", body))
+        handler(Signal(defs.NM, "/ip4", names.PROPERTIES, "PropertiesChanged", body))

@@ -1,4 +1,4 @@
-"""Links of an earlier life of the daemon are found again."""
+"""Links of an earlier run of the daemon are adopted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 from typing import Any, cast
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
-from wifimgrd.backends.networkmanager import defs
 from wifimgrd.backends.networkmanager.adoption import adopt
-from wifimgrd.backends.networkmanager.defs import DeviceState
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.profile import MARK
-from wifimgrd.dbus.bus import BusConnection
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.networkmanager import definitions as defs
+from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
 
 SETTINGS = {defs.WIRELESS_TYPE: {"ssid": b"CAM"}, "user": {"data": {MARK: "3"}}}
@@ -34,10 +34,10 @@ async def test_a_link_that_came_up_a_moment_ago_is_adopted_though_its_address_is
     bus = NetworkManagerOnTheBus()
     async with asyncio.timeout(10):
         adopting = asyncio.create_task(
-            adopt(cast("BusConnection", bus), cast("Inventory", Devices()), Tasks("test"))
+            adopt(cast("BusConnection", bus), cast("Inventory", Devices()), Tasks("test"), lambda *_: None)
         )
         assert not await bus.looks.get()
         bus.addresses = [{"address": LINK.local_address}]
-        [keeper] = await adopting
-    assert (keeper.held.device, keeper.held.link.local_address) == (3, LINK.local_address)
-    keeper.close()
+        [link_monitor] = await adopting
+    assert (link_monitor.held.device_id, link_monitor.held.link.local_address) == (3, LINK.local_address)
+    link_monitor.close()

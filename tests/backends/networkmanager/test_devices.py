@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, Radio, obstacle_of
+from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, obstacle_of
 from wifimgrd.domain.adapter import Band
+from wifimgrd.networkmanager.manager import Radio
 
 OURS = {"user": {"data": {"org.wifimgrd.device": "3"}}}
 

@@ -1,14 +1,22 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.networkmanager.air import KeyManagement
-from wifimgrd.backends.networkmanager.profile import link_of, marked_device, settings_for, ssid_of
+from wifimgrd.backends.networkmanager.profile import (
+    bssid_of,
+    link_of,
+    marked_device,
+    prefix_of,
+    settings_for,
+    ssid_of,
+)
 from wifimgrd.dbus.library import unpack
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 
 def request(ssid: bytes = b"CAM", password: str = "secret-1", device: int = 3) -> JoinRequest:
@@ -30,17 +38,21 @@ def test_a_profile() -> None:
             "mode": "infrastructure",
             "powersave": 2,
             "assigned-mac-address": "permanent",
+            "mtu": 1500,
         },
         "802-11-wireless-security": {"key-mgmt": "wpa-psk", "psk": "secret-1"},
         "ipv4": {
             "method": "auto",
             "never-default": True,
+            "ignore-auto-routes": True,
+            "route-table": 0x774A0003,
             "route-metric": 30_003,
             "ignore-auto-dns": True,
             "may-fail": False,
             "dhcp-timeout": 18,
         },
         "ipv6": {"method": "disabled"},
+        "hostname": {"from-dhcp": 0, "from-dns-lookup": 0},
         "user": {"data": {"org.wifimgrd.device": "3"}},
     }
 
@@ -57,6 +69,8 @@ def test_a_camera_that_hands_out_no_addresses() -> None:
         "method": "manual",
         "address-data": [{"address": "192.168.1.30", "prefix": 24}],
         "never-default": True,
+        "route-table": 0x774A0003,
+        "ignore-auto-routes": True,
         "route-metric": 30_003,
         "may-fail": False,
     }
@@ -65,6 +79,14 @@ def test_a_camera_that_hands_out_no_addresses() -> None:
 def test_a_camera_that_does_not_tell_its_name() -> None:
     settings = settings_for(replace(request(), hidden=True), KeyManagement.PSK, "some-uuid", 17.4)
     assert unpack(settings)["802-11-wireless"]["hidden"] is True
+
+
+def test_a_profile_of_one_access_point() -> None:
+    any_point = unpack(settings_for(request(), KeyManagement.PSK, "some-uuid", 17.4))
+    pinned = unpack(settings_for(request(), KeyManagement.PSK, "some-uuid", 17.4, "02:ca:00:0f:00:77"))
+    assert "bssid" not in any_point["802-11-wireless"]
+    assert pinned["802-11-wireless"]["bssid"] == b"\x02\xca\x00\x0f\x00\x77"
+    assert (bssid_of(any_point), bssid_of(pinned)) == ("", "02:ca:00:0f:00:77")
 
 
 @given(st.binary(min_size=1, max_size=32), st.integers(1, 2**63 - 1))
@@ -112,3 +134,29 @@ def test_the_lease_has_the_address_before_the_interface_shows_it() -> None:
 def test_a_lease_that_has_run_out_is_no_address() -> None:
     lease = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
     assert link_of({"AddressData": []}, lease, None, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("ip4", "dhcp4", "prefix"),
+    [
+        (
+            {"AddressData": [{"address": "10.5.5.9", "prefix": 8}]},
+            {"Options": {"subnet_mask": "255.255.255.0"}},
+            8,
+        ),
+        ({}, {"Options": {"subnet_mask": "255.255.255.0"}}, 24),
+        ({}, {"Options": {"subnet_mask": "0.0.0.0"}}, 0),
+        ({}, {"Options": {"subnet_mask": "255.0.255.0"}}, 32),
+        ({}, {"Options": {}}, 32),
+        ({"AddressData": []}, {}, 32),
+    ],
+)
+def test_the_prefix_of_an_address(ip4: dict[str, Any], dhcp4: dict[str, Any], prefix: int) -> None:
+    assert prefix_of(ip4, dhcp4) == prefix
+
+
+def test_a_router_that_is_no_cameras_is_not_the_cameras_address() -> None:
+    options = {"ip_address": "192.168.42.10", "routers": "8.8.8.8", "dhcp_server_identifier": "192.168.42.1"}
+    link = link_of({}, {"Options": options}, None, 50)
+    assert link is not None
+    assert link.camera_address == "192.168.42.1"

@@ -1,4 +1,4 @@
-"""The simulated backend keeps every backend's promises."""
+"""The simulated backend meets the requirements of every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control calls that cannot be obeyed say why, and change nothing."""
+"""Control calls that cannot be carried out report why, and change nothing."""
 
 from __future__ import annotations
 

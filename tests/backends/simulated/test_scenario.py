@@ -1,4 +1,4 @@
-"""Scenario files: what they may say, and what is said of those that are wrong."""
+"""Scenario files: what is valid, and the errors for what is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is done to the world in whatever order, what its listeners are told makes one story."""
+"""Whatever is done to the world in whatever order, the events are consistent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SSIDS = tuple(SCENARIO.cameras)
 
 
 class Story:
-    """Both listeners: refuses what cannot follow on what was told before."""
+    """Both listeners: they refuse an event that cannot follow on the earlier ones."""
 
     def __init__(self) -> None:
         self.present: set[str] = set()

@@ -1,4 +1,4 @@
-"""What the simulated world does beyond what every backend promises; its hours pass in no time."""
+"""The simulated world's behaviour beyond that of every backend, in virtual time."""
 
 from __future__ import annotations
 
@@ -375,7 +375,7 @@ async def test_links_are_found_again_where_the_camera_is_on(world: World) -> Non
         TEXT + '[[camera]]\nssid = "SIM-CAM-2"\npassword = "camera-pass-2"\npowered = false\n', memory
     )
     await later.start()
-    assert [(held.device, held.interface) for held in await later.world.backend.links()] == [(7, "wlan0")]
+    assert [(held.device_id, held.interface) for held in await later.world.backend.links()] == [(7, "wlan0")]
     await later.world.backend.leave("wlan0")
     await later.world.backend.stop()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pmtiles.tile import Compression, TileType
@@ -16,6 +18,8 @@ from tests.http.tiles.conftest import KINDS, MISSING
 from tests.http.tiles.making import METADATA, Place, vector, write_pmtiles
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
+from wifimgrd.http.tiles import replies
+from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.replies import blank_png
 
 WAYS = ["", "?by=the-application"]
@@ -351,3 +355,42 @@ async def test_health_tells_what_each_source_says_of_itself(served: Served) -> N
     told = {one["tileset"]: one["sources"][0] for one in (await served.get("/healthz?verbose")).json["tiles"]}
     assert told["pmtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": 1364}
     assert told["mbtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": None}
+
+
+async def test_a_tile_is_unpacked_outside_of_the_event_loop(
+    served: Served, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def unpack(*packed: Any) -> bytes:
+        threads.append(threading.current_thread())
+        return decompress(*packed)
+
+    monkeypatch.setattr(replies, "decompress", unpack)
+    answer = await served.get(f"/tiles/vector/0/0/0{way}", headers={"Accept-Encoding": "identity"})
+    assert (answer.status, answer.octets) == (200, gzip.decompress(vector(0, 0, 0)))
+    [thread] = threads
+    assert thread is not threading.main_thread()
+
+
+GONE = "/".join(map(str, MISSING))
+
+
+@pytest.mark.parametrize("address", ["/tiles/folder/5/7/9{}", f"/tiles/folder/{GONE}{{}}", "{}z=5&x=7&y=77"])
+async def test_a_page_of_an_admitted_origin_may_show_a_tile_that_is_there_or_not(
+    served: Served, address: str, way: str
+) -> None:
+    platform = f"{PLATFORM}{way}&" if way else f"{PLATFORM}?"
+    path = address.format(platform if address.startswith("{}") else way)
+    for headers in ({}, {"Origin": ORIGIN}):
+        answer = await served.get(path, headers=headers)
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+        assert answer.headers.get("Access-Control-Allow-Origin") == headers.get("Origin")
+
+
+async def test_a_missing_tile_has_no_text_for_a_picture(served: Served, way: str) -> None:
+    path = f"/tiles/folder/{GONE}.png{way}"
+    answer = await served.get(path, headers={"Accept": "image/avif,image/webp,*/*;q=0.8"})
+    assert (answer.status, answer.octets) == (404, b"")
+    assert "json" not in answer.headers.get("Content-Type", "")
+    assert (await served.get(path)).problem["code"] == "tile-not-found"

@@ -30,11 +30,12 @@ from tests.http.tiles.making import (
     write_mbtiles,
     write_pmtiles,
 )
+from wifimgrd.http.tiles import decompress as decompress_module
 from wifimgrd.http.tiles import pmtiles as pmtiles_module
 from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.pmtiles import PMTilesSource
 from wifimgrd.http.tiles.source import FileSource
-from wifimgrd.http.tiles.tile import VECTOR, DamagedError, NotReadyError
+from wifimgrd.http.tiles.tile import VECTOR, DamagedError, NotReadyError, Tile
 from wifimgrd.http.tiles.tileset import OPENERS
 
 SMALL = pyramid(2)
@@ -100,8 +101,16 @@ def test_what_is_in_memory_needs_no_thread(
     source = OPENERS[kind](places[kind])
     for place in world:
         octets_of(source, place)
-    peeked = {place: tile.octets for place in world if (tile := source.peek(*place)) is not None}
+    peeked = {place: tile.octets for place in world if (tile := peek(source, place)) is not None}
     assert peeked == world
+
+
+def peek(source: FileSource, place: Place) -> Tile | None:
+    """A tile that is in memory. The kernel gives up its search there while another process renames files."""
+    for _ in range(100):
+        with contextlib.suppress(NotReadyError):
+            return source.peek(*place)
+    raise NotReadyError
 
 
 def test_a_view_of_shared_pictures_is_read(tmp_path: Path) -> None:
@@ -199,6 +208,30 @@ def test_packed_octets_that_are_cut_off_are_refused(name: str, compression: int,
     packed = PACKERS[Compression(compression)](b"some octets " * 50)
     with pytest.raises(DamagedError):
         decompress(packed[: data.draw(st.integers(0, len(packed) - 1))], name)
+
+
+@pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
+def test_what_takes_too_long_to_unpack_is_refused(
+    name: str, compression: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decompress_module, "UNPACK_S", -1.0)
+    with pytest.raises(DamagedError, match="takes over"):
+        decompress(PACKERS[Compression(compression)](bytes(1 << 20)), name)
+
+
+@pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
+def test_large_packed_octets_are_unpacked(name: str, compression: int) -> None:
+    plain = random.Random(1).randbytes(1 << 20)
+    assert decompress(PACKERS[Compression(compression)](plain), name) == plain
+
+
+def test_gzip_data_has_sixteen_members_at_most() -> None:
+    member = gzip.compress(b"a")
+    assert decompress(member * 16, "gzip") == b"a" * 16
+    with pytest.raises(DamagedError, match="members"):
+        decompress(member * 17, "gzip")
+    with pytest.raises(DamagedError, match="members"):
+        decompress(gzip.compress(b"") * 1_000_000, "gzip")
 
 
 @pytest.mark.parametrize("name", ["gzip", "br", "zstd"])

@@ -1,8 +1,11 @@
 """Cameras: access points with a DHCP and a web server, each in a network namespace of its own."""
 
+import ipaddress
 import shutil
 import signal
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import hwsim
@@ -14,11 +17,27 @@ _RUN = Path("/run/cameras")
 _INTERFACE = "ap0"
 _LARGE_FILE_BYTES = 512 * 2**20  # sparse; far more than a test can fetch
 # One numbered line each 0.1 s, until the client goes away: a gap in the numbers or in time is a broken link.
-_TICKS = """#!/bin/busybox sh
+TICKS = """#!/bin/busybox sh
 printf 'Content-Type: text/plain\\r\\n\\r\\n'
 n=0
 while n=$((n + 1)) && echo $n; do /bin/busybox sleep 0.1; done
 """
+
+
+@dataclass(frozen=True)
+class Lease:
+    """An address that is lent whatever network it is of."""
+
+    address: str
+    prefix: int
+    router: str = "192.168.42.1"  # empty: none is named
+    seconds: int = 3600
+
+    @property
+    def options(self) -> str:
+        """As lines of udhcpd's configuration."""
+        mask = ipaddress.IPv4Network((0, self.prefix)).netmask
+        return f"option subnet {mask}\n" + (f"option router {self.router}\n" if self.router else "")
 
 
 class Camera:
@@ -42,6 +61,8 @@ class Camera:
         subnet: str = "192.168.42",
         leases: tuple[int, int] = (10, 99),
         lease_s: int | None = None,
+        dhcp_options: Sequence[str] = (),
+        lease: Lease | None = None,
     ) -> None:
         self.name = name
         self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
@@ -52,6 +73,8 @@ class Camera:
         self.address = f"{subnet}.1"
         self.leases = leases  # first and last host number that the DHCP server hands out
         self.lease_s = lease_s  # None: an hour
+        self.dhcp_options = dhcp_options  # as dnsmasq's --dhcp-option-force takes them, e.g. "26,576"
+        self.lease = lease  # instead of one of its subnet's
         self.bssid = "02:ca:" + zlib.crc32(name.encode()).to_bytes(4).hex(":")
         self._phy = f"cam{name}"
         self._folder = Path(_RUN, name)
@@ -64,7 +87,7 @@ class Camera:
         with self._folder.joinpath("www/large.bin").open("wb") as large:
             large.truncate(_LARGE_FILE_BYTES)
         ticks = self._folder.joinpath("www/cgi-bin/ticks")
-        ticks.write_text(_TICKS)
+        ticks.write_text(TICKS)
         ticks.chmod(0o755)
         self._namespace.create()
         hwsim.add_radio(self._phy, self.bssid, self._channels, interface=False)
@@ -101,6 +124,10 @@ class Camera:
         """Switch its radio off; for a camera that has crashed."""
         self._namespace.run("ip", "link", "set", _INTERFACE, "down")
 
+    def weaken(self, dbm: int = -80) -> None:
+        """Let stations receive it at this signal, from now on."""
+        hwsim.set_signal(self._phy, dbm)
+
     def change_bssid(self, bssid: str) -> None:
         """Be on the air under another address from the next time it is switched on."""
         self.bssid = bssid
@@ -124,30 +151,53 @@ class Camera:
     def dhcp_on(self) -> None:
         """Start its DHCP server."""
         first, last = (f"{self.subnet}.{host}" for host in self.leases)
+        if self.lease is not None:
+            self._namespace.run("ip", "route", "replace", "default", "dev", _INTERFACE)
+            self._lend(self.lease.address, self.lease.address, self.lease.seconds, self.lease.options)
+            return
         if self.lease_s is not None:
-            self._lend_for_seconds(first, last, self.lease_s)
+            self._lend(
+                first, last, self.lease_s, f"option subnet 255.255.255.0\noption router {self.address}\n"
+            )
             return
         self._namespace.start(
             "dnsmasq", "-k", "-p0", "-C/dev/null", f"--interface={_INTERFACE}", "--bind-interfaces",
             "--dhcp-authoritative", "--no-ping", f"--dhcp-range={first},{last},1h", "--log-dhcp",
             f"--dhcp-leasefile={self._folder}/leases", "--user=root",
+            *(f"--dhcp-option-force={option}" for option in self.dhcp_options),
         )  # fmt: skip
 
     def renewals(self) -> int:
         """How often its DHCP server lent or renewed an address, since it was started; with `lease_s` only."""
         return self.log("udhcpd").count("sending ACK")
 
-    def _lend_for_seconds(self, first: str, last: str, seconds: int) -> None:
-        """By a server that can: dnsmasq lends for two minutes or more."""
+    def lend(self, lease: Lease) -> None:
+        """Lend another address from now on; a lease that is out is not renewed any more."""
+        self.lease = lease
+        self.dhcp_off()
+        self.dhcp_on()
+
+    def _lend(self, first: str, last: str, seconds: int, options: str) -> None:
+        """By a server that can: dnsmasq lends for two minutes or more, and addresses of its own network."""
         leases = self._folder / "udhcpd.leases"
-        leases.touch()
+        leases.write_bytes(b"")
         configuration = self._folder / "udhcpd.conf"
         configuration.write_text(
             f"start {first}\nend {last}\ninterface {_INTERFACE}\nlease_file {leases}\n"
             f"pidfile {self._folder}/udhcpd.pid\nmin_lease 1\n"
-            f"option lease {seconds}\noption subnet 255.255.255.0\noption router {self.address}\n"
+            f"option lease {seconds}\n{options}"
         )
         self._namespace.start("busybox", "udhcpd", "-f", str(configuration), known_as="udhcpd")
+
+    def push(self, host: str, port: int, text: str) -> None:
+        """Send a datagram by itself, from a port that is the same for all cameras."""
+        self._namespace.run(
+            "sh", "-c", f"printf {text} | socat - UDP:{host}:{port},sourceport=5004,reuseaddr"
+        )
+
+    def stream(self, host: str, port: int, octets: int) -> None:
+        """Send so many octets by a TCP connection of its own; returns when they are sent."""
+        self._namespace.run("sh", "-c", f"head -c {octets} /dev/zero | socat -u - TCP:{host}:{port}")
 
     def mute(self) -> None:
         """Drop what its web server is sent, and the beginnings of connections to it; all else goes on."""

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from .namespace import run
+
 # "short": hwsim's custom regulatory domain 1 (2.4 GHz channels 1-11, 5725-5850 MHz), a scan takes 1.3-2.6 s.
 # "all": what the kernel's regulatory domain allows, a scan takes 9-11 s.
 Channels = Literal["short", "all"]
@@ -27,6 +29,8 @@ _ATTR_REG_CUSTOM_REG, _ATTR_RADIO_NAME, _ATTR_NO_VIF, _ATTR_PERM_ADDR = 12, 17, 
 _SHORT_LIST = 1
 
 PHYS = Path("/sys/class/ieee80211")
+_DEBUG = Path("/sys/kernel/debug")
+_TRANSMIT_DBM = 20
 
 
 def add_radio(
@@ -47,6 +51,14 @@ def remove_radio(name: str, namespace: str | None = None) -> None:
     """Remove a radio; hwsim looks for it only in the network namespace that the request comes from."""
     with _inside(namespace), _generic_netlink() as netlink:
         _request(netlink, _family(netlink), _CMD_DEL_RADIO, _name(name))
+
+
+def set_signal(name: str, dbm: int) -> None:
+    """Set the signal at which all others receive a radio, for a transmit power of 20 dBm."""
+    if not _DEBUG.joinpath("ieee80211").is_dir():
+        run("mount", "-t", "debugfs", "debugfs", str(_DEBUG))
+    unsigned = (dbm - _TRANSMIT_DBM) % 2**64  # the file takes no sign since Linux 5.19
+    _DEBUG.joinpath("ieee80211", name, "hwsim/rx_rssi").write_text(f"{unsigned}\n")
 
 
 def radios() -> list[str]:

@@ -9,10 +9,11 @@ from typing import Self
 from .deadline import poll_until
 
 
-def fetch(interface: str, url: str = "http://192.168.42.1/", seconds: float = 5.0) -> str:
-    """Fetch a page; a camera's own page is its name."""
+def fetch(interface: str | None, url: str = "http://192.168.42.1/", seconds: float = 5.0) -> str:
+    """Fetch a page; a camera's own page is its name. None = wherever the host's routes lead."""
+    binding = ("--interface", interface) if interface else ()
     done = subprocess.run(
-        ("curl", "-sS", "-m", str(seconds), "--interface", interface, url),
+        ("curl", "-sS", "-m", str(seconds), *binding, url),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
@@ -20,16 +21,17 @@ def fetch(interface: str, url: str = "http://192.168.42.1/", seconds: float = 5.
     return done.stdout.strip()
 
 
-def until_fetched(interface: str, page: str) -> None:
+def until_fetched(interface: str | None, page: str, url: str = "http://192.168.42.1/") -> None:
     """Wait until a page comes through a link that is back: NetworkManager asks for its lease again, and takes
-    the address away for that moment."""
+    the address away for that moment. Or until it comes from a device's address, which may lead to the camera
+    only after a busy host has reported it as connected (`address_late`)."""
 
     def fetched() -> bool:
         with contextlib.suppress(ConnectionError):
-            return fetch(interface, seconds=1) == page
+            return fetch(interface, url, seconds=1) == page
         return False
 
-    poll_until(fetched, f"{page} through {interface}")
+    poll_until(fetched, f"{page} at {url} through {interface}")
 
 
 class Download:
@@ -63,6 +65,12 @@ class Download:
         """Give the last tick that has come."""
         lines = Path(self._file.name).read_bytes().split(b"\n")[:-1]
         return int(lines[-1]) if lines else 0
+
+    def expect_whole(self) -> None:
+        """Fail unless every tick has come, in order and once, and more come."""
+        self.expect_more()
+        ticks = Path(self._file.name).read_bytes().split(b"\n")[:-1]
+        assert [int(tick) for tick in ticks] == list(range(1, len(ticks) + 1))
 
     def expect_more(self, seconds: float = 5.0) -> None:
         """Fail unless something new comes, on the same connection."""

@@ -16,8 +16,9 @@ from wifimgrd.dbus.client.changes import AttemptFailed, Change
 from wifimgrd.dbus.client.hub import HubClient
 
 from .access_point import Camera
-from .deadline import async_poll_until
+from .deadline import async_poll_until, poll_until
 from .namespace import run
+from .traffic import Download, until_fetched
 
 URL = "http://127.0.0.1:8080"
 DEVICES = "/plugin-views/platform_plugin_device_manager/devices"
@@ -122,16 +123,21 @@ class WholeHub:
     async def until(self, device: int, state: str, seconds: float = 30) -> None:
         """Wait until the channel told a state of a device since the last chapter, then expect the same
         of HTTP and D-Bus."""
-        await self.channel.until(
+        await self.told(device, state, seconds)
+        await self.expect(device, state)
+
+    async def told(self, device: int, status: str, seconds: float = 30) -> Json:
+        """Wait until the channel told a status of a device since the last chapter; return its data."""
+        message = await self.channel.until(
             lambda message: (
                 message["type"] == "device.connection_status.update"
                 and message["data"]["id"] == device
-                and message["data"]["connection_status"] == state
+                and message["data"]["connection_status"] == status
             ),
-            f"{state} of device {device}",
+            f"{status} of device {device}",
             seconds,
         )
-        await self.expect(device, state)
+        return message["data"]
 
     async def expect(self, device: int, state: str, code: str | None = None) -> None:
         """Expect a state, and an error code where one is given, of HTTP and D-Bus alike."""
@@ -141,9 +147,9 @@ class WholeHub:
         assert status["connected"] == (state == "connected")
         assert status["interface"] == record.interface
         if code is not None:
-            assert status["connection_error_code"] == record.error_code == code
-            assert status["connection_error_message"] == record.error_message
-            assert record.error_message
+            assert status["connection_error_code"] == record.connection_error_code == code
+            assert status["connection_error_message"] == record.connection_error_message
+            assert record.connection_error_message
         known = {one["name"]: one for one in (await self.interfaces())["interfaces"]}
         if record.interface is not None and record.interface in known:
             assert known[record.interface]["state"] == "in-use"
@@ -166,19 +172,11 @@ class WholeHub:
 
     async def failed(self, device: int, code: str, seconds: float = 40) -> str:
         """Wait until a failure is told on the channel, then expect it everywhere; return its message."""
-        message = await self.channel.until(
-            lambda message: (
-                message["type"] == "device.connection_status.update"
-                and message["data"]["id"] == device
-                and message["data"]["connection_status"] == "failed"
-            ),
-            f"a failure of device {device}",
-            seconds,
-        )
-        told = message["data"]
+        told = await self.told(device, "failed", seconds)
         assert told["connection_error_code"] == code, told
-        await self.until(device, "disconnected")
+        # HTTP and D-Bus say so at once, the channel a second later; a lost device may connect again by then.
         await self.expect(device, "disconnected", code)
+        await self.told(device, "disconnected")
         assert (device, code) in [(one.device_id, one.code) for one in self.failures]
         return str(told["connection_error_message"])
 
@@ -200,6 +198,12 @@ class WholeHub:
         """Wait until the backend is there, and then until all devices are connected."""
         await self.dbus.wait_until(lambda dbus: dbus.service.backend_state == "ready", 20)
         await self.all_in("connected", devices, seconds)
+
+    def ticks(self, device: int, camera: Camera) -> Download:
+        """Download from a connected camera at its device's address, once that leads to it."""
+        url = f"http://{self.dbus.devices[device].address}"
+        until_fetched(None, camera.name, f"{url}/")
+        return Download(None, f"{url}/cgi-bin/ticks")
 
     async def await_daemon(self, seconds: float = 20) -> None:
         """Wait until the daemon is back after a restart."""
@@ -230,7 +234,10 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
     finally:
         await dbus.stop()
         run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service")
-        # Then: what the daemon called for at the last moment would cancel its stop.
+        # Then: what the daemon called for at the last moment would cancel its stop. A stop of a unit that the
+        # message bus is starting would make it wait for 25 s before it starts the unit again.
+        state = ("systemctl", "show", "-P", "ActiveState", "wifimgrd-net.service")
+        poll_until(lambda: run(*state).strip() != "activating", "the end of the helper's start", 25)
         run("systemctl", "stop", "wifimgrd-net.service")
 
 

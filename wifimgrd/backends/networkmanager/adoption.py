@@ -1,69 +1,85 @@
-"""Finding the links of an earlier life of the daemon in NetworkManager."""
+"""Find the links in NetworkManager that an earlier run of the daemon started."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 
-from wifimgrd.backends.networkmanager.activation import Activation, Joined, take_down
+from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined, deactivate
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
-from wifimgrd.backends.networkmanager.keeper import Keeper
-from wifimgrd.backends.networkmanager.profile import marked_device, ssid_of
-from wifimgrd.backends.networkmanager.reading import look_for_link
-from wifimgrd.backends.networkmanager.supplicant import Station
-from wifimgrd.dbus.bus import BusConnection, BusError
-from wifimgrd.domain.device import HeldLink
+from wifimgrd.backends.networkmanager.ip_config import LinkReading, read_link_with_retries
+from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
+from wifimgrd.backends.networkmanager.profile import bssid_of, marked_device, ssid_of
+from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 
-_LOOKS: Final = 4
-"""For the address of a link that may have come up a moment ago."""
+_READS: Final = 4
+"""How often to read the address of a link that may have come up a moment ago."""
 
 
-async def adopt(connection: BusConnection, inventory: Inventory, tasks: Tasks) -> list[Keeper]:
-    """A keeper for each link of ours that is up. Attempts that nobody waits for any more are taken down."""
-    keepers = []
+async def adopt(
+    connection: BusConnection,
+    inventory: Inventory,
+    tasks: Tasks,
+    require_usable: Callable[[Ssid, LinkReading], None],
+) -> list[LinkMonitor]:
+    """Return a monitor for each of this daemon's links that is up; take down attempts without a caller.
+
+    `require_usable` as for LinkMonitor: a link with an address that cannot be used ends when it is watched.
+    """
+    link_monitors = []
     for device in list(inventory.devices.values()):
         carried = device.carried
         if carried is None or not carried.ours:
             continue
         inventory.reserve(device, True)
-        keeper = await _keeper_of(connection, device, carried, tasks)
-        if keeper is None:
+        link_monitor = await _link_monitor_of(connection, device, carried, tasks, require_usable)
+        if link_monitor is None:
             _log.info("leftover_removed", interface=device.name, profile=carried.name)
-            await take_down(connection, device, Activation(carried.uuid, carried.profile, carried.path))
+            await deactivate(
+                connection, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
+            )
             inventory.reserve(device, False)
             continue
-        _log.info("link_adopted", interface=device.name, device=keeper.held.device)
-        keepers.append(keeper)
-    return keepers
+        _log.info("link_adopted", interface=device.name, device=link_monitor.held.device_id)
+        link_monitors.append(link_monitor)
+    return link_monitors
 
 
-async def _keeper_of(
-    connection: BusConnection, device: NmDevice, carried: Carried, tasks: Tasks
-) -> Keeper | None:
-    """The keeper of a link that is up; None where there is none."""
+async def _link_monitor_of(
+    connection: BusConnection,
+    device: NmDevice,
+    carried: Carried,
+    tasks: Tasks,
+    require_usable: Callable[[Ssid, LinkReading], None],
+) -> LinkMonitor | None:
+    """The monitor of a device's link; None where the link is not up."""
     if not device.has_address or carried.settings is None:
         return None
     marked = marked_device(carried.settings)
-    reading = await look_for_link(connection, device, _LOOKS)
+    reading = await read_link_with_retries(connection, device, _READS)
     if marked is None or reading is None:
         return None
     try:
-        station = await Station.open(connection, device.name)
+        supplicant = await SupplicantInterface.open(connection, device.name)
     except BusError:
         return None
     try:
-        await station.listen()
-        state = await station.state()
+        await supplicant.subscribe()
+        state = await supplicant.state()
     except BusError:
-        station.close()
+        supplicant.close()
         return None
-    activation = Activation(carried.uuid, carried.profile, carried.path)
+    activation = ActiveConnection(carried.uuid, carried.profile, carried.path)
     held = HeldLink(marked, device.name, ssid_of(carried.settings), reading.link)
-    keeper = Keeper(connection, held, Joined(device, station, activation, reading), tasks.part(device.name))
-    keeper.note_state(state)
-    return keeper
+    joined = Joined(device, supplicant, activation, reading, bssid_of(carried.settings))
+    link_monitor = LinkMonitor(connection, held, joined, tasks.part(device.name), require_usable)
+    link_monitor.state_changed(state)
+    return link_monitor

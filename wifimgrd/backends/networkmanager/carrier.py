@@ -1,9 +1,9 @@
-"""Whether the kernel lets packets out of a device, which it does of Wi-Fi while that is associated.
+"""Watch a device's carrier (IFF_LOWER_UP), which a Wi-Fi interface has while it is associated.
 
-The kernel's word stands beside wpa_supplicant's, which can miss the end of an association: a station that
-leaves, is given another MAC address, as NetworkManager gives it one to scan with, and joins again at once
-makes wpa_supplicant 2.10 take the next end that it is told of for the one that it had asked for itself.
-It goes on to say that it is connected, and NetworkManager believes it.
+The kernel is watched beside wpa_supplicant because wpa_supplicant can miss the end of an association. If a
+station leaves, gets another MAC address (NetworkManager sets one for scans) and joins again at once,
+wpa_supplicant 2.10 takes the next disconnection event for the one that it requested itself. It then still
+reports "completed" although the association has ended, and NetworkManager stays ACTIVATED.
 """
 
 from __future__ import annotations
@@ -12,37 +12,33 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.backends.networkmanager import defs
-from wifimgrd.backends.networkmanager.defs import InterfaceFlag
-from wifimgrd.backends.networkmanager.following import watch_properties
-from wifimgrd.dbus.bus import BusConnection, Signal, Watch
+from wifimgrd.dbus.connection import BusConnection, Signal, Watch
+from wifimgrd.networkmanager.definitions import InterfaceFlag
+from wifimgrd.networkmanager.device import Device
 
 _NOTICE_S: Final = 0.3
-"""How long after NetworkManager the supplicant may learn of the same; mostly it knows first."""
+"""How long after NetworkManager the supplicant may report the same loss; mostly it reports it first."""
 
 
 class Carrier:
-    """Follows a device's carrier: `watch` begins, `drop` ends."""
+    """Watches a device's carrier: `watch` starts, `drop` stops."""
 
     def __init__(self, connection: BusConnection, device: str, on_lost: Callable[[], None]) -> None:
-        """Of NetworkManager's object `device`; `on_lost` is called where the carrier has been away for
-        long enough that everybody should know.
+        """`device` is NetworkManager's object path; `on_lost` is called when the carrier has been lost for
+        `_NOTICE_S`, after which the supplicant should have reported it.
         """
-        self._connection = connection
-        self._device = device
+        self._device = Device(connection, device)
         self._on_lost = on_lost
         self._watch: Watch | None = None
         self._notice: asyncio.TimerHandle | None = None
 
     async def watch(self) -> None:
         """Subscribe, then read; raises BusError, BusClosed, TimeoutError."""
-        self._watch = await watch_properties(
-            self._connection, defs.NM, self._device, defs.NM_DEVICE, self._changed
-        )
-        self._take(await self._connection.get(defs.NM, self._device, defs.NM_DEVICE, "InterfaceFlags"))
+        self._watch = await self._device.watch_properties(self._changed)
+        self._apply(await self._device.interface_flags())
 
     def drop(self) -> None:
-        """Tell nobody any more; a `watch` that still waits is to be cancelled first."""
+        """Stop calling `on_lost`; the caller cancels a `watch` that is still running first."""
         if self._watch:
             self._watch.drop()
             self._watch = None
@@ -50,10 +46,11 @@ class Carrier:
             self._notice.cancel()
 
     def _changed(self, signal: Signal) -> None:
-        if "InterfaceFlags" in signal.body[1]:
-            self._take(signal.body[1]["InterfaceFlags"])
+        flags = Device.changed_interface_flags(signal.body[1])
+        if flags is not None:
+            self._apply(flags)
 
-    def _take(self, flags: int) -> None:
+    def _apply(self, flags: int) -> None:
         if self._notice:
             self._notice.cancel()
             self._notice = None

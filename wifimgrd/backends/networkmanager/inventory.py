@@ -1,4 +1,4 @@
-"""NetworkManager's Wi-Fi devices, live: what each is doing, and what stands in the way of using it."""
+"""A live list of NetworkManager's Wi-Fi devices: the state of each, and the obstacle to using it."""
 
 from __future__ import annotations
 
@@ -8,76 +8,90 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from wifimgrd.backends.networkmanager import defs
-from wifimgrd.backends.networkmanager.defs import DeviceReason, DeviceState, DeviceType
-from wifimgrd.backends.networkmanager.devices import Carried, Gone, NmDevice, Radio, StateChange, obstacle_of
-from wifimgrd.backends.networkmanager.following import Following
-from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.backends.networkmanager.devices import (
+    Carried,
+    DeviceGone,
+    NmDevice,
+    StateChange,
+    obstacle_of,
+)
+from wifimgrd.backends.networkmanager.subscriptions import Subscriptions
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
+from wifimgrd.networkmanager.device import (
+    AFFECTS_USE,
+    Device,
+    WirelessDevice,
+    active_connection_of,
+    is_autoconnect,
+    is_wifi,
+    state_changed,
+)
+from wifimgrd.networkmanager.manager import NetworkManager, Radio
+from wifimgrd.networkmanager.objects import (
+    ActiveConnectionObject,
+    ActiveConnectionProperties,
+    SettingsConnection,
+)
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger(__name__)
 
 
 class InventoryListener(Protocol):
-    """Told of the devices."""
+    """Receives changes of the devices."""
 
     def device_seen(self, device: NmDevice, facts: BackendFacts | None) -> None:
-        """A device appeared, or something about it changed; None where its facts did not."""
+        """A device appeared or changed; `facts` is None where they did not change."""
 
     def device_gone(self, device: NmDevice) -> None:
         """A device was removed."""
 
 
-_PULLED: Final = (DeviceReason.REMOVED, DeviceReason.UNMANAGED_LINK_NOT_INIT)
+_UNPLUGGED: Final = (DeviceReason.REMOVED, DeviceReason.UNMANAGED_LINK_NOT_INIT)
 _BACKOFF: Final = Backoff(first_s=0.5, last_s=30.0)
 _KERNEL_INTERFACES: Final = "/sys/class/net"
-_TELLING: Final = frozenset(("Interface", "Managed", "ActiveConnection", "FirmwareMissing"))
-"""Properties of a device that change what may be done with it."""
 
 
 class Inventory:
-    """Follows the devices of one run of NetworkManager; nothing is polled."""
+    """Watches the devices of one run of NetworkManager by signals; nothing is polled."""
 
     def __init__(self, connection: BusConnection, listener: InventoryListener, tasks: Tasks) -> None:
         self.devices: dict[str, NmDevice] = {}
         """By object path."""
         self.radio = Radio()
         self._connection = connection
+        self._manager = NetworkManager(connection)
         self._listener = listener
-        self._told: dict[str, tuple[str, BackendFacts]] = {}
+        self._reported: dict[str, tuple[str, BackendFacts]] = {}
         self._watches: list[Watch] = []
-        self._following = Following(connection)
-        self._minds_radio = False
+        self._subscriptions = Subscriptions()
+        self._watches_radio = False
         self._stale: dict[str, None] = {}
         self._meanwhile: dict[str, dict[str, Any]] = {}
-        """What signals said of a device while it was being read: newer than the reply, or the same."""
+        """Properties that signals changed while a device was being read: as new as the reply, or newer."""
         self._wake = asyncio.Event()
         self._appeared = asyncio.Event()
         self._tasks = tasks
 
     async def start(self) -> None:
-        """Subscribe, then look at every device; returns when all are known. Raises BusError, BusClosed."""
-        watch = self._connection.watch
-        self._watches = list(
-            await asyncio.gather(
-                watch(self._device_added, sender=defs.NM, interface=defs.NM, member="DeviceAdded"),
-                watch(self._device_removed, sender=defs.NM, interface=defs.NM, member="DeviceRemoved"),
-                watch(self._state_changed, sender=defs.NM, interface=defs.NM_DEVICE, member="StateChanged"),
-            )
+        """Subscribe, then read every device; returns when all were read. Raises BusError, BusClosed."""
+        self._watches = await self._manager.watch_devices(
+            self._device_added, self._device_removed, self._state_changed
         )
-        root = await self._connection.get_all(defs.NM, defs.NM_PATH, defs.NM)
-        self._note_radio(root)
-        await asyncio.gather(*(self._look(path) for path in root["Devices"]))
+        root = await self._manager.get_all()
+        self._update_radio(root)
+        await asyncio.gather(*(self._read_device(path) for path in NetworkManager.devices(root)))
         self._tasks.keep("refresh", self._refresh, _BACKOFF)
 
     async def stop(self) -> None:
-        """Stop following; every device is gone for its ears."""
+        """Stop watching."""
         await self._tasks.stop()
         watches, self._watches = self._watches, []
         for watch in watches:
             watch.drop()
-        self._following.close()
+        self._subscriptions.close()
 
     def by_name(self, name: str) -> NmDevice | None:
         """The device of that name, if NetworkManager has it."""
@@ -94,48 +108,38 @@ class Inventory:
             return None
         return device
 
-    def look_again(self, device: NmDevice) -> None:
-        """Read a device anew, soon."""
+    def reread(self, device: NmDevice) -> None:
+        """Schedule another read of a device."""
         self._stale[device.path] = None
         self._wake.set()
 
     def reserve(self, device: NmDevice, reserved: bool) -> None:
-        """Say whether a device works for us.
+        """Set whether an attempt or a link of this daemon's uses a device.
 
-        While it does, its states alone are followed: all else that NetworkManager tells of it is of
-        our own making. It is read anew when it does not any more.
+        While it does, only the device's state is watched: all other changes are the result of this
+        daemon's own calls. The device is read again when the reservation ends.
         """
         device.reserved = reserved
         if reserved:
-            self._following.unfollow(device.path)
+            self._subscriptions.unwatch(device.path)
         else:
-            self.look_again(device)
+            self.reread(device)
 
     async def carried_by(self, path: str) -> Carried | None:
         """Read an active connection; None where it is gone."""
-        if path == defs.NO_OBJECT:
+        if path == NO_OBJECT:
             return None
         try:
-            active = await self._connection.get_all(defs.NM, path, defs.NM_ACTIVE)
+            properties = await ActiveConnectionObject(self._connection, path).get_all()
         except BusError:
             return None
+        active = ActiveConnectionProperties.of(properties)
         settings = None
         try:
-            settings = (
-                await self._connection.call(
-                    defs.NM, active["Connection"], defs.NM_SETTINGS_CONNECTION, "GetSettings"
-                )
-            )[0]
+            settings = await SettingsConnection(self._connection, active.profile).settings()
         except BusError:
-            _log.debug("profile_unreadable", profile=active.get("Id", ""))
-        return Carried(
-            path,
-            str(active["Connection"]),
-            str(active["Id"]),
-            str(active["Uuid"]),
-            bool(active["Default"]),
-            settings,
-        )
+            _log.debug("profile_unreadable", profile=active.name)
+        return Carried(path, active.profile, active.name, active.uuid, active.is_default, settings)
 
     # -- signals
 
@@ -146,54 +150,54 @@ class Inventory:
     def _device_removed(self, signal: Signal) -> None:
         self._stale.pop(signal.body[0], None)
         self._meanwhile.pop(signal.body[0], None)
-        self._told.pop(signal.body[0], None)
+        self._reported.pop(signal.body[0], None)
         device = self.devices.pop(signal.body[0], None)
         if device is not None:
-            for ear in list(device.ears):
-                ear(_gone(device))
+            for listener in list(device.listeners):
+                listener(_gone(device))
             self._listener.device_gone(device)
-        self._following.unfollow(signal.body[0])
-        self._mind_radio()
+        self._subscriptions.unwatch(signal.body[0])
+        self._enable_radio()
 
     def _state_changed(self, signal: Signal) -> None:
         state, _, reason = signal.body
-        device = self._note(signal.path, {"State": state})
+        device = self._update(signal.path, state_changed(state))
         if device is None:
             return
-        step = _gone(device) if reason in _PULLED else StateChange(state, reason)
-        for ear in list(device.ears):
-            ear(step)
+        step = _gone(device) if reason in _UNPLUGGED else StateChange(state, reason)
+        for listener in list(device.listeners):
+            listener(step)
         if not device.reserved:
-            self.look_again(device)
+            self.reread(device)
 
     def _device_changed(self, signal: Signal) -> None:
         changed: dict[str, Any] = signal.body[1]
-        device = self._note(signal.path, changed)
+        device = self._update(signal.path, changed)
         if device is None:
             return
-        if not device.reserved and not _TELLING.isdisjoint(changed):
-            self.look_again(device)
-        elif "Autoconnect" in changed:
-            self._tell(device)
+        if not device.reserved and not AFFECTS_USE.isdisjoint(changed):
+            self.reread(device)
+        elif is_autoconnect(changed):
+            self._report(device)
 
     def _root_changed(self, signal: Signal) -> None:
-        self._hear_of_radio(signal.body[1])
+        self._radio_changed(signal.body[1])
 
-    def _hear_of_radio(self, root: dict[str, Any]) -> None:
+    def _radio_changed(self, root: dict[str, Any]) -> None:
         before = self.radio
-        self._note_radio(root)
+        self._update_radio(root)
         if self.radio != before:
             for device in self.devices.values():
-                self._tell(device)
+                self._report(device)
 
     def _active_changed(self, signal: Signal) -> None:
         """A foreign connection became the default route, or ceased to be it."""
-        if "Default" in signal.body[1]:
+        if ActiveConnectionObject.has_default(signal.body[1]):
             for device in self.devices.values():
                 if device.carried is not None and device.carried.path == signal.path:
-                    self.look_again(device)
+                    self.reread(device)
 
-    def _note(self, path: str, changed: dict[str, Any]) -> NmDevice | None:
+    def _update(self, path: str, changed: dict[str, Any]) -> NmDevice | None:
         if path in self._meanwhile:
             self._meanwhile[path].update(changed)
         device = self.devices.get(path)
@@ -201,11 +205,8 @@ class Inventory:
             device.properties.update(changed)
         return device
 
-    def _note_radio(self, root: dict[str, Any]) -> None:
-        self.radio = Radio(
-            bool(root.get("WirelessEnabled", self.radio.enabled)),
-            bool(root.get("WirelessHardwareEnabled", self.radio.hardware_enabled)),
-        )
+    def _update_radio(self, root: dict[str, Any]) -> None:
+        self.radio = self.radio.updated(root)
 
     # -- reading
 
@@ -217,31 +218,33 @@ class Inventory:
                 path = next(iter(self._stale))
                 del self._stale[path]
                 try:
-                    await (self._look_at_radio() if path == defs.NM_PATH else self._look(path))
+                    await (self._read_radio() if path == self._manager.path else self._read_device(path))
                 except (BusClosed, TimeoutError) as error:
                     _log.warning("device_unreadable", path=path, error=str(error))
 
-    async def _look(self, path: str) -> None:
-        """Read a device and tell of it, where it is a Wi-Fi device and still there."""
+    async def _read_device(self, path: str) -> None:
+        """Read a device, and report it where it is a Wi-Fi device that still exists."""
         self._meanwhile[path] = {}
         carried: Carried | None = None
         try:
-            await self._following.follow(path, path, defs.NM_DEVICE, self._device_changed)
-            properties = await self._connection.get_all(defs.NM, path, defs.NM_DEVICE)
-            is_wifi = properties["DeviceType"] == DeviceType.WIFI
-            if is_wifi:
-                wireless = await self._connection.get_all(defs.NM, path, defs.NM_WIRELESS)
-                active = properties["ActiveConnection"]
-                if active != defs.NO_OBJECT:
-                    await self._following.follow(path, active, defs.NM_ACTIVE, self._active_changed)
-                self._following.unfollow(path, but=(path, active))
+            device_object = Device(self._connection, path)
+            await self._subscriptions.watch_object(path, device_object, self._device_changed)
+            properties = await device_object.get_all()
+            wifi = is_wifi(properties)
+            if wifi:
+                wireless = await WirelessDevice(self._connection, path).get_all()
+                active = active_connection_of(properties)
+                if active != NO_OBJECT:
+                    carrying = ActiveConnectionObject(self._connection, active)
+                    await self._subscriptions.watch_object(path, carrying, self._active_changed)
+                self._subscriptions.unwatch(path, but=(path, active))
                 carried = await self.carried_by(active)
         except BusError:
-            is_wifi = False
+            wifi = False
         finally:
             meanwhile = self._meanwhile.pop(path, None)
-        if meanwhile is None or not is_wifi:  # removed while it was read, or not for us
-            self._following.unfollow(path)
+        if meanwhile is None or not wifi:  # removed while it was read, or not a Wi-Fi device
+            self._subscriptions.unwatch(path)
             return
         properties.update(meanwhile)
         device = self.devices.get(path)
@@ -250,39 +253,39 @@ class Inventory:
             _log.info("device_seen", interface=device.name, state=device.state)
         device.properties, device.wireless, device.carried = properties, wireless, carried
         if device.reserved:
-            self._following.unfollow(path)
+            self._subscriptions.unwatch(path)
         self._appeared.set()
-        self._tell(device)
+        self._report(device)
 
-    def _mind_radio(self) -> None:
-        """Follow the switches for all of Wi-Fi while they may be what stands in a device's way."""
-        minds = any(device.state == DeviceState.UNAVAILABLE for device in self.devices.values())
-        if minds and not self._minds_radio:
-            self._stale[defs.NM_PATH] = None
+    def _enable_radio(self) -> None:
+        """Watch the global Wi-Fi switches while they may be what makes a device unavailable."""
+        needed = any(device.state == DeviceState.UNAVAILABLE for device in self.devices.values())
+        if needed and not self._watches_radio:
+            self._stale[self._manager.path] = None
             self._wake.set()
-        elif self._minds_radio and not minds:
-            self._following.unfollow(defs.NM_PATH)
-        self._minds_radio = minds
+        elif self._watches_radio and not needed:
+            self._subscriptions.unwatch(self._manager.path)
+        self._watches_radio = needed
 
-    async def _look_at_radio(self) -> None:
+    async def _read_radio(self) -> None:
         try:
-            await self._following.follow(defs.NM_PATH, defs.NM_PATH, defs.NM, self._root_changed)
-            root = await self._connection.get_all(defs.NM, defs.NM_PATH, defs.NM)
+            await self._subscriptions.watch_object(self._manager.path, self._manager, self._root_changed)
+            root = await self._manager.get_all()
         except BusError:
             return  # NetworkManager is gone
-        self._hear_of_radio(root)
-        if not self._minds_radio:
-            self._following.unfollow(defs.NM_PATH)
+        self._radio_changed(root)
+        if not self._watches_radio:
+            self._subscriptions.unwatch(self._manager.path)
 
-    def _tell(self, device: NmDevice) -> None:
-        told = (device.name, BackendFacts(obstacle_of(device, self.radio), device.bands))
-        self._listener.device_seen(device, told[1] if told != self._told.get(device.path) else None)
-        self._told[device.path] = told
-        self._mind_radio()
+    def _report(self, device: NmDevice) -> None:
+        report = (device.name, BackendFacts(obstacle_of(device, self.radio), device.bands))
+        self._listener.device_seen(device, report[1] if report != self._reported.get(device.path) else None)
+        self._reported[device.path] = report
+        self._enable_radio()
 
 
-def _gone(device: NmDevice) -> Gone:
-    """NetworkManager says the same of an adapter that was pulled out and of one that it lets go; the
-    kernel knows.
+def _gone(device: NmDevice) -> DeviceGone:
+    """NetworkManager gives the same reason for an adapter that was unplugged and for one that it drops; the
+    kernel's list of interfaces shows which it was.
     """
-    return Gone(pulled_out=not Path(_KERNEL_INTERFACES, device.name).exists())
+    return DeviceGone(unplugged=not Path(_KERNEL_INTERFACES, device.name).exists())

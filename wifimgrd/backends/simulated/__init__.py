@@ -1,15 +1,15 @@
 """A world of adapters and cameras in memory, for the demo, the fast tests and the benchmarks.
 
 `SimulatedWorld(scenario, memory)` has three views, `backend`, `adapters` and `sockets`, which the manager
-takes as its backend, its adapter source and its way to cameras, and methods that change the world while it
-runs (those of `org.wifimgrd1.Simulator`). `load_scenario(path)` reads what it starts with.
+uses as its backend, its adapter source and its camera sockets, and methods that change the world while it
+runs (those of `org.wifimgrd1.Simulator`). `load_scenario(path)` reads its initial state.
 
-Every camera claims 192.168.42.1 and hands out 192.168.42.10 first, so that two links look alike
-but for their interfaces, as with cameras of one make. A camera takes any number of hosts unless it
-`refuses`. A camera that is switched off orderly is missed at once, one whose power is cut after
-`silence_s`; the link is interrupted then, restored where the camera comes back, and ended after
-`give_up_s`. Links are noted in the memory, one key per interface, and found again after a restart
-where the scenario has the camera switched on. All else starts from the scenario each time.
+Every camera has the address 192.168.42.1 and leases 192.168.42.10 first, so that two links differ only in
+their interfaces, as with cameras of one manufacturer. A camera accepts any number of hosts unless it
+`refuses`. When a camera is switched off orderly, its links are interrupted at once, when its power is cut,
+after `silence_s`; they are restored if the camera comes back, and end after `give_up_s`. Links are stored in
+the memory, one key per interface, and adopted after a restart if the scenario has the camera switched on.
+Everything else starts from the scenario each time.
 
 Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it):
 
@@ -17,17 +17,16 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `refuse-association` (`ssid`, else all): joins end in AssociationRefused
 - `slow-join` (`seconds`, default 5; `ssid`, else all): joins take that long, within their time limit
 - `slow-leave` (`seconds`, default 5; `interface`, else all): leaving takes that long
-- `scan-fails` (`interface`, else all): joins end in DeviceNotReachable after a search
-- `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor hears, until the
-  step of the recovery ladder, or being plugged in anew by hand, that heals it; where it `crashed`, its driver
-  tells of that
+- `scan-fails` (`interface`, else all): joins end in DeviceNotReachable after a scan
+- `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor receives, until
+  the recovery step that heals it, or until it is replugged by hand; where it `crashed`, its driver reports it
 - `signal` (`ssid`, `percent`): another signal strength
-- `silent` (`ssid`, else all): cameras stay joined and answer nothing
+- `silent` (`ssid`, else all): cameras stay joined and answer no probe
 - `rfkill` (`interface`; `hard`): blocks an adapter, whose link or attempt ends in InterfaceLost
 - `backend-gone` (`seconds`, else until `off`): UNAVAILABLE; links end in ConnectionLost, joins in
   BackendUnavailable
 
-A fault that is lifted for one camera or interface while it lies on all spares that one.
+A fault that is set for all can be lifted for one camera or interface.
 """
 
 from wifimgrd.backends.simulated.adapters import SimulatedAdapters

@@ -16,16 +16,16 @@ class SimulatedAdapters:
     def __init__(self, plans: Mapping[str, AdapterPlan]) -> None:
         self._listener: AdapterListener | None = None
         self.on_replug: Callable[[str], None] = self.unplug
-        """Takes one off the bus and gives it back."""
+        """Called to replug one."""
         self._known = dict(plans)
-        """Also those that are not plugged in: one that comes back is the same one."""
+        """Includes those that are not plugged in: one that is plugged in again is the same one."""
         self._plugged = dict.fromkeys(name for name, plan in plans.items() if plan.plugged)
 
     async def start(self, listener: AdapterListener) -> None:
-        """Tell of every adapter that is plugged in."""
+        """Report every adapter that is plugged in."""
         self._listener = listener
         for name in tuple(self._plugged):
-            self.tell(name)
+            self.report(name)
 
     async def stop(self) -> None:
         """Stop watching."""
@@ -41,7 +41,7 @@ class SimulatedAdapters:
         return self._known[name] if name in self._plugged else None
 
     def plug(self, name: str) -> None:
-        """Plug one in, of which `tell` tells then; an unknown name makes a new one. Raises
+        """Plug one in, without reporting it (see `report`); an unknown name makes a new one. Raises
         InvalidRequest."""
         if name in self._plugged:
             raise InvalidRequest(f"the adapter {name} is plugged in already")
@@ -50,26 +50,26 @@ class SimulatedAdapters:
         self._plugged[name] = None
 
     def unplug(self, name: str) -> None:
-        """Pull one out. Raises InvalidRequest."""
+        """Unplug one. Raises InvalidRequest."""
         self.require(name)
         del self._plugged[name]
         if self._listener is not None:
             self._listener.adapter_gone(name)
 
     async def replug(self, name: str) -> None:
-        """Take one off the bus and give it back; raises OSError."""
+        """Replug one; raises OSError."""
         if name not in self._plugged:
             raise FileNotFoundError(f"{name} is not on USB")
         self.on_replug(name)
 
     def block(self, name: str, rfkill: str) -> None:
-        """Block one by rfkill, or unblock it with the empty word. Raises InvalidRequest."""
+        """Block one by rfkill, or unblock it with the empty string. Raises InvalidRequest."""
         self.require(name)
         self._known[name] = replace(self._known[name], rfkill=rfkill)
-        self.tell(name)
+        self.report(name)
 
     def firmware_failed(self, name: str) -> None:
-        """Its driver tells that its firmware crashed."""
+        """Report a crash of its firmware."""
         if self._listener is not None:
             self._listener.adapter_firmware_failed(name)
 
@@ -78,8 +78,8 @@ class SimulatedAdapters:
         if name not in self._plugged:
             raise InvalidRequest(f"there is no adapter {name!r} plugged in")
 
-    def tell(self, name: str) -> None:
-        """Describe one to the listener."""
+    def report(self, name: str) -> None:
+        """Report one to the listener."""
         plan = self._known[name]
         if self._listener is not None:
             self._listener.adapter_present(plan.adapter(plan.rfkill))

@@ -11,13 +11,13 @@ from wifimgrd.backends.simulated.camera import Camera
 from wifimgrd.backends.simulated.faults import Faults
 from wifimgrd.backends.simulated.joining import Attempt
 from wifimgrd.backends.simulated.links import Links, new_link
-from wifimgrd.backends.simulated.listening import Listening
+from wifimgrd.backends.simulated.listening import ScanSimulation
 from wifimgrd.backends.simulated.scenario import Times
 from wifimgrd.domain.device import HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.domain.network import HeardPoint
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.network import ScanResult
+from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 
 _READY: Final = BackendStatus(BackendState.READY)
@@ -45,9 +45,9 @@ class SimulatedBackend:
         self._listener: BackendListener | None = None
         self._gone = False
         self._attempts: dict[str, Attempt] = {}
-        self._listening = Listening(adapters, cameras, faults, times)
+        self._scans = ScanSimulation(adapters, cameras, faults, times)
         self.held: set[str] = set()
-        """The interfaces that the hub holds."""
+        """The interfaces that the hub has claimed."""
         self.joined = Links(times, memory, lambda camera: not faults.refuses(camera))
 
     @property
@@ -58,30 +58,30 @@ class SimulatedBackend:
         return _READY if self._listener is not None else BackendStatus(BackendState.STARTING)
 
     async def start(self, listener: BackendListener) -> None:
-        """Take up the links of an earlier life and tell what is there."""
+        """Adopt the links of an earlier run and report the interfaces."""
         self.joined.recall(self._adapters.plugged, self._cameras)
         if self._gone:
             self.joined.end_all(ConnectionLost(_STOPPED))
         self._listener = self.joined.listener = listener
-        self._tell_all(listener)
+        self._publish_all(listener)
 
     async def stop(self) -> None:
-        """Stop telling; links that are up stay up."""
+        """Stop reporting; links that are up stay up."""
         self._listener = self.joined.listener = None
         self.joined.settle()
         self.held.clear()
 
-    async def hold(self, interface: str) -> None:
-        """Remember that the interface is the hub's; nobody else is here to take it."""
+    async def claim(self, interface: str) -> None:
+        """Record the claim; there is no other program here that could use the interface."""
         self.held.add(interface)
 
     async def release(self, interface: str) -> None:
-        """The interface is not the hub's any more."""
+        """The interface is no longer the hub's."""
         self.held.discard(interface)
 
     async def join(self, request: JoinRequest) -> Link:
-        """Join as the port says. A second attempt or link on one interface is a bug of the
-        caller and raises RuntimeError."""
+        """See Backend.join. A second attempt or link on one interface is a bug of the caller and raises
+        RuntimeError."""
         name = request.interface
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
@@ -100,11 +100,11 @@ class SimulatedBackend:
             if self._attempts.get(name) is attempt:
                 del self._attempts[name]
         link = new_link(camera, adapter.identity.mac)
-        self.joined.up(HeldLink(request.device, name, request.ssid, link), camera)
+        self.joined.up(HeldLink(request.device_id, name, request.ssid, link), camera)
         return link
 
     async def leave(self, interface: str) -> None:
-        """Take the link down; it is gone at once, and a moment later that is done."""
+        """Take the link down; it ends at once, and this returns after `leave_s`."""
         if self.joined.drop(interface):
             slow = self._faults.leave_s.get(interface)
             await asyncio.sleep(self._times.leave_s if slow is None else slow)
@@ -114,24 +114,24 @@ class SimulatedBackend:
         return self.joined.current()
 
     async def scan(self, interface: str) -> None:
-        """Search the air as the port says."""
+        """See Backend.scan."""
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
-        await self._listening.scan(interface)
+        await self._scans.scan(interface)
 
-    async def look(
+    async def is_visible(
         self,
         interface: str,
         ssid: Ssid,
         sightings: Sequence[Sighting],  # noqa: ARG002 - here, all scans take as long
     ) -> bool:
-        """Search the air for one network as the port says."""
+        """See Backend.is_visible."""
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
-        return await self._listening.look(interface, ssid)
+        return await self._scans.scan_for(interface, ssid)
 
-    async def recover(self, interface: str, step: RecoveryStep) -> None:
-        """Take a step as the port says; it takes as long as a search."""
+    async def recover(self, interface: str, step: BackendStep) -> None:
+        """See Backend.recover; a step takes as long as a scan."""
         await asyncio.sleep(self._times.scan_s)
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
@@ -141,9 +141,9 @@ class SimulatedBackend:
             raise Busy("it has something else to do")
         self._faults.heal(interface, step)
 
-    async def heard(self) -> Sequence[HeardPoint]:
-        """What each adapter heard in its last scan."""
-        return self._listening.heard()
+    async def recent_scan_results(self) -> Sequence[ScanResult]:
+        """The results of each adapter's last scan."""
+        return self._scans.results()
 
     def appeared(self, interface: str) -> None:
         """An adapter was plugged in."""
@@ -152,7 +152,7 @@ class SimulatedBackend:
             self._listener.interface_facts(interface, adapter.facts)
 
     def vanished(self, interface: str) -> None:
-        """An adapter was pulled out."""
+        """An adapter was unplugged."""
         self._lose_interface(interface, InterfaceLost(f"the adapter {interface} was pulled out"))
 
     def blocked(self, interface: str, rfkill: str) -> None:
@@ -160,7 +160,7 @@ class SimulatedBackend:
         self._lose_interface(interface, InterfaceLost(_blocked(interface, rfkill)))
 
     def go(self) -> None:
-        """The other side stops; all that it held is lost."""
+        """The simulated service stops; all of its links are lost."""
         if self._gone:
             return
         self._gone = True
@@ -171,19 +171,19 @@ class SimulatedBackend:
             self._attempts.pop(interface).end(BackendUnavailable(_GONE.reason))
 
     def come(self) -> None:
-        """The other side is back."""
+        """The simulated service is running again."""
         if not self._gone:
             return
         self._gone = False
         if self._listener is not None:
-            self._tell_all(self._listener)
+            self._publish_all(self._listener)
 
     def _lose_interface(self, interface: str, error: InterfaceLost) -> None:
         if (attempt := self._attempts.pop(interface, None)) is not None:
             attempt.end(error)
         self.joined.end(interface, error)
 
-    def _tell_all(self, listener: BackendListener) -> None:
+    def _publish_all(self, listener: BackendListener) -> None:
         for name in self._adapters.plugged:
             self.appeared(name)
         listener.backend_changed(self.status)

@@ -1,7 +1,7 @@
 """Strict reading of tables, for scenario files and for the options of control calls alike.
 
-A check turns a value into what is wanted or raises Unfit with what it expected. A `Table` hands
-out checked values and, at `finish`, refuses keys that nobody asked for.
+A check converts a value to the expected type or raises Invalid with what it expected. A `Table` returns
+checked values and, in `finish`, refuses keys that were never read.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Check = Callable[[object], T]
 
 MAX_SECONDS: Final = 86400.0
 _SHOWN: Final = 40
-"""A value at fault is quoted up to this many characters."""
+"""An invalid value is quoted up to this many characters."""
 _MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _WPA_HEX: Final = re.compile(r"[0-9A-Fa-f]{64}")
 
 
-class Unfit(Exception):
-    """A value is not what was expected; the argument says what that is."""
+class Invalid(Exception):
+    """A value is not valid; the argument is what was expected."""
 
 
 class FieldError(Exception):
-    """A key at fault and what is wrong with it, as the end of a sentence."""
+    """An invalid key and its problem, as a predicate."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(f"{key}: {problem}")
@@ -68,19 +68,19 @@ class Table:
         return key in self._values
 
     def error(self, key: str, problem: str) -> FieldError:
-        """A fault of this table, by its full key."""
+        """An error in this table, with the full key."""
         return FieldError(f"{self._path}.{key}" if self._path else key, problem)
 
     def _checked(self, key: str, check: Check[T], *, secret: bool = False) -> T:
         value = self._values[key]
         try:
             return check(value)
-        except Unfit as unfit:
+        except Invalid as invalid:
             found = "" if secret else f", not {_show(value)}"
-            raise self.error(key, f"expected {unfit}{found}") from None
+            raise self.error(key, f"expected {invalid}{found}") from None
 
     def finish(self) -> None:
-        """Raises FieldError where the table holds a key that was never asked for."""
+        """Raises FieldError where the table has a key that was never read."""
         for key in self._values:
             if key not in self._known:
                 known = ", ".join(sorted(self._known)) or "none"
@@ -102,23 +102,23 @@ def _show(value: object) -> str:
 def flag(value: object) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise Unfit("true or false")
+        raise Invalid("true or false")
     return value
 
 
 def text(value: object) -> str:
     """Any text without control characters."""
     if not isinstance(value, str) or not value.isprintable():
-        raise Unfit("printable text")
+        raise Invalid("printable text")
     return value
 
 
 def seconds(value: object) -> float:
     """A duration in seconds, whole or not, of at most a day."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unfit("a number of seconds")
+        raise Invalid("a number of seconds")
     if not math.isfinite(value) or not 0 <= value <= MAX_SECONDS:
-        raise Unfit("a number of seconds from 0 to 86400")
+        raise Invalid("a number of seconds from 0 to 86400")
     return float(value)
 
 
@@ -127,19 +127,19 @@ def whole(low: int, high: int) -> Check[int]:
 
     def check(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise Unfit(f"a whole number from {low} to {high}")
+            raise Invalid(f"a whole number from {low} to {high}")
         return value
 
     return check
 
 
 def one_of(choices: Iterable[str]) -> Check[str]:
-    """One of a few words."""
+    """One of a few strings."""
     allowed = tuple(choices)
 
     def check(value: object) -> str:
         if not isinstance(value, str) or value not in allowed:
-            raise Unfit("one of " + ", ".join(f'"{choice}"' for choice in allowed))
+            raise Invalid("one of " + ", ".join(f'"{choice}"' for choice in allowed))
         return str(value)
 
     return check
@@ -150,11 +150,11 @@ def list_of(check: Check[T]) -> Check[tuple[T, ...]]:
 
     def check_all(value: object) -> tuple[T, ...]:
         if not isinstance(value, list | tuple):
-            raise Unfit("a list")
+            raise Invalid("a list")
         try:
             return tuple(check(item) for item in value)
-        except Unfit as unfit:
-            raise Unfit(f"a list, each item {unfit}") from None
+        except Invalid as invalid:
+            raise Invalid(f"a list, each item {invalid}") from None
 
     return check_all
 
@@ -162,7 +162,7 @@ def list_of(check: Check[T]) -> Check[tuple[T, ...]]:
 def table(value: object) -> Mapping[str, object]:
     """A table, its keys not checked yet."""
     if not isinstance(value, Mapping):
-        raise Unfit("a table")
+        raise Invalid("a table")
     return value
 
 
@@ -173,7 +173,7 @@ def ssid(value: object) -> Ssid:
     except UnicodeEncodeError:
         octets = None
     if not isinstance(octets, bytes | bytearray) or not 1 <= len(octets) <= 32:
-        raise Unfit("an SSID of 1 to 32 bytes")
+        raise Invalid("an SSID of 1 to 32 bytes")
     return Ssid(bytes(octets))
 
 
@@ -184,7 +184,7 @@ def ssid_hex(value: object) -> Ssid:
     except ValueError:
         octets = b""
     if not 1 <= len(octets) <= 32:
-        raise Unfit("the 1 to 32 bytes of an SSID in hexadecimal")
+        raise Invalid("the 1 to 32 bytes of an SSID in hexadecimal")
     return Ssid(octets)
 
 
@@ -194,13 +194,13 @@ def passphrase(value: object) -> Passphrase:
         printable = value.isascii() and value.isprintable() and 8 <= len(value) <= 63
         if not value or printable or _WPA_HEX.fullmatch(value):
             return Passphrase(value)
-    raise Unfit('8 to 63 printable ASCII characters, 64 hexadecimal digits, or "" for an open network')
+    raise Invalid('8 to 63 printable ASCII characters, 64 hexadecimal digits, or "" for an open network')
 
 
 def mac(value: object) -> str:
     """A MAC address; in lower case."""
     if not isinstance(value, str) or not _MAC.fullmatch(value.lower()):
-        raise Unfit("a MAC address such as 02:00:00:00:00:01")
+        raise Invalid("a MAC address such as 02:00:00:00:00:01")
     return value.lower()
 
 
@@ -208,5 +208,5 @@ def interface_name(value: object) -> str:
     """A name that Linux accepts for a network interface."""
     plain = isinstance(value, str) and value.isascii() and value.isprintable() and 1 <= len(value) <= 15
     if not isinstance(value, str) or not plain or value in {".", ".."} or set(value) & set("/: %"):
-        raise Unfit("an interface name of 1 to 15 characters such as wlan0")
+        raise Invalid("an interface name of 1 to 15 characters such as wlan0")
     return value

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated world, on request: which fault lies on what."""
+"""The faults that are set in a simulated world, and their targets."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ V = TypeVar("V")
 
 
 class Scoped(Generic[K, V]):
-    """A setting for everything, for some, or for everything but some. The key None is everything."""
+    """A setting for all keys, for some, or for all but some. The key None stands for all."""
 
     def __init__(self) -> None:
         self._values: dict[K | None, V | None] = {}
 
     def set(self, key: K | None, value: V) -> None:
-        """Put `value` on one key; on everything, that wipes what was set singly."""
+        """Set `value` for one key, or for all, which clears the settings of single keys."""
         if key is None:
             self._values.clear()
         self._values[key] = value
 
     def clear(self, key: K | None) -> None:
-        """Take the setting off one key, or off everything."""
+        """Clear the setting of one key, or of all."""
         if key is None:
             self._values.clear()
         elif None in self._values:
@@ -49,17 +49,17 @@ class Faults:
         self.scan_fails: Scoped[str, bool] = Scoped()
         self.leave_s: Scoped[str, float] = Scoped()
         self.stuck: dict[str, RecoveryStep] = {}
-        """Adapters that neither join nor hear, each with the step that heals it."""
+        """Adapters that neither join nor receive, each with the step that heals it."""
 
     def heal(self, interface: str, step: RecoveryStep) -> None:
-        """A step was taken with an adapter."""
+        """A recovery step was taken on an adapter."""
         if self.stuck.get(interface) is step:
             del self.stuck[interface]
 
     def refuses(self, camera: Camera) -> bool:
-        """Whether a camera says no to every host now."""
+        """Whether a camera refuses every host now."""
         return camera.plan.refuses or bool(self.refusing.get(camera.plan.ssid.octets))
 
     def withholds_address(self, camera: Camera) -> bool:
-        """Whether a camera answers no DHCP now."""
+        """Whether a camera answers no DHCP request now."""
         return not camera.plan.dhcp or bool(self.dhcp_dead.get(camera.plan.ssid.octets))

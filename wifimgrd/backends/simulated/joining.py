@@ -1,4 +1,4 @@
-"""One attempt to join a simulated camera: search, association, address, and how each can fail."""
+"""One attempt to join a simulated camera: scan, association, address, and the failures of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wifimgrd.ports import JoinRequest
 
 
 class Attempt:
-    """Runs once. `end` makes it fail from outside, at once."""
+    """Call `run` once; `end` makes it fail at once."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class Attempt:
             self._ended.set_result(error)
 
     async def run(self) -> Camera:
-        """The camera that was joined; raises what the port's `join` may raise."""
+        """Return the camera that was joined; raises as Backend.join does."""
         camera = await self._search()
         await self._associate(camera)
-        await self._ask_address(camera)
+        await self._request_address(camera)
         return camera
 
     async def _search(self) -> Camera:
@@ -57,11 +57,11 @@ class Attempt:
         if self._faults.scan_fails.get(name):
             await self._pause(self._times.scan_s)
             raise DeviceNotReachable(f"{name} could not search for {self._label}: its scans fail")
-        camera = self._in_the_air()
+        camera = self._receivable_camera()
         unseen = camera is None or (camera.plan.hidden and not self._request.sightings)
         if unseen:
             await self._pause(self._times.scan_s)
-            camera = self._in_the_air()
+            camera = self._receivable_camera()
         return camera or self._absent()
 
     async def _associate(self, camera: Camera) -> None:
@@ -82,7 +82,7 @@ class Attempt:
                 _mismatch(self._label, plan.security, self._request.passphrase.is_open)
             )
 
-    async def _ask_address(self, camera: Camera) -> None:
+    async def _request_address(self, camera: Camera) -> None:
         if not self._faults.withholds_address(camera):
             return
         await self._pause(self._times.dhcp_s)
@@ -91,8 +91,8 @@ class Attempt:
         if self._faults.withholds_address(camera):
             raise AddressFailed(f"{self._label} was joined, but gave no IP address")
 
-    def _in_the_air(self) -> Camera | None:
-        """The camera, where it is on and the adapter can hear it."""
+    def _receivable_camera(self) -> Camera | None:
+        """The camera, where it is on and the adapter can receive it."""
         if self._request.interface in self._faults.stuck:
             return None
         camera = self._cameras.get(self._request.ssid.octets)
@@ -110,9 +110,9 @@ class Attempt:
         return self._request.ssid.printable
 
     async def _pause(self, seconds: float) -> bool:
-        """Let time pass, at most until the attempt's end; False where that came first.
+        """Sleep, at most until the attempt's deadline; False where that came first.
 
-        Raises what `end` was told.
+        Raises the error that `end` was called with.
         """
         left = max(0.0, self._deadline - asyncio.get_running_loop().time())
         await asyncio.wait((self._ended,), timeout=min(seconds, left))

@@ -1,4 +1,4 @@
-"""The links of a simulated world: up, interrupted, restored, ended, and kept across a restart."""
+"""The links of a simulated world: up, interrupted, restored, ended, and adopted after a restart."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from wifimgrd.backends.simulated.camera import CAMERA_ADDRESS, Camera
 from wifimgrd.backends.simulated.scenario import Times
 from wifimgrd.domain.device import DeviceId, HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
-from wifimgrd.ports import BackendListener, BackendMemory
+from wifimgrd.ports import BackendMemory, LinkListener
 
 _MEMORY_KEY: Final = "simulated.link."
-"""One key per interface, so that a join costs the same however many links there are."""
+"""One key per interface, so that the cost of a join does not depend on the number of links."""
 
 
 @dataclass(slots=True)
@@ -42,11 +42,11 @@ class _Held:
 
 
 class Links:
-    """Every link that is held, by interface. Nothing runs but the timers of links in trouble."""
+    """All links, by interface. Only the links whose camera is off have timers."""
 
     def __init__(self, times: Times, memory: BackendMemory, admits: Callable[[Camera], bool]) -> None:
-        """`admits` says whether a camera takes a host back."""
-        self.listener: BackendListener | None = None
+        """`admits` returns whether a camera accepts a host again."""
+        self.listener: LinkListener | None = None
         self._times = times
         self._memory = memory
         self._admits = admits
@@ -65,13 +65,13 @@ class Links:
         return entry.camera if entry is not None and entry.up else None
 
     def up(self, held: HeldLink, camera: Camera) -> None:
-        """Hold a new link."""
+        """Add a new link."""
         self._held[held.interface] = _Held(held, camera)
         camera.guests.add(held.interface)
         self._memory.note(_MEMORY_KEY + held.interface, _dump(held))
 
     def drop(self, interface: str) -> bool:
-        """Let go of a link without a word; False where there is none."""
+        """Remove a link without notifying the listener; False where there is none."""
         entry = self._held.pop(interface, None)
         if entry is None:
             return False
@@ -81,17 +81,17 @@ class Links:
         return True
 
     def end(self, interface: str, error: WifimgrdError) -> None:
-        """A link is gone for good."""
+        """End a link and notify the listener."""
         if self.drop(interface) and self.listener is not None:
             self.listener.link_ended(interface, error)
 
     def end_all(self, error: WifimgrdError) -> None:
-        """Every link is gone for good."""
+        """End every link and notify the listener."""
         for interface in tuple(self._held):
             self.end(interface, error)
 
     def camera_off(self, camera: Camera, *, orderly: bool) -> None:
-        """A camera went off the air, with a word of goodbye or without."""
+        """A camera was switched off, with a deauthentication of its hosts (`orderly`) or without."""
         for interface in tuple(camera.guests):
             entry = self._held[interface]
             entry.stop("restore")
@@ -103,9 +103,9 @@ class Links:
                 entry.after("silence", self._times.silence_s, partial(self._fell_silent, interface))
 
     def camera_on(self, camera: Camera) -> None:
-        """A camera is on the air again: what it had is joined again by itself.
+        """A camera is on again: its links are restored after `join_s`.
 
-        It has forgotten its guests, so also a power cut that was too short to be noticed shows.
+        It has lost its associations, so a power cut that was too short to be noticed interrupts them, too.
         """
         for interface in tuple(camera.guests):
             entry = self._held[interface]
@@ -124,20 +124,20 @@ class Links:
                     self.listener.link_changed(interface, entry.held.link)
 
     def settle(self) -> None:
-        """Nobody watches any more: what is in trouble is let go, what is up stays."""
+        """The backend stops: drop interrupted links, keep those that are up."""
         for interface, entry in tuple(self._held.items()):
             if not entry.up or not entry.camera.powered:
                 self.drop(interface)
 
     def recall(self, interfaces: Iterable[str], cameras: Mapping[bytes, Camera]) -> None:
-        """Take up the links of an earlier life whose camera is on the air."""
+        """Adopt the links of an earlier run whose camera is on."""
         for interface in interfaces:
             if interface in self._held:
                 continue
-            noted = self._memory.recall(_MEMORY_KEY + interface)
-            if noted is None:
+            stored = self._memory.recall(_MEMORY_KEY + interface)
+            if stored is None:
                 continue
-            found = _load(noted, interface, cameras)
+            found = _load(stored, interface, cameras)
             if found is None:
                 self._memory.note(_MEMORY_KEY + interface, None)
             else:
@@ -172,19 +172,19 @@ class Links:
 
 
 def new_link(camera: Camera, mac: str) -> Link:
-    """What a host gets of a camera."""
+    """The link of a host to a camera."""
     return Link(camera.lease(mac), CAMERA_ADDRESS, camera.signal_percent, camera.plan.sighting)
 
 
 def _dump(held: HeldLink) -> str:
     return json.dumps(
-        {"device": held.device, "ssid": held.ssid.octets.hex(), "local_address": held.link.local_address}
+        {"device": held.device_id, "ssid": held.ssid.octets.hex(), "local_address": held.link.local_address}
     )
 
 
-def _load(noted: str, interface: str, cameras: Mapping[bytes, Camera]) -> tuple[HeldLink, Camera] | None:
+def _load(stored: str, interface: str, cameras: Mapping[bytes, Camera]) -> tuple[HeldLink, Camera] | None:
     try:
-        read = json.loads(noted)
+        read = json.loads(stored)
         device, address = DeviceId(int(read["device"])), str(read["local_address"])
         camera = cameras.get(bytes.fromhex(read["ssid"]))
     except (ValueError, TypeError, KeyError):

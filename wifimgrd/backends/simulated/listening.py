@@ -1,4 +1,4 @@
-"""Scans of the simulated air, and what adapters remember of them."""
+"""Simulated scans, and their results for each adapter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wifimgrd.domain import network
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
-from wifimgrd.domain.network import HeardPoint
+from wifimgrd.domain.network import ScanResult
 
 _SECURITY: Final = {
     Security.WPA2: network.Security.WPA2,
@@ -24,8 +24,8 @@ _SECURITY: Final = {
 }
 
 
-class Listening:
-    """What each adapter heard in its last scan; one that was pulled out forgets."""
+class ScanSimulation:
+    """The results of each adapter's last scan; those of an unplugged adapter are left out."""
 
     def __init__(
         self, adapters: SimulatedAdapters, cameras: Mapping[bytes, Camera], faults: Faults, times: Times
@@ -34,28 +34,28 @@ class Listening:
         self._cameras = cameras
         self._faults = faults
         self._times = times
-        self._heard: dict[str, list[HeardPoint]] = {}
+        self._results: dict[str, list[ScanResult]] = {}
 
     async def scan(self, name: str) -> None:
-        """Search all channels; raises InterfaceLost, and BackendUnavailable where scans fail."""
+        """Scan all channels; raises InterfaceLost, and BackendUnavailable where scans fail."""
         adapter = await self._searched(name)
         now_us = time.time_ns() // 1000
-        self._heard[name] = [
-            _heard(name, camera, now_us)
+        self._results[name] = [
+            _result(name, camera, now_us)
             for camera in self._cameras.values()
-            if is_heard(adapter, camera) and name not in self._faults.stuck
+            if is_receivable(adapter, camera) and name not in self._faults.stuck
         ]
 
-    async def look(self, name: str, ssid: Ssid) -> bool:
-        """Search for one network, hidden or not; raises as `scan` does."""
+    async def scan_for(self, name: str, ssid: Ssid) -> bool:
+        """Scan for one network, hidden or not; raises as `scan` does."""
         adapter = await self._searched(name)
         camera = self._cameras.get(ssid.octets)
         if name in self._faults.stuck:
             return False
         if camera is None or not camera.powered or not is_in_reach(adapter, camera.plan):
             return False
-        others = [point for point in self._heard.get(name, ()) if point.ssid != ssid]
-        self._heard[name] = [*others, _heard(name, camera, time.time_ns() // 1000)]
+        others = [point for point in self._results.get(name, ()) if point.ssid != ssid]
+        self._results[name] = [*others, _result(name, camera, time.time_ns() // 1000)]
         return True
 
     async def _searched(self, name: str) -> AdapterPlan:
@@ -67,22 +67,22 @@ class Listening:
             raise BackendUnavailable("its scans fail")
         return adapter
 
-    def heard(self) -> list[HeardPoint]:
-        """Everything that is remembered."""
-        return [point for name in self._adapters.plugged for point in self._heard.get(name, ())]
+    def results(self) -> list[ScanResult]:
+        """The results of all adapters that are plugged in."""
+        return [point for name in self._adapters.plugged for point in self._results.get(name, ())]
 
 
-def is_heard(adapter: AdapterPlan, camera: Camera) -> bool:
-    """Whether a camera is on and the adapter can hear its name."""
+def is_receivable(adapter: AdapterPlan, camera: Camera) -> bool:
+    """Whether a camera is on and an adapter can receive its SSID."""
     return camera.powered and not camera.plan.hidden and is_in_reach(adapter, camera.plan)
 
 
 def is_in_reach(adapter: AdapterPlan, camera: CameraPlan) -> bool:
-    """Whether an adapter has the band that a camera is on."""
+    """Whether an adapter supports a camera's band."""
     bands = adapter.facts.bands
     return not bands or Band.of_frequency(camera.frequency_mhz) in bands
 
 
-def _heard(name: str, camera: Camera, now_us: int) -> HeardPoint:
+def _result(name: str, camera: Camera, now_us: int) -> ScanResult:
     plan = camera.plan
-    return HeardPoint(name, plan.ssid, plan.sighting, _SECURITY[plan.security], camera.signal_percent, now_us)
+    return ScanResult(name, plan.ssid, plan.sighting, _SECURITY[plan.security], camera.signal_percent, now_us)

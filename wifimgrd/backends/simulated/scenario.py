@@ -1,4 +1,4 @@
-"""The scenario: what a simulated world starts with, read strictly from a TOML file."""
+"""The scenario: the initial state of a simulated world, read strictly from a TOML file."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from wifimgrd.domain.interface import BackendFacts
 
 _MAX_GENERATED: Final = 100_000
 _CHANNELS: Final[Mapping[Band, int]] = {Band.GHZ_2_4: 2437, Band.GHZ_5: 5180, Band.GHZ_6: 5975}
-"""Where a camera sends when only its band is said, MHz."""
+"""A camera's frequency where only its band is given, MHz."""
 
 
 class ScenarioError(Exception):
-    """A scenario that cannot be used; says which file, which key and what was expected."""
+    """A scenario that cannot be used; the message has the file, the key and what was expected."""
 
 
 class Security(StrEnum):
-    """What a camera's network asks for."""
+    """The security of a camera's network."""
 
     WPA2 = "wpa2"
     SAE = "sae"
@@ -36,7 +36,7 @@ class Security(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdapterPlan:
-    """An adapter: who it is, what it can do, and what stands in its way."""
+    """An adapter: its identity, its bands, and its obstacle."""
 
     name: str
     identity: AdapterIdentity
@@ -49,7 +49,7 @@ class AdapterPlan:
     plugged: bool = True
 
     def adapter(self, rfkill: str) -> Adapter:
-        """The adapter as the kernel shows it, blocked or not."""
+        """The adapter for the adapter source, blocked or not."""
         return Adapter(
             self.name,
             self.identity,
@@ -72,39 +72,39 @@ class CameraPlan:
     signal_percent: int = 70
     powered: bool = True
     hidden: bool = False
-    """Found by a directed scan alone, so a first contact takes one scan more."""
+    """Found only by a directed scan, so the first join takes one scan more."""
     refuses: bool = False
     dhcp: bool = True
     join_s: float | None = None
-    """Seconds that joining it takes; None = as long as any."""
+    """Seconds that joining it takes; None = as in Times."""
 
     @property
     def sighting(self) -> Sighting:
-        """Where it is on the air; the address is made of the SSID and so always the same."""
+        """Its BSSID and frequency; the BSSID is derived from the SSID and so always the same."""
         tail = zlib.crc32(self.ssid.octets).to_bytes(4, "big").hex(":")
         return Sighting(f"02:5c:{tail}", self.frequency_mhz)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long things take in this world, in seconds."""
+    """Durations in this world, in seconds."""
 
     join_s: float = 0.2
-    """From the start of an attempt to the link, where the network is in the air."""
+    """From the start of an attempt to the link, where the network is in reach."""
     scan_s: float = 0.3
-    """One search of all channels."""
+    """One scan of all channels."""
     dhcp_s: float = 0.5
-    """How long an answer to DHCP is waited for."""
+    """The time-out of DHCP."""
     leave_s: float = 0.05
     silence_s: float = 1.1
-    """Until a power cut is noticed; an orderly power-off is noticed at once."""
+    """From a power cut to the interruption; an orderly power-off interrupts at once."""
     give_up_s: float = 15.0
-    """Until an interrupted link ends for good."""
+    """From the interruption of a link to its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a world starts with."""
+    """The initial state of a world."""
 
     adapters: Mapping[str, AdapterPlan]
     cameras: Mapping[bytes, CameraPlan]
@@ -144,9 +144,9 @@ def _scenario(table: Table) -> Scenario:
     listed: set[str] = set()
     for index, values in enumerate(table.take("adapter", check.list_of(check.table), ())):
         entry = Table(values, f"adapter[{index}]")
-        # An adapter's number is its place, also where it takes the place of a generated one.
-        places = {name: place for place, name in enumerate(adapters)}
-        adapter = read_adapter(entry, places.get(str(values.get("name")), len(adapters)))
+        # An adapter's number is its position, also where it replaces a generated one.
+        positions = {name: position for position, name in enumerate(adapters)}
+        adapter = read_adapter(entry, positions.get(str(values.get("name")), len(adapters)))
         if adapter.name in listed:
             raise entry.error("name", f"{adapter.name} is listed twice")
         listed.add(adapter.name)
@@ -174,7 +174,7 @@ def _times(table: Table) -> Times:
 
 
 def new_adapter(name: str, number: int) -> AdapterPlan:
-    """An adapter of which nothing is said but its name; `number` makes its addresses its own."""
+    """An adapter with defaults for everything but its name; `number` makes its addresses unique."""
     return read_adapter(Table({"name": name}), number)
 
 

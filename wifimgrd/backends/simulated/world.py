@@ -1,4 +1,4 @@
-"""The simulated world and what can be done to it while it runs."""
+"""The simulated world, and the methods that change it while it runs."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _DEFAULT_SLOW_S: Final = 5.0
 
 
 class BriefMemory:
-    """A backend memory that lasts as long as the object."""
+    """A backend memory that is not stored on disk."""
 
     def __init__(self) -> None:
-        self._noted: dict[str, str] = {}
+        self._values: dict[str, str] = {}
 
     def recall(self, key: str) -> str | None:
-        """What was noted under `key`, or None."""
-        return self._noted.get(key)
+        """The value that is stored under `key`, or None."""
+        return self._values.get(key)
 
     def note(self, key: str, value: str | None) -> None:
-        """Keep `value` under `key`; None forgets it."""
+        """Store `value` under `key`; None deletes it."""
         if value is None:
-            self._noted.pop(key, None)
+            self._values.pop(key, None)
         else:
-            self._noted[key] = value
+            self._values[key] = value
 
 
 class SimulatedWorld:
     """Adapters and cameras in memory.
 
-    `backend`, `adapters` and `sockets` are the views that the manager takes. The other methods change
-    the world; each raises InvalidRequest with a sentence where that cannot be done.
+    `backend`, `adapters` and `sockets` are the views that the manager uses. The other methods change
+    the world; each raises InvalidRequest where that is not possible.
     """
 
     def __init__(self, scenario: Scenario | None = None, memory: BackendMemory | None = None) -> None:
-        """`memory` keeps links across a restart of the daemon."""
+        """`memory` stores links across a restart of the daemon."""
         scenario = scenario or load_scenario()
         self._cameras = {ssid: Camera(plan) for ssid, plan in scenario.cameras.items()}
         self._faults = Faults()
@@ -75,25 +75,25 @@ class SimulatedWorld:
         }
 
     def plug_adapter(self, name: str) -> None:
-        """Plug an adapter in: one that was pulled out comes back, a new name is a new adapter."""
+        """Plug an adapter in: a known one that was unplugged, or a new one for a new name."""
         _checked("the adapter's name", check.interface_name, name)
         self.adapters.plug(name)
         self.backend.appeared(name)
-        self.adapters.tell(name)
+        self.adapters.report(name)
 
     def unplug_adapter(self, name: str) -> None:
-        """Pull an adapter out; that heals it where it is stuck."""
+        """Unplug an adapter, which also heals it where it is stuck."""
         self._faults.stuck.pop(name, None)
         self.adapters.unplug(name)
         self.backend.vanished(name)
 
     def add_camera(self, ssid: bytes, password: str, options: Mapping[str, Any]) -> None:
-        """Put a new camera into the world; `options` are the keys of a scenario's `[[camera]]`."""
+        """Add a camera; `options` are the keys of a scenario's `[[camera]]`."""
         network = _checked("ssid", check.ssid, ssid)
         try:
             passphrase = check.passphrase(password)
-        except check.Unfit as unfit:
-            raise InvalidRequest(f"password: expected {unfit}") from None
+        except check.Invalid as invalid:
+            raise InvalidRequest(f"password: expected {invalid}") from None
         if network.octets in self._cameras:
             raise InvalidRequest(f"there is a camera {network.printable} already")
         try:
@@ -103,14 +103,14 @@ class SimulatedWorld:
         self._cameras[network.octets] = Camera(plan)
 
     def power_on_camera(self, ssid: bytes) -> None:
-        """Switch a camera on; of one that is on, nothing changes."""
+        """Switch a camera on; does nothing if it is on."""
         camera = self._camera(ssid)
         if not camera.powered:
             camera.powered = True
             self.backend.joined.camera_on(camera)
 
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
-        """Switch a camera off, or cut its power; of one that is off, nothing changes."""
+        """Switch a camera off (`orderly`), or cut its power; does nothing if it is off."""
         camera = self._camera(ssid)
         if camera.powered:
             camera.powered = False
@@ -241,8 +241,8 @@ def _off(table: Table) -> bool:
     return table.take("off", check.flag, default=False)
 
 
-def _checked(what: str, fits: Check[Any], value: object) -> Any:
+def _checked(what: str, check_value: Check[Any], value: object) -> Any:
     try:
-        return fits(value)
-    except check.Unfit as unfit:
-        raise InvalidRequest(f"{what}: expected {unfit}") from None
+        return check_value(value)
+    except check.Invalid as invalid:
+        raise InvalidRequest(f"{what}: expected {invalid}") from None

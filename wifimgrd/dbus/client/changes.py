@@ -1,20 +1,21 @@
-"""What a live copy of the daemon's objects tells its listeners, in the order of the bus."""
+"""The changes of the live objects, as they are passed to listeners: in the order of the bus."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wifimgrd.dbus.client.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonAppeared:
-    """The daemon is there and the copy is complete and current."""
+    """The daemon is on the bus, and the copy is complete and current."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonVanished:
-    """The daemon or the bus went away; the copy is stale and must not be shown."""
+    """The daemon or the bus has gone; the copy is out of date and must not be used."""
 
     reason: str
 
@@ -37,20 +38,18 @@ class DeviceAdded:
 
 @dataclass(frozen=True, slots=True)
 class DeviceChanged:
-    """Properties of a device changed.
+    """Properties of a device changed."""
 
-    `State` is among `changed` exactly where the connection took a step or was refused one, also
-    where its value is as before.
-    """
-
-    device: DeviceRecord
-    changed: frozenset[str]
-    """D-Bus names of the properties that the signal carried."""
+    before: DeviceRecord
+    after: DeviceRecord
+    is_step: bool
+    """Whether the signal carried `State`: the connection changed its state or refused a command, which may
+    leave the state as it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """The signal `ConnectionFailed`: a DeviceChanged with `State` follows at once."""
+    """The signal `ConnectionFailed`. A DeviceChanged that is a step follows at once."""
 
     device_id: int
     code: str
@@ -59,7 +58,7 @@ class AttemptFailed:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRemoved:
-    """A device object went away."""
+    """A device object was removed."""
 
     device_id: int
 
@@ -80,7 +79,7 @@ class InterfaceChanged:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceRemoved:
-    """An interface object went away."""
+    """An interface object was removed."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""The daemon as its clients see it: a live copy of its objects, and its commands."""
+"""The daemon for its clients: a live copy of its objects, and its commands."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import Variant
-from wifimgrd.dbus.client.live_copy import NO_ANSWER, LiveCopy
-from wifimgrd.dbus.client.outcome import Outcome
-from wifimgrd.dbus.client.records import AirRecord, NetworkRecord
+from wifimgrd.dbus.client.command_result import CommandResult
+from wifimgrd.dbus.client.live_objects import NO_ANSWER, LiveObjects
+from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord
 from wifimgrd.dbus.client.variants import variant_of
+from wifimgrd.dbus.connection import Variant
 from wifimgrd.dbus.errors import with_own_errors
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
-"""What a command that waits for nothing but the daemon itself may take to be answered."""
+"""Timeout of a command that needs nothing but the daemon itself."""
 _SLOW_ANSWER_S: Final = 30.0
-"""The same for one that waits for a disk or for a link to be taken down."""
+"""Timeout of a command that needs a disk, or that takes a link down."""
 _COMMANDS_AT_ONCE: Final = 64
-"""A message bus bears 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
+"""A message bus allows 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _SOCKETS_AT_ONCE: Final = 32
 _NOT_WAITING: Final = {"wait": Variant("b", False)}
 
 
-class HubClient(LiveCopy):
+class HubClient(LiveObjects):
     """The daemon's objects, and the commands to it.
 
-    Commands raise the errors of `wifimgrd.domain.errors`; BackendUnavailable while the daemon is away.
-    A command's effects are in the copy when its call returns.
+    Commands raise the errors of `wifimgrd.domain.errors`, and BackendUnavailable while the daemon is away.
+    The effects of a command are in the copy when its call returns.
     """
 
     def __init__(self, bus: str = "system", tasks: Tasks | None = None) -> None:
@@ -44,8 +44,8 @@ class HubClient(LiveCopy):
         """Register a device and return its id.
 
         Keys: `codename`, `connection_type`, `ssid` (str or bytes), `password`, `name` (optional),
-        `idempotency_key` (optional). Values are plain Python values; also ill-typed ones are passed
-        on, so that the daemon says what is wrong. Raises InvalidRequest with `fields` keyed by those
+        `idempotency_key` (optional). Values are plain Python values. Values of a wrong type are passed
+        on, too, so that the daemon reports what is wrong. Raises InvalidRequest with `fields` keyed by those
         names.
         """
         [path] = await self._command(
@@ -57,39 +57,51 @@ class HubClient(LiveCopy):
         return device_id
 
     async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
-        """Change `name`, `ssid` and `password`, each optional."""
+        """Change a registered device. The keys are those of the method `Update`, each optional."""
         await self._on_device(device_id, "Update", _explained(properties))
 
     async def remove_device(self, device_id: int) -> None:
-        """Disconnect and forget a device; returns when all of it has happened."""
+        """Disconnect and remove a device; returns when both are done."""
         await self._command(
             names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", [names.device_path(device_id)]
         )
 
-    async def connect_device(self, device_id: int, *, wait: bool = False, timeout_s: float = 25) -> None:
-        """Connect; with `wait`, until the attempt has ended, as success or as the error that says
-        why. Raises TimeoutError when it has not ended `timeout_s` seconds after it began; it goes on.
+    async def connect_device(
+        self,
+        device_id: int,
+        *,
+        wait: bool = False,
+        timeout_s: float = 25,
+        when_free: bool = False,
+        until_waiting: bool = False,
+    ) -> None:
+        """Connect. With `wait` this returns when the attempt has succeeded, or raises the error by which it
+        failed; TimeoutError if it has not ended `timeout_s` seconds after its start. It goes on then.
+
+        With `when_free` a device for which no adapter is free waits for one; that time counts towards the
+        timeout. With `until_waiting` this returns as soon as the device waits.
         """
-        outcome = Outcome(self, device_id, wanted="connected")
+        options = _NOT_WAITING | ({"when_free": Variant("b", True)} if when_free else {})
+        outcome = CommandResult(self, device_id, wanted="connected", until_waiting=until_waiting)
         with outcome:
-            await self._on_device(device_id, "Connect", _NOT_WAITING, _ANSWER_S, outcome.begin)
+            await self._on_device(device_id, "Connect", options, _ANSWER_S, outcome.start)
             if wait:
                 await outcome.reached(timeout_s)
 
     async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
-        """Disconnect, and wait until that is done; raises TimeoutError, the rest goes on."""
-        outcome = Outcome(self, device_id, wanted="disconnected")
+        """Disconnect, and wait until that is done. Raises TimeoutError; the disconnecting goes on then."""
+        outcome = CommandResult(self, device_id, wanted="disconnected")
         with outcome:
-            await self._on_device(device_id, "Disconnect", _NOT_WAITING, _ANSWER_S, outcome.begin)
+            await self._on_device(device_id, "Disconnect", _NOT_WAITING, _ANSWER_S, outcome.start)
             await outcome.reached(timeout_s)
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
-        """A TCP socket to a connected device's camera, not blocking; the caller closes it.
+        """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.
 
         Raises DeviceNotReachable, InterfaceLost.
         """
-        # As many as a message bus bears on their way to one client that does not read (dbus-daemon(1),
-        # max_outgoing_unix_fds), with room to spare.
+        # As many as a message bus holds on their way to one client that does not read (dbus-daemon(1),
+        # max_outgoing_unix_fds), with a margin.
         async with self._sockets_on_their_way:
             connection = self._connected()
             with with_own_errors(NO_ANSWER):
@@ -102,16 +114,41 @@ class HubClient(LiveCopy):
                     [port, {}],
                 )
 
-    async def search_air(self, interface: str | None = None) -> AirRecord:
-        """Search on every idle interface, or on one, and say what is in the air; raises
+    async def search_networks(self, interface: str | None = None) -> SearchRecord:
+        """Scan on every idle interface, or on one, and return the networks found; raises
         InterfaceNotFound."""
         options = {} if interface is None else {"interface": variant_of(interface)}
         scanned, skipped = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
         [networks] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [options])
-        return AirRecord(tuple(map(NetworkRecord.of, networks)), tuple(scanned), skipped)
+        return SearchRecord(tuple(map(NetworkRecord.of, networks)), tuple(scanned), skipped)
+
+    async def guess_codename(self, ssid: bytes) -> str | None:
+        """The camera model of a network that was received recently, without a scan."""
+        [reply] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [{}])
+        networks = map(NetworkRecord.of, reply)
+        return next((one.codename for one in networks if one.ssid == ssid and one.codename), None)
+
+    async def history(
+        self, device_id: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[HistoryRecord]:
+        """Rows of the history, the newest first: of one device, before the row with an id, at most so many;
+        raises InvalidRequest."""
+        wanted = {"device_id": device_id, "before": before, "limit": limit}
+        options = {name: variant_of(value) for name, value in wanted.items() if value is not None}
+        [rows] = await self._command(names.ROOT_PATH, names.MANAGER, "GetHistory", "a{sv}", [options])
+        return list(map(HistoryRecord.of, rows))
+
+    async def forget_history(self, device_id: int) -> None:
+        """Delete the history of a device that was removed."""
+        await self._command(names.ROOT_PATH, names.MANAGER, "ForgetHistory", "t", [device_id])
+
+    async def diagnose(self) -> str:
+        """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""
+        [text] = await self._command(names.ROOT_PATH, names.MANAGER, "Diagnose", "a{sv}", [{}])
+        return str(text)
 
     async def simulate(self, member: str, signature: str, *arguments: Any) -> None:
-        """Call a method of the simulated world; raises DeviceNotFound where there is none."""
+        """Call a method of the simulated world; raises DeviceNotFound if there is none."""
         await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
 
     async def _on_device(
@@ -148,5 +185,5 @@ class HubClient(LiveCopy):
 
 
 def _explained(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties for D-Bus; a refusal is to say what is wrong field by field."""
+    """Properties for D-Bus; an error has a sentence for each field at fault."""
     return {name: variant_of(value) for name, value in properties.items()} | {"explain": variant_of(True)}

@@ -3,127 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from wifimgrd.dbus.client.json_types import (
-    AirJson,
+from wifimgrd.dbus.client.json_members import (
+    DEVICE_MEMBERS,
+    INTERFACE_MEMBERS,
+    STATUS_MEMBERS,
     DeviceJson,
     InterfaceJson,
     InterfacesJson,
-    NetworkJson,
-    ServiceJson,
-    SettingsJson,
     StatusJson,
     StatusUpdateJson,
+    time_text,
 )
-from wifimgrd.dbus.client.records import (
-    AirRecord,
-    DeviceRecord,
-    InterfaceRecord,
-    NetworkRecord,
-    ServiceRecord,
-)
+from wifimgrd.dbus.client.json_types import HistoryRowJson, NetworkJson, SearchJson, ServiceJson
+from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord, ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def time_text(microseconds: int | None) -> str | None:
-    """Microseconds since the epoch as RFC 3339 in UTC; None stays None."""
-    if microseconds is None:
-        return None
-    moment = _EPOCH + timedelta(microseconds=microseconds)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+_DEVICE: Final = tuple((one.name, one.read) for one in DEVICE_MEMBERS)
+_STATUS: Final = tuple((one.name, one.read) for one in STATUS_MEMBERS)
+_INTERFACE: Final = tuple((one.name, one.read) for one in INTERFACE_MEMBERS)
 
 
 def device_json(device: DeviceRecord) -> DeviceJson:
     """The device record."""
-    return {
-        "id": device.id,
-        "name": device.name,
-        "codename": device.codename,
-        "connection_type": device.connection_type,
-        "connection_status": device.state,
-        "connected": device.state == "connected",
-        "connection_settings": settings_json(device.ssid),
-        "interface": device.interface,
-        "local_address": device.local_address,
-        "camera_address": device.camera_address,
-        "signal_strength": device.signal_strength,
-        "address": device.address,
-        "reachable": device.reachable if device.state == "connected" else None,
-        "last_connection_attempt": time_text(device.last_connection_attempt_us),
-        "last_successful_connection": time_text(device.last_successful_connection_us),
-        "connection_error_code": device.error_code,
-        "connection_error_message": device.error_message,
-        "device_type_icon_url": device.icon,
-        "auto_reconnect": device.auto_reconnect,
-        "priority": device.priority,
-        "lost_at": time_text(device.lost_at_us),
-    }
-
-
-def settings_json(ssid: bytes) -> SettingsJson:
-    """The SSID as text, and in hex as well where it is not UTF-8."""
-    try:
-        return {"ssid": ssid.decode()}
-    except UnicodeDecodeError:
-        return {"ssid": ssid.decode("utf-8", "replace"), "ssid_hex": ssid.hex()}
+    return DeviceJson((name, read(device)) for name, read in _DEVICE)
 
 
 def connection_status_json(device: DeviceRecord) -> StatusUpdateJson:
-    """What `device.connection_status.update` carries."""
-    return {
-        "id": device.id,
-        "name": device.name,
-        "connection_status": device.state,
-        "connected": device.state == "connected",
-        "interface": device.interface,
-        "last_connection_attempt": time_text(device.last_connection_attempt_us),
-        "last_successful_connection": time_text(device.last_successful_connection_us),
-        "connection_error_code": device.error_code,
-        "connection_error_message": device.error_message,
-    }
+    """The data of `device.connection_status.update`."""
+    status = StatusUpdateJson(id=device.id, name=device.name)
+    status.update((name, read(device)) for name, read in _STATUS)
+    return status
 
 
 def status_json(device: DeviceRecord) -> StatusJson:
-    """What the status request answers."""
-    return {
-        "device_connection_id": device.id,
-        "device_name": device.name,
-        "connection_type": device.connection_type,
-        "connection_status": device.state,
-        "connected": device.state == "connected",
-        "interface": device.interface,
-        "last_connection_attempt": time_text(device.last_connection_attempt_us),
-        "last_successful_connection": time_text(device.last_successful_connection_us),
-        "connection_error_code": device.error_code,
-        "connection_error_message": device.error_message,
-        "is_wifi_connection": True,
-    }
+    """The answer to the status request."""
+    status = StatusJson(
+        device_connection_id=device.id, device_name=device.name, connection_type=device.connection_type
+    )
+    status.update((name, read(device)) for name, read in _STATUS)
+    status["is_wifi_connection"] = True
+    return status
 
 
 def interface_json(interface: InterfaceRecord) -> InterfaceJson:
     """The interface object."""
-    return {
-        "name": interface.name,
-        "state": interface.state,
-        "reason": interface.reason,
-        "device_id": interface.device_id,
-        "mac_address": interface.mac_address or None,
-        "driver": interface.driver or None,
-        "usb": {
-            "vendor_id": interface.usb_vendor_id or None,
-            "product_id": interface.usb_product_id or None,
-            "product": interface.usb_product or None,
-            "port": interface.usb_port or None,
-        },
-        "bands": list(interface.bands),
-    }
+    return InterfaceJson((name, read(interface)) for name, read in _INTERFACE)
 
 
 def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson:
-    """What the interfaces request answers: all of it from one look, so that it adds up."""
+    """The answer to the interfaces request, all of it from the same moment, so that it is consistent."""
     everyone = interfaces.values()
     assignments = {str(one.device_id): one.name for one in everyone if one.device_id is not None}
     return {
@@ -136,7 +66,7 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson
 
 
 def network_json(network: NetworkRecord) -> NetworkJson:
-    """A network in the air."""
+    """A network in the scan results."""
     return {
         "ssid": network.ssid.decode("utf-8", "replace"),
         "ssid_hex": network.ssid.hex(),
@@ -149,11 +79,12 @@ def network_json(network: NetworkRecord) -> NetworkJson:
         "last_seen": time_text(network.last_seen_us),
         "interfaces": list(network.interfaces),
         "device_id": network.device_id,
+        "codename": network.codename,
     }
 
 
-def air_json(air: AirRecord) -> AirJson:
-    """What the networks request answers."""
+def search_json(air: SearchRecord) -> SearchJson:
+    """The answer to the networks request."""
     return {
         "networks": [network_json(one) for one in air.networks],
         "scanned_interfaces": list(air.scanned),
@@ -161,8 +92,25 @@ def air_json(air: AirRecord) -> AirJson:
     }
 
 
+def history_json(row: HistoryRecord) -> HistoryRowJson:
+    """A row of the history."""
+    return {
+        "id": row.id,
+        "time": time_text(row.time_us) or "",
+        "device_id": row.device_id,
+        "device_name": row.device_name,
+        "kind": row.kind,
+        "interface": row.interface,
+        "code": row.code,
+        "message": row.message,
+        "ended": time_text(row.ended_us),
+        "signal_minimum": row.signal_minimum,
+        "signal_mean": row.signal_mean,
+    }
+
+
 def service_json(service: ServiceRecord) -> ServiceJson:
-    """What `service.updated` carries."""
+    """The data of `service.updated`."""
     return {
         "backend": service.backend,
         "backend_state": service.backend_state,

@@ -1,5 +1,5 @@
-"""What the JSON values are made of, over HTTP and on the channel: the types that are served, and that
-the API's description is made of.
+"""The types of the JSON values, over HTTP and on the channel. They are served, and the API's description
+is made of them.
 
 In `Annotated` a text is a description.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
-from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.history import HistoryKind
 from wifimgrd.domain.network import Security
+from wifimgrd.domain.records import PIN_SCHEMA
 
 FAILED: Final = "failed"
-"""What a status update on the channel says of an attempt that failed, before its device's state."""
+"""The type of a status update on the channel for a failed attempt; it precedes its device's state."""
 
 
 class Keywords:
@@ -29,115 +28,26 @@ class Keywords:
 Id = Annotated[int, "The device's id: positive, never reused.", Keywords(minimum=1)]
 Time = Annotated[str, "RFC 3339, in UTC.", Keywords(format="date-time")]
 Percent = Annotated[int, Keywords(minimum=0, maximum=100)]
-State = Annotated[str, Keywords(enum=[one.value for one in DeviceState])]
-Code = Annotated[str, "Why the last attempt or link ended; kept until an attempt succeeds.",
-                 Keywords(enum=[one.value for one in ErrorCode])]  # fmt: skip
 BandName = Annotated[str, Keywords(enum=[one.value for one in Band])]
-Message = Annotated[str, "The same as a sentence for people."]
 InterfaceName = Annotated[str, "The kernel's name of the interface, e.g. `wlan0`."]
 
 
-class SettingsJson(TypedDict):
-    """How a device is connected; a password is never told."""
+Pin = Annotated[dict[str, str], "An adapter, by its MAC address or its USB port.", Keywords(**PIN_SCHEMA)]
 
-    ssid: Annotated[str, "The network's name; what is not UTF-8 in it is replaced."]
+
+class SettingsJson(TypedDict):
+    """How a device is connected; a password is never included."""
+
+    ssid: Annotated[str, "The network's name; octets that are not UTF-8 are replaced."]
     ssid_hex: NotRequired[
         Annotated[str, "The octets of a name that is not UTF-8.", Keywords(pattern="^[0-9a-f]+$")]
     ]
 
 
-class DeviceJson(TypedDict):
-    """A registered camera."""
-
-    id: Id
-    name: str
-    codename: Annotated[str, "The camera's model, as in the catalog."]
-    connection_type: Annotated[str, Keywords(const="wifi")]
-    connection_status: State
-    connected: bool
-    connection_settings: SettingsJson
-    interface: InterfaceName | None
-    local_address: Annotated[str, "This host's address on the link."] | None
-    camera_address: Annotated[str, "The camera's own address on the link."] | None
-    signal_strength: Percent | None
-    address: Annotated[str, "The address of this host's own that leads to the camera."] | None
-    reachable: Annotated[bool, "Whether it answers; null while not connected."] | None
-    last_connection_attempt: Time | None
-    last_successful_connection: Time | None
-    connection_error_code: Code | None
-    connection_error_message: Message | None
-    device_type_icon_url: Annotated[str, "The address of a picture of its model."] | None
-    auto_reconnect: Annotated[bool, "Whether it is brought back after its link was lost."]
-    priority: Annotated[int, "Who is brought back first where adapters are scarce: the higher."]
-    lost_at: Annotated[Time, "When its link was lost, while it is being brought back."] | None
-
-
-class StatusUpdateJson(TypedDict):
-    """A step of a device's connection."""
-
-    id: Id
-    name: str
-    connection_status: Annotated[str, Keywords(enum=[*(one.value for one in DeviceState), FAILED])]
-    connected: bool
-    interface: InterfaceName | None
-    last_connection_attempt: Time | None
-    last_successful_connection: Time | None
-    connection_error_code: Code | None
-    connection_error_message: Message | None
-
-
-class StatusJson(TypedDict):
-    """Where a device's connection stands."""
-
-    device_connection_id: Id
-    device_name: str
-    connection_type: Annotated[str, Keywords(const="wifi")]
-    connection_status: State
-    connected: bool
-    interface: InterfaceName | None
-    last_connection_attempt: Time | None
-    last_successful_connection: Time | None
-    connection_error_code: Code | None
-    connection_error_message: Message | None
-    is_wifi_connection: Annotated[bool, Keywords(const=True)]
-
-
-class UsbJson(TypedDict):
-    """The USB device behind an interface."""
-
-    vendor_id: str | None
-    product_id: str | None
-    product: str | None
-    port: Annotated[str, "E.g. `1-1.4`."] | None
-
-
-class InterfaceJson(TypedDict):
-    """A Wi-Fi interface of this host."""
-
-    name: InterfaceName
-    state: Annotated[str, Keywords(enum=[one.value for one in InterfaceState])]
-    reason: Annotated[str, "Why it is unavailable."] | None
-    device_id: Annotated[int, "The device that has it."] | None
-    mac_address: str | None
-    driver: str | None
-    usb: UsbJson
-    bands: list[BandName]
-
-
-class InterfacesJson(TypedDict):
-    """Every interface, and who has which."""
-
-    interfaces: list[InterfaceJson]
-    available_interfaces: list[InterfaceName]
-    interface_assignments: Annotated[dict[str, str], "Device id -> interface."]
-    total_interfaces: Annotated[int, Keywords(minimum=0)]
-    assigned_interfaces: Annotated[int, Keywords(minimum=0)]
-
-
 class NetworkJson(TypedDict):
-    """A network in the air."""
+    """A network in the scan results."""
 
-    ssid: Annotated[str, "Its name; what is not UTF-8 in it is replaced."]
+    ssid: Annotated[str, "Its name; octets that are not UTF-8 are replaced."]
     ssid_hex: Annotated[str, Keywords(pattern="^[0-9a-f]+$")]
     bssids: Annotated[list[str], "Its access points, the strongest first."]
     frequencies_mhz: Annotated[list[int], "One for each access point."]
@@ -146,40 +56,66 @@ class NetworkJson(TypedDict):
     bands: list[BandName]
     signal_strength: Annotated[Percent, "Percent, of the strongest access point."]
     last_seen: Time | None
-    interfaces: Annotated[list[InterfaceName], "Who heard it."]
+    interfaces: Annotated[list[InterfaceName], "The interfaces that received it."]
     device_id: Annotated[int, "The registered device with this SSID."] | None
+    codename: Annotated[str, "The camera model that it seems to be of."] | None
 
 
-class AirJson(TypedDict):
-    """What a search of the air brought."""
+class SearchJson(TypedDict):
+    """The result of a scan."""
 
     networks: Annotated[list[NetworkJson], "The strongest first."]
-    scanned_interfaces: Annotated[list[InterfaceName], "Who has searched."]
+    scanned_interfaces: Annotated[list[InterfaceName], "The interfaces that have scanned."]
     skipped_interfaces: Annotated[dict[str, str], "Why each of the others has not."]
 
 
-class ServiceJson(TypedDict):
-    """How what joins networks is."""
+class HistoryRowJson(TypedDict):
+    """One entry of the history."""
 
-    backend: Annotated[str, "`networkmanager` or `simulated`; empty where the daemon was never seen."]
+    id: Annotated[int, "Larger than that of any row before.", Keywords(minimum=1)]
+    time: Annotated[Time, "When it happened or began."]
+    device_id: Annotated[int, "The device, which may have been removed since."] | None
+    device_name: Annotated[str, "Its name at that time."] | None
+    kind: Annotated[str, Keywords(enum=[one.value for one in HistoryKind])]
+    interface: InterfaceName | None
+    code: (
+        Annotated[str, "Why a session ended or an attempt failed; what happened to an adapter or a backend."]
+        | None
+    )
+    message: Annotated[str, "The same as a sentence for people."] | None
+    ended: Annotated[Time, "When a session ended."] | None
+    signal_minimum: Annotated[Percent, "The weakest signal of a session."] | None
+    signal_mean: Annotated[Percent, "The mean signal of a session."] | None
+
+
+class HistoryJson(TypedDict):
+    """Entries of the history."""
+
+    history: Annotated[list[HistoryRowJson], "The newest first."]
+
+
+class ServiceJson(TypedDict):
+    """The state of the backend, which joins networks."""
+
+    backend: Annotated[str, "`networkmanager` or `simulated`; empty if the daemon was never available."]
     backend_state: Annotated[str, Keywords(enum=[one.value for one in BackendState])]
-    backend_reason: Annotated[str, "Why it is not ready, as a sentence; empty where it is."]
+    backend_reason: Annotated[str, "Why it is not ready, as a sentence; empty if it is ready."]
 
 
 class RemovedDeviceJson(TypedDict):
-    """A device that was forgotten."""
+    """A device that was removed."""
 
     id: Id
 
 
 class SignalJson(TypedDict):
-    """How strong a connected device's signal is now, in steps of 5 %."""
+    """The signal strength of a connected device, in steps of 5 %."""
 
     id: Id
     signal_strength: Percent
 
 
 class RemovedInterfaceJson(TypedDict):
-    """An adapter that was pulled out."""
+    """An adapter that was unplugged."""
 
     name: InterfaceName

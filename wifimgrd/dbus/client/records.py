@@ -1,145 +1,24 @@
-"""The daemon's objects as its clients hold them: typed values made of D-Bus properties."""
+"""What the daemon's methods return, and its manager object, as typed values; for devices and interfaces see
+`wifimgrd.domain.records`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
 
 from wifimgrd.dbus import names
-
-Properties = Mapping[str, Any]
-"""Property name -> plain Python value (variants already unpacked)."""
-
-
-_PLAIN: Final = {
-    "Name": "name",
-    "Codename": "codename",
-    "State": "state",
-    "ConnectionType": "connection_type",
-    "SignalStrength": "signal_strength",
-    "AutoReconnect": "auto_reconnect",
-    "Priority": "priority",
-    "Reachable": "reachable",
-}
-"""Properties of a device that are told as they are."""
-_ABSENT_WHERE_EMPTY: Final = {
-    "ConnectionErrorCode": "error_code",
-    "ConnectionErrorMessage": "error_message",
-    "LastConnectionAttempt": "last_connection_attempt_us",
-    "LastSuccessfulConnection": "last_successful_connection_us",
-    "LocalAddress": "local_address",
-    "CameraAddress": "camera_address",
-    "Address": "address",
-    "LostAt": "lost_at_us",
-    "Icon": "icon",
-}
-"""Properties whose empty value says that there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceRecord:
-    """`org.wifimgrd1.Device` at one instant; absent things are None."""
-
-    id: int
-    name: str = ""
-    codename: str = ""
-    connection_type: str = "wifi"
-    ssid: bytes = b""
-    state: str = "disconnected"
-    """`disconnected`, `connecting`, `connected` or `disconnecting`."""
-    interface: str | None = None
-    error_code: str | None = None
-    error_message: str | None = None
-    last_connection_attempt_us: int | None = None
-    """Microseconds since the epoch; None = never."""
-    last_successful_connection_us: int | None = None
-    local_address: str | None = None
-    camera_address: str | None = None
-    address: str | None = None
-    """Where this host's programs reach the camera while it is connected."""
-    signal_strength: int | None = None
-    """Percent; None while not connected."""
-    auto_reconnect: bool = True
-    """It is brought back by itself when its link is lost."""
-    priority: int = 0
-    """Of two lost devices and one adapter, the higher one gets it."""
-    lost_at_us: int | None = None
-    """When its link was lost, microseconds since the epoch; None where it is not being brought back."""
-    reachable: bool = False
-    """It is connected and answers."""
-    icon: str | None = None
-    """The address of a picture of its model."""
-
-    def updated(self, properties: Properties) -> DeviceRecord:
-        """This record with changed properties; unknown ones are ignored."""
-        changes: dict[str, Any] = {}
-        for name, value in properties.items():
-            match name:
-                case "Ssid":
-                    changes["ssid"] = bytes(value)
-                case "Interface":
-                    changes["interface"] = names.interface_name_of(value)
-                case _ if name in _PLAIN:
-                    changes[_PLAIN[name]] = value
-                case _ if name in _ABSENT_WHERE_EMPTY:
-                    changes[_ABSENT_WHERE_EMPTY[name]] = value or None
-        record = replace(self, **changes)
-        return record if record.state == "connected" else replace(record, signal_strength=None)
-
-
-@dataclass(frozen=True, slots=True)
-class InterfaceRecord:
-    """`org.wifimgrd1.Interface` at one instant."""
-
-    name: str
-    state: str = "available"
-    """`available`, `in-use` or `unavailable`."""
-    reason: str | None = None
-    device_id: int | None = None
-    mac_address: str = ""
-    driver: str = ""
-    usb_vendor_id: str = ""
-    usb_product_id: str = ""
-    usb_product: str = ""
-    usb_port: str = ""
-    bands: tuple[str, ...] = ()
-
-    def updated(self, properties: Properties) -> InterfaceRecord:
-        """This record with changed properties; unknown ones are ignored."""
-        changes: dict[str, Any] = {}
-        for name, value in properties.items():
-            match name:
-                case "State" | "Driver":
-                    changes[name.lower()] = value
-                case "Reason":
-                    changes["reason"] = value or None
-                case "Device":
-                    changes["device_id"] = names.device_id_of(value)
-                case "MacAddress":
-                    changes["mac_address"] = value
-                case "UsbVendorId":
-                    changes["usb_vendor_id"] = value
-                case "UsbProductId":
-                    changes["usb_product_id"] = value
-                case "UsbProduct":
-                    changes["usb_product"] = value
-                case "UsbPort":
-                    changes["usb_port"] = value
-                case "Bands":
-                    changes["bands"] = tuple(value)
-        return replace(self, **changes)
+from wifimgrd.dbus.properties import Properties
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkRecord:
-    """One of the networks that `GetNetworks` answers."""
+    """One of the networks that `GetNetworks` returns."""
 
     ssid: bytes
     bssids: tuple[str, ...]
     frequencies_mhz: tuple[int, ...]
-    """One for each BSSID."""
+    """One entry for each BSSID."""
     security: str
     bands: tuple[str, ...]
     signal_strength: int
@@ -148,47 +27,87 @@ class NetworkRecord:
     """Microseconds since the epoch."""
     interfaces: tuple[str, ...]
     device_id: int | None
+    codename: str | None = None
+    """The camera model that it probably is of."""
 
     @classmethod
-    def of(cls, told: Properties) -> NetworkRecord:
-        """Read one dictionary of the answer."""
+    def of(cls, properties: Properties) -> NetworkRecord:
+        """Read one dictionary of the reply."""
         return cls(
-            ssid=bytes(told["ssid"]),
-            bssids=tuple(told["bssids"]),
-            frequencies_mhz=tuple(told["frequencies"]),
-            security=told["security"],
-            bands=tuple(told["bands"]),
-            signal_strength=told["signal_strength"],
-            last_seen_us=told["last_seen"] or None,
-            interfaces=tuple(told["interfaces"]),
-            device_id=names.device_id_of(told["device"]),
+            ssid=bytes(properties["ssid"]),
+            bssids=tuple(properties["bssids"]),
+            frequencies_mhz=tuple(properties["frequencies"]),
+            security=properties["security"],
+            bands=tuple(properties["bands"]),
+            signal_strength=properties["signal_strength"],
+            last_seen_us=properties["last_seen"] or None,
+            interfaces=tuple(properties["interfaces"]),
+            device_id=names.device_id_of(properties["device"]),
+            codename=properties.get("codename") or None,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class AirRecord:
-    """What a search of the air brought."""
+class HistoryRecord:
+    """One of the rows that `GetHistory` returns; absent values are None."""
+
+    id: int
+    time_us: int
+    kind: str
+    """`session`, `failure`, `adapter` or `backend`."""
+    device_id: int | None
+    device_name: str | None
+    interface: str | None
+    code: str | None
+    message: str | None
+    ended_us: int | None
+    signal_minimum: int | None
+    signal_mean: int | None
+
+    @classmethod
+    def of(cls, properties: Properties) -> HistoryRecord:
+        """Read one dictionary of the reply."""
+        return cls(
+            id=properties["id"],
+            time_us=properties["time"],
+            kind=properties["kind"],
+            device_id=properties.get("device_id"),
+            device_name=properties.get("device_name"),
+            interface=properties.get("interface"),
+            code=properties.get("code"),
+            message=properties.get("message"),
+            ended_us=properties.get("ended"),
+            signal_minimum=properties.get("signal_minimum"),
+            signal_mean=properties.get("signal_mean"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """The result of a scan."""
 
     networks: tuple[NetworkRecord, ...]
     scanned: tuple[str, ...]
-    """The interfaces that have searched."""
+    """The interfaces that have scanned."""
     skipped: Mapping[str, str]
-    """Why each of the others has not."""
+    """Why each of the other interfaces has not scanned."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceRecord:
-    """`org.wifimgrd1.Manager` at one instant."""
+    """`org.wifimgrd1.Manager` at one moment."""
 
     version: str = ""
     backend: str = ""
     backend_state: str = "unavailable"
     """`ready`, `starting` or `unavailable`."""
     backend_reason: str = ""
+    backend_choice: str = ""
+    """Why it is this backend; empty where the configuration names it."""
     total_interfaces: int = 0
     assigned_interfaces: int = 0
     recoveries: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    """How often each step was taken with adapters that do not work."""
+    """How often each recovery step was taken."""
 
     def updated(self, properties: Properties) -> ServiceRecord:
         """This record with changed properties; unknown ones are ignored."""
@@ -197,6 +116,7 @@ class ServiceRecord:
             "Backend": "backend",
             "BackendState": "backend_state",
             "BackendReason": "backend_reason",
+            "BackendChoice": "backend_choice",
             "TotalInterfaces": "total_interfaces",
             "AssignedInterfaces": "assigned_interfaces",
             "Recoveries": "recoveries",

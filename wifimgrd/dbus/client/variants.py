@@ -1,10 +1,10 @@
-"""Plain Python values, of whatever type a client sent, as D-Bus variants."""
+"""Plain Python values, of any type that a client may send, as D-Bus variants."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from wifimgrd.dbus.bus import Variant
+from wifimgrd.dbus.connection import Variant
 
 
 def variant_of(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Who may do what: each call is decided on its real caller, by polkit.
+"""Authorization: polkit decides on each call, by the caller's unique name on the bus.
 
 https://www.freedesktop.org/software/polkit/docs/latest/eggdbus-interface-org.freedesktop.PolicyKit1.Authority.html
 """
@@ -14,7 +14,7 @@ from typing import Any, Final
 import structlog
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
 from wifimgrd.domain.errors import NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
 
@@ -26,13 +26,13 @@ _AUTHORITY: Final = _POLKIT + ".Authority"
 _ALLOW_USER_INTERACTION: Final = 1
 _ANSWER_S: Final = 20.0
 _DIALOGUE_S: Final = 120.0
-"""How long a person may take to type a password."""
+"""How long a user may take to enter a password."""
 _ROOT: Final = 0
 
 
 @dataclass(slots=True)
 class _Caller:
-    """Who is at the other end of a unique name, as long as that is on the bus."""
+    """The user of a unique name, for as long as it is on the bus."""
 
     uid: int
     watch: Watch
@@ -41,7 +41,8 @@ class _Caller:
 
 
 class Authorization:
-    """Asks polkit. Root and the daemon's own user need no asking; without polkit nobody else may."""
+    """Checks callers with polkit. Root and the daemon's own user are always allowed; without polkit all
+    others are denied."""
 
     def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
         self._connection = connection
@@ -50,30 +51,28 @@ class Authorization:
         self._dialogues = 0
 
     async def start(self) -> None:
-        """Keep in touch with polkit: what it granted holds until its rules change."""
+        """Watch for changes of polkit's rules: grants are cached until then."""
         await self._connection.watch(
             self._rules_changed, sender=_POLKIT, path=_AUTHORITY_PATH, interface=_AUTHORITY, member="Changed"
         )
 
-    def knows(self, sender: str) -> bool:
-        """Whether it was found out who has this unique name."""
+    def is_identified(self, sender: str) -> bool:
+        """Whether this unique name was identified."""
         return sender in self._callers
 
     async def identify(self, sender: str) -> None:
-        """Find that out; a sender that cannot be known, or went, stays unknown."""
+        """Read the user of a unique name; one that cannot be identified, or is gone, stays unknown."""
         watch: Watch | None = None
         try:
-            # Watched before it is asked for: one that went meanwhile has no user any more.
-            watch = await self._connection.watch(
-                self._owner_changed, sender=names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender
-            )
-            await self._ask_for_user(sender, watch)
+            # Subscribe before the call, so that the exit of the sender is not missed.
+            watch = await self._connection.watch_owner(self._owner_changed, sender)
+            await self._query_user(sender, watch)
         except (BusError, BusClosed, TimeoutError) as error:
             _log.debug("caller_unknown", sender=sender, reason=str(error))
             if watch is not None:
                 watch.drop()
 
-    async def _ask_for_user(self, sender: str, watch: Watch) -> None:
+    async def _query_user(self, sender: str, watch: Watch) -> None:
         def found(reply: list[Any]) -> None:
             self._callers[sender] = _Caller(int(reply[0]), watch)
 
@@ -84,22 +83,22 @@ class Authorization:
             "GetConnectionUnixUser",
             "s",
             [sender],
-            on_reply=found,  # that it went may come right behind the answer, before this call returns
+            on_reply=found,  # the signal of its exit may follow the reply before this call returns
         )
 
     async def require(self, call: MethodCall, action: str) -> None:
         """Return if the caller, identified before, may do `action`; raises NotAuthorized."""
         caller = self._callers.get(call.sender)
         if caller is None:
-            raise NotAuthorized("the message bus does not say who asks")
+            raise NotAuthorized("the caller cannot be identified")
         if caller.uid in (_ROOT, os.geteuid()) or action in caller.allowed:
             return
         try:
-            granted, dialogue_helps = await self._ask(call.sender, action, 0, "", _ANSWER_S)
+            granted, dialogue_helps = await self._check(call.sender, action, 0, "", _ANSWER_S)
             if granted:
                 caller.allowed.add(action)
                 return
-            if dialogue_helps and call.interactive and await self._ask_a_person(call.sender, action):
+            if dialogue_helps and call.interactive and await self._check_with_agent(call.sender, action):
                 return
         except (BusError, BusClosed, TimeoutError) as error:
             _log.warning("authorization_unknown", action=action, member=call.member, reason=str(error))
@@ -107,21 +106,21 @@ class Authorization:
         _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
         raise NotAuthorized(f"user {caller.uid} is not authorized for {action}")
 
-    async def _ask_a_person(self, sender: str, action: str) -> bool:
-        """Let polkit ask for a password; the answer holds for this one call, polkit keeps what it keeps."""
+    async def _check_with_agent(self, sender: str, action: str) -> bool:
+        """Check with a password dialogue; a grant is not cached here, because polkit's rules decide that."""
         self._dialogues += 1
         dialogue = f"wifimgrd-{self._dialogues}"
         try:
-            granted, _ = await self._ask(sender, action, _ALLOW_USER_INTERACTION, dialogue, _DIALOGUE_S)
+            granted, _ = await self._check(sender, action, _ALLOW_USER_INTERACTION, dialogue, _DIALOGUE_S)
         except (TimeoutError, asyncio.CancelledError):
             self._tasks.start("call-off", self._call_off(dialogue))
             raise
         return granted
 
-    async def _ask(
+    async def _check(
         self, sender: str, action: str, flags: int, dialogue: str, timeout_s: float
     ) -> tuple[bool, bool]:
-        """Whether it is granted, and whether a dialogue could grant it."""
+        """Whether the action is granted, and whether an interactive check could grant it."""
         subject = ["system-bus-name", {"name": Variant("s", sender)}]
         body = [subject, action, {}, flags, dialogue]
         [[granted, challenge, _details]] = await self._connection.call(

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import MethodCall
+from wifimgrd.dbus.connection import MethodCall
+from wifimgrd.dbus.properties import properties_of
 from wifimgrd.dbus.service.objects import ExportedObject
-from wifimgrd.domain.device import CONNECTION_TYPE, DeviceId, DeviceStatus
+from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.domain.socket_kind import SocketKind
+from wifimgrd.domain.records import device_record
 from wifimgrd.manager.hub import Hub
 
 
@@ -20,7 +22,7 @@ class DeviceObject(ExportedObject):
     def __init__(self, hub: Hub, status: DeviceStatus) -> None:
         self._hub = hub
         self._id: DeviceId = status.device.id
-        super().__init__(names.device_path(self._id), names.DEVICE, device_properties(status))
+        super().__init__(names.device_path(self._id), names.DEVICE, properties_of(device_record(status)))
         self.methods = {
             "Connect": self._connect,
             "Disconnect": self._disconnect,
@@ -35,11 +37,12 @@ class DeviceObject(ExportedObject):
         }
 
     async def _connect(self, call: MethodCall) -> Sequence[Any]:
-        await self._hub.connect(self._id, wait=_wait(call, default=False))
+        wait, when_free = _option(call, "wait", default=False), _option(call, "when_free", default=False)
+        await self._hub.connect(self._id, wait=wait, when_free=when_free)
         return ()
 
     async def _disconnect(self, call: MethodCall) -> Sequence[Any]:
-        await self._hub.disconnect(self._id, wait=_wait(call, default=True))
+        await self._hub.disconnect(self._id, wait=_option(call, "wait", default=True))
         return ()
 
     async def _open_connection(self, call: MethodCall) -> Sequence[Any]:
@@ -55,35 +58,8 @@ class DeviceObject(ExportedObject):
         return ()
 
 
-def _wait(call: MethodCall, *, default: bool) -> bool:
-    wait = call.body[0].get("wait", default)
-    if not isinstance(wait, bool):
-        raise InvalidRequest("the option wait is a boolean", {"wait": ("Not a boolean.",)})
-    return wait
-
-
-def device_properties(status: DeviceStatus) -> dict[str, Any]:
-    """The properties of a device on D-Bus."""
-    device, link = status.device, status.link
-    return {
-        "Id": device.id,
-        "Name": device.name,
-        "Codename": device.codename,
-        "ConnectionType": CONNECTION_TYPE,
-        "Ssid": device.ssid.octets,
-        "State": status.state.value,
-        "Interface": names.interface_path(status.interface) if status.interface else names.NO_OBJECT,
-        "ConnectionErrorCode": device.failure.code.value if device.failure else "",
-        "ConnectionErrorMessage": device.failure.message if device.failure else "",
-        "LastConnectionAttempt": device.last_attempt_us,
-        "LastSuccessfulConnection": device.last_success_us,
-        "LocalAddress": link.local_address if link else "",
-        "CameraAddress": link.camera_address if link else "",
-        "SignalStrength": link.signal_percent if link else 0,
-        "Address": status.address,
-        "LostAt": status.lost_us,
-        "Reachable": status.reachable,
-        "Icon": status.icon,
-        "AutoReconnect": device.auto_reconnect,
-        "Priority": device.priority,
-    }
+def _option(call: MethodCall, name: str, *, default: bool) -> bool:
+    value = call.body[0].get(name, default)
+    if not isinstance(value, bool):
+        raise InvalidRequest(f"the option {name} is a boolean", {name: ("Not a boolean.",)})
+    return value

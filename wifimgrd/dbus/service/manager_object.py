@@ -7,13 +7,16 @@ from typing import Any
 
 from wifimgrd import __version__
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import MethodCall, Variant
+from wifimgrd.dbus.connection import MethodCall, Variant
+from wifimgrd.dbus.packing import Value, pack_rows
 from wifimgrd.dbus.service.objects import ExportedObject
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.events import BackendStatus
+from wifimgrd.domain.history import HistoryRow, parse_filter
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 
 
@@ -21,18 +24,27 @@ class ManagerObject(ExportedObject):
     """The hub on the bus."""
 
     def __init__(
-        self, hub: Hub, is_exported: Callable[[str], bool], reload: Callable[[], Awaitable[None]]
+        self,
+        hub: Hub,
+        is_exported: Callable[[str], bool],
+        reload: Callable[[], Awaitable[None]],
+        report: Callable[[], Awaitable[str]],
+        history: History | None,
     ) -> None:
-        """`is_exported` says whether there is an object at a path; `reload` reads the configuration again."""
+        """`is_exported` says whether there is an object at a path; `reload` reads the configuration again;
+        `report` makes a report of a fault."""
         self._hub = hub
+        self._history = history
         self._is_exported = is_exported
         self._reload_configuration = reload
+        self._make_report = report
         super().__init__(
             names.ROOT_PATH,
             names.MANAGER,
             {
                 "Version": __version__,
                 "Backend": hub.backend_name,
+                "BackendChoice": hub.backend_choice,
                 **backend_properties(hub.backend_status),
                 "TotalInterfaces": 0,
                 "AssignedInterfaces": 0,
@@ -47,10 +59,16 @@ class ManagerObject(ExportedObject):
             "Scan": self._scan,
             "GetNetworks": self._get_networks,
             "Reload": self._reload,
+            "GetHistory": self._get_history,
+            "ForgetHistory": self._forget_history,
+            "Diagnose": self._diagnose,
         }
         self.actions = {
-            **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload"), names.MANAGE_DEVICES),
+            **dict.fromkeys(
+                ("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES
+            ),
             "Scan": names.CONNECT,
+            "Diagnose": names.DIAGNOSE,
         }
 
     async def _create_device(self, call: MethodCall) -> Sequence[Any]:
@@ -88,6 +106,43 @@ class ManagerObject(ExportedObject):
         await self._reload_configuration()
         return ()
 
+    async def _get_history(self, call: MethodCall) -> Sequence[Any]:
+        wanted = parse_filter(call.body[0])
+        rows = [] if self._history is None else await self._history.read(wanted)
+        return (pack_rows(map(_row_dictionary, rows)),)
+
+    async def _forget_history(self, call: MethodCall) -> Sequence[Any]:
+        if self._history is not None:
+            self._history.forget(DeviceId(call.body[0]))
+        return ()
+
+    async def _diagnose(self, call: MethodCall) -> Sequence[Any]:
+        del call
+        return (await self._make_report(),)
+
+
+def _row_dictionary(row: HistoryRow) -> dict[str, Value]:
+    """A row as GetHistory returns it; absent values are left out."""
+    row_properties: dict[str, Value] = {
+        "id": ("t", row.id),
+        "time": ("t", max(0, row.time_us)),
+        "kind": ("s", row.kind.value),
+    }
+    for name, signature, value in (
+        ("device_id", "t", row.device_id),
+        ("device_name", "s", row.device_name),
+        ("interface", "s", row.interface),
+        ("code", "s", row.code),
+        ("message", "s", row.message),
+        ("ended", "t", row.ended_us),
+    ):
+        if value:
+            row_properties[name] = (signature, value)
+    if row.signal_minimum is not None and row.signal_mean is not None:
+        row_properties["signal_minimum"] = ("y", row.signal_minimum)
+        row_properties["signal_mean"] = ("y", row.signal_mean)
+    return row_properties
+
 
 def _interface(call: MethodCall) -> str | None:
     name = call.body[0].get("interface")
@@ -97,9 +152,9 @@ def _interface(call: MethodCall) -> str | None:
 
 
 def _network_dictionary(network: Network) -> dict[str, Any]:
-    """A network as GetNetworks answers it."""
+    """A network as GetNetworks returns it."""
     sightings = [point.sighting for point in network.points]
-    device = names.NO_OBJECT if network.device is None else names.device_path(network.device)
+    device = names.NO_OBJECT if network.device_id is None else names.device_path(network.device_id)
     return {
         "ssid": Variant("ay", network.ssid.octets),
         "bssids": Variant("as", [sighting.bssid for sighting in sightings]),
@@ -110,9 +165,10 @@ def _network_dictionary(network: Network) -> dict[str, Any]:
         "last_seen": Variant("t", network.last_seen_us),
         "interfaces": Variant("as", list(network.interfaces)),
         "device": Variant("o", device),
+        "codename": Variant("s", network.codename),
     }
 
 
 def backend_properties(status: BackendStatus) -> dict[str, Any]:
-    """The manager's properties that tell of the backend."""
+    """The manager's properties of the backend."""
     return {"BackendState": status.state.value, "BackendReason": status.reason}

@@ -1,33 +1,34 @@
-"""Objects on the bus: dispatch of calls, standard interfaces, change signals.
+"""The calls of clients: dispatch to the methods of the objects, and the standard interfaces.
 
-The library's own service layer is left unused, since it answers for objects that do not exist,
-lets one bad property fail all others and sends tracebacks to callers.
+The library's own service layer is not used, because it replies for objects that do not exist, fails all
+properties because of one, and sends tracebacks to callers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import BusConnection, MethodCall, Variant
+from wifimgrd.dbus.connection import BusConnection, MethodCall
 from wifimgrd.dbus.definitions import describe_object
 from wifimgrd.dbus.errors import NAME_OF, error_arguments
 from wifimgrd.dbus.service.authorization import Authorization
-from wifimgrd.dbus.service.objects import ExportedObject, Method
+from wifimgrd.dbus.service.objects import ExportedObject, Method, valid_text
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
+_LIMIT: Final = NAME_OF[ErrorCode.TOO_MANY_REQUESTS]
 _END_S: Final = 5.0
 _CALLS_AT_ONCE: Final = 512
-"""Of one client; dbus-daemon(1) bears a quarter of that where each is to be answered."""
+"""Of one client; dbus-daemon(1) allows a quarter of that if each call expects a reply."""
 _MANAGED_OBJECTS: Final = "a{oa{sa{sv}}}"
 
 
@@ -40,83 +41,40 @@ class _Refused(Exception):
 
 
 class ObjectServer:
-    """Serves exported objects on one connection; calls that come before `open` wait for it."""
+    """Serves the calls to exported objects; those that arrive before `open` are queued."""
 
-    def __init__(self, connection: BusConnection, authorization: Authorization, tasks: Tasks) -> None:
+    def __init__(
+        self,
+        connection: BusConnection,
+        objects: Mapping[str, ExportedObject],
+        authorization: Authorization,
+        tasks: Tasks,
+    ) -> None:
+        """`objects` are the exported objects by path, at any time."""
         self._connection = connection
+        self._objects = objects
         self._tasks = tasks
         self._authorization = authorization
         self._held_back: dict[str, list[MethodCall]] = {}
-        """Calls of senders of whom it is being asked who they are: begun in the order they were sent."""
-        self._objects: dict[str, ExportedObject] = {}
-        self._in_hand: Counter[str] = Counter()
-        """Calls that were begun and have not ended, by sender."""
+        """Calls of senders that are being identified, in the order in which they were sent."""
+        self._running_calls: Counter[str] = Counter()
+        """The number of running calls, by sender."""
         self._waiting: list[MethodCall] | None = []
         self._refusal: WifimgrdError | None = None
-        connection.serve(self._called)
+        connection.serve(self._called, limit=_LIMIT)
 
     def open(self) -> None:
-        """Every object is there: answer the calls that came meanwhile, and those to come."""
+        """Every object is exported: dispatch the queued calls, and new ones."""
         waiting, self._waiting = self._waiting or [], None
         for call in waiting:
             self._called(call)
 
     def refuse(self, error: WifimgrdError) -> None:
-        """Answer every call of our own methods with `error` from here on; those that run go on."""
+        """Reply with `error` to every new call of the objects' own methods; running calls continue."""
         self._refusal = error
 
-    # -- objects and their signals
-
-    def export(self, exported: ExportedObject) -> None:
-        """Put an object on the bus and tell of it, from the object manager's path."""
-        self._objects[exported.path] = exported
-        if exported.path != names.ROOT_PATH:
-            self._connection.emit(
-                names.ROOT_PATH,
-                names.OBJECT_MANAGER,
-                "InterfacesAdded",
-                "oa{sa{sv}}",
-                [exported.path, _faces(exported)],
-            )
-
-    def unexport(self, path: str) -> None:
-        """Take an object off the bus and tell of it."""
-        exported = self._objects.pop(path)
-        self._connection.emit(
-            names.ROOT_PATH,
-            names.OBJECT_MANAGER,
-            "InterfacesRemoved",
-            "oas",
-            [path, [exported.definition.name]],
-        )
-
-    def get(self, path: str) -> ExportedObject | None:
-        """The object at a path, or None."""
-        return self._objects.get(path)
-
-    def change(self, exported: ExportedObject, values: Mapping[str, Any], tell: Sequence[str] = ()) -> None:
-        """Give an object new values and tell of those that differ, and of `tell` in any case."""
-        changed = exported.change(values)
-        for name in tell:
-            changed[name] = exported.values[name]
-        if changed:
-            self._connection.emit(
-                exported.path,
-                names.PROPERTIES,
-                "PropertiesChanged",
-                "sa{sv}as",
-                [exported.definition.name, _variants(exported, changed), []],
-            )
-
-    def emit(self, exported: ExportedObject, member: str, arguments: Sequence[Any]) -> None:
-        """Send a signal of an object's interface."""
-        signature = exported.definition.signals[member]
-        self._connection.emit(
-            exported.path, exported.definition.name, member, signature, [_clean(value) for value in arguments]
-        )
-
     async def stop(self) -> None:
-        """Let the calls that run end, at most some seconds."""
+        """Wait for running calls to end, at most `_END_S`."""
         await self._tasks.settle(_END_S)
 
     # -- calls
@@ -126,8 +84,8 @@ class ObjectServer:
             self._waiting.append(call)
             return
         held_back = self._held_back.get(call.sender)
-        if self._in_hand[call.sender] + len(held_back or ()) >= _CALLS_AT_ONCE:
-            self._connection.reply_error(call, _ERROR + "LimitsExceeded", "too many calls at once")
+        if self._running_calls[call.sender] + len(held_back or ()) >= _CALLS_AT_ONCE:
+            self._connection.reply_error(call, _LIMIT, "too many calls at once")
         elif held_back is not None:
             held_back.append(call)
         else:
@@ -146,13 +104,19 @@ class ObjectServer:
         except _Refused as refusal:
             self._connection.reply_error(call, refusal.name, str(refusal))
             return
-        except Exception:  # noqa: BLE001 - nothing that a caller sends may take the service down
+        except Exception:  # noqa: BLE001 - nothing that a caller sends may stop the service
             self._crashed(call)
             return
-        if identify and call.member in exported.actions and not self._authorization.knows(call.sender):
+        if (
+            identify
+            and call.member in exported.actions
+            and not self._authorization.is_identified(call.sender)
+        ):
             self._held_back[call.sender] = [call]
             self._tasks.start("identify", self._identify(call.sender))
         else:
+            # Not in the task: more calls may come before it runs.
+            self._running_calls[call.sender] += 1
             self._tasks.start(call.member, self._run(call, exported, method))
 
     async def _identify(self, sender: str) -> None:
@@ -163,24 +127,25 @@ class ObjectServer:
                 self._begin(call, identify=False)
 
     async def _run(self, call: MethodCall, exported: ExportedObject, method: Method) -> None:
-        self._in_hand[call.sender] += 1
         try:
             await self._admit(call, exported.actions.get(call.member))
             answer = await method(call)
             self._connection.reply(call, exported.definition.methods[call.member].answer, answer)
         except WifimgrdError as error:
-            asked = any(isinstance(argument, dict) and argument.get("explain") for argument in call.body)
-            signature, further = error_arguments(error, explain=asked)
-            self._connection.reply_error(call, NAME_OF[error.code], _clean(error.message), signature, further)
+            explain = any(isinstance(argument, dict) and argument.get("explain") for argument in call.body)
+            signature, further = error_arguments(error, explain=explain)
+            self._connection.reply_error(
+                call, NAME_OF[error.code], valid_text(error.message), signature, further
+            )
         except Exception:  # noqa: BLE001 - the caller gets an answer, the log gets the traceback
             self._crashed(call)
         finally:
-            self._in_hand[call.sender] -= 1
-            if not self._in_hand[call.sender]:
-                del self._in_hand[call.sender]
+            self._running_calls[call.sender] -= 1
+            if not self._running_calls[call.sender]:
+                del self._running_calls[call.sender]
 
     async def _admit(self, call: MethodCall, action: str | None) -> None:
-        """Raises NotAuthorized, and the refusal where the hub began to stop meanwhile."""
+        """Check the authorization; raises NotAuthorized, and the error of `refuse` where that was called."""
         if action is None:
             return
         await self._authorization.require(call, action)
@@ -214,7 +179,7 @@ class ObjectServer:
         except KeyError:
             raise _Refused("UnknownObject", f"there is no object {path}") from None
 
-    # -- the standard interfaces; an answer is a signature and a body, None = not theirs
+    # -- the standard interfaces; a reply is a signature and a body, None = another interface
 
     def _standard(self, call: MethodCall) -> tuple[str, list[Any]] | None:
         match call.interface, call.member, call.signature:
@@ -227,16 +192,16 @@ class ObjectServer:
             case names.PROPERTIES, "Get", "ss":
                 exported = self._object(call.path)
                 name = self._property(exported, *call.body)
-                return "v", [_variant(exported, name, exported.values[name])]
+                return "v", [exported.variant(name)]
             case names.PROPERTIES, "GetAll", "s":
                 exported = self._object(call.path)
                 self._require_interface(exported, call.body[0])
-                return "a{sv}", [_variants(exported, exported.values)]
+                return "a{sv}", [exported.variants()]
             case names.PROPERTIES, "Set", "ssv":
                 name = self._property(self._object(call.path), *call.body[:2])
                 raise _Refused("PropertyReadOnly", f"the property {name} can only be read")
             case names.OBJECT_MANAGER, "GetManagedObjects", "" if call.path == names.ROOT_PATH:
-                return _MANAGED_OBJECTS, [{path: _faces(one) for path, one in self._objects.items()}]
+                return _MANAGED_OBJECTS, [{path: one.interfaces() for path, one in self._objects.items()}]
             case ((names.PEER | names.INTROSPECTABLE | names.PROPERTIES | names.OBJECT_MANAGER), _, _):
                 self._object(call.path)
                 raise _Refused(
@@ -275,22 +240,3 @@ def _machine_id() -> str:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except OSError:
         raise _Refused("Failed", "this host has no machine id") from None
-
-
-def _faces(exported: ExportedObject) -> dict[str, dict[str, Any]]:
-    return {exported.definition.name: _variants(exported, exported.values)}
-
-
-def _variants(exported: ExportedObject, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _variant(exported, name, value) for name, value in values.items()}
-
-
-def _variant(exported: ExportedObject, name: str, value: Any) -> Any:
-    return Variant(exported.definition.properties[name], _clean(value))
-
-
-def _clean(value: Any) -> Any:
-    """A text that D-Bus can carry: one NUL or lone surrogate would cost the connection."""
-    if isinstance(value, str):
-        return value.replace("\0", "").encode("utf-8", "replace").decode()
-    return value

@@ -1,4 +1,4 @@
-"""`org.wifimgrd1.Simulator`: the simulated world, to be changed while it runs."""
+"""`org.wifimgrd1.Simulator`: the simulated world, which can be changed while it runs."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.bus import MethodCall
+from wifimgrd.dbus.connection import MethodCall
 from wifimgrd.dbus.service.objects import ExportedObject
 
 
 class World(Protocol):
-    """What the simulated world lets one do to it; each raises InvalidRequest."""
+    """The operations on the simulated world; each raises InvalidRequest."""
 
     def plug_adapter(self, name: str) -> None:
         """Plug an adapter in."""
 
     def unplug_adapter(self, name: str) -> None:
-        """Pull an adapter out."""
+        """Unplug an adapter."""
 
     def add_camera(self, ssid: bytes, password: str, options: Mapping[str, Any]) -> None:
-        """Put a camera into the air."""
+        """Add a camera to the simulated world."""
 
     def power_on_camera(self, ssid: bytes) -> None:
         """Switch a camera on."""
@@ -29,7 +29,7 @@ class World(Protocol):
         """Switch a camera off."""
 
     def set_fault(self, kind: str, options: Mapping[str, Any]) -> None:
-        """Make something go wrong, or right again."""
+        """Start or end a fault."""
 
 
 class SimulatorObject(ExportedObject):

@@ -1,1 +1,2 @@
-"""The API's description, made of what serves the requests: OpenAPI for HTTP, AsyncAPI for the channel."""
+"""The API's description, made of the code that serves the requests: OpenAPI for HTTP, AsyncAPI for the
+channel."""

@@ -6,14 +6,33 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from wifimgrd import __version__
-from wifimgrd.http.channel_types import DATA, UNNUMBERED, SnapshotJson
+from wifimgrd.http.channel.message_types import (
+    ACTION_FAILED,
+    COMMAND_FAILED,
+    DATA,
+    UNNUMBERED,
+    ActionFailedJson,
+    CommandFailedJson,
+    CommandJson,
+    SnapshotJson,
+)
+from wifimgrd.http.channel.squawk import ADDRESS as SQUAWK_ADDRESS
+from wifimgrd.http.channel.squawk import MESSAGES as SQUAWK_MESSAGES
 from wifimgrd.http.description.schema import Schemas
 
 _ADDRESS: Final = "/ws/management/"
+_SQUAWK: Final = "squawk"
+_COMMAND: Final = "command"
 _ABOUT: Final = (
-    "First a snapshot, then every event, numbered without gaps (`seq`) within one life of the service"
-    " (`epoch`). Who was away asks for `?since=EPOCH:SEQ` and gets what it missed, or a fresh snapshot"
-    " where that is too old. Who does not read is closed with 1013 and may come again."
+    "First a snapshot, then every event, numbered without gaps (`seq`) within one run of the service"
+    " (`epoch`). A client that reconnects with `?since=EPOCH:SEQ` gets the events since then, or a"
+    " snapshot if that is too old. One that does not read is closed with 1013 and may reconnect. A client"
+    " may send commands; their results are events, a refusal is `command.failed` for that client alone, and"
+    f" `{ACTION_FAILED}` where nothing else says why."
+)
+_ABOUT_SQUAWK: Final = (
+    "The same in the dialect of the platform's newest frontend: statuses and refusals alone, without numbers."
+    " `on_connect` comes first, and when the list of devices is to be fetched anew."
 )
 
 
@@ -22,7 +41,13 @@ def asyncapi() -> dict[str, Any]:
     schemas = Schemas()
     messages = {"snapshot": _message("snapshot", schemas.of(SnapshotJson))}
     messages |= {kind: _message(kind, event_schema(kind, schemas)) for kind in DATA}
+    messages[COMMAND_FAILED] = _message(COMMAND_FAILED, schemas.of(CommandFailedJson))
+    messages[ACTION_FAILED] = _message(ACTION_FAILED, schemas.of(ActionFailedJson))
+    received = {kind: _name(kind) for kind in messages}
+    messages[_COMMAND] = _message(_COMMAND, schemas.of(CommandJson))
     names = {kind: _name(kind) for kind in messages}
+    dialect = {kind: _message(kind, schemas.of(payload)) for kind, payload in SQUAWK_MESSAGES.items()}
+    dialect_names = {kind: _name(kind) for kind in dialect}
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "wifimgrd, the management channel", "version": __version__, "description": _ABOUT},
@@ -32,25 +57,56 @@ def asyncapi() -> dict[str, Any]:
                 "address": _ADDRESS,
                 "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in names.values()},
                 "bindings": {"ws": {"method": "GET", "query": _query(), "bindingVersion": "0.1.0"}},
-            }
+            },
+            _SQUAWK: {
+                "address": SQUAWK_ADDRESS,
+                "description": _ABOUT_SQUAWK,
+                "messages": {
+                    name: {"$ref": f"#/components/messages/{name}"}
+                    for name in (*dialect_names.values(), names[_COMMAND])
+                },
+                "bindings": {"ws": {"method": "GET", "bindingVersion": "0.1.0"}},
+            },
         },
         "operations": {
             "receive": {
                 "action": "send",
                 "channel": {"$ref": "#/channels/management"},
-                "summary": "What the service sends to every client.",
-                "messages": [{"$ref": f"#/channels/management/messages/{name}"} for name in names.values()],
-            }
+                "summary": "Messages of the service: events for every client, refusals for one.",
+                "messages": [
+                    {"$ref": f"#/channels/management/messages/{name}"} for name in received.values()
+                ],
+            },
+            "command": {
+                "action": "receive",
+                "channel": {"$ref": "#/channels/management"},
+                "summary": "Messages of a client, at most 20 a second.",
+                "messages": [{"$ref": f"#/channels/management/messages/{names[_COMMAND]}"}],
+            },
+            "receive_squawk": {
+                "action": "send",
+                "channel": {"$ref": f"#/channels/{_SQUAWK}"},
+                "summary": "Messages of the service.",
+                "messages": [
+                    {"$ref": f"#/channels/{_SQUAWK}/messages/{name}"} for name in dialect_names.values()
+                ],
+            },
+            "command_squawk": {
+                "action": "receive",
+                "channel": {"$ref": f"#/channels/{_SQUAWK}"},
+                "summary": "Messages of a client, at most 20 a second.",
+                "messages": [{"$ref": f"#/channels/{_SQUAWK}/messages/{names[_COMMAND]}"}],
+            },
         },
         "components": {
-            "messages": {names[kind]: message for kind, message in messages.items()},
+            "messages": {_name(kind): message for kind, message in (messages | dialect).items()},
             "schemas": schemas.named,
         },
     }
 
 
 def event_schema(kind: str, schemas: Schemas) -> dict[str, Any]:
-    """The schema of an event: what is around its data, and the data."""
+    """The schema of an event: its envelope and its data."""
     properties: dict[str, Any] = {
         "type": {"type": "string", "const": kind},
         "seq": {"type": "integer", "minimum": 1, "description": "One more than that of the event before."},
@@ -71,5 +127,5 @@ def _name(kind: str) -> str:
 
 
 def _query() -> dict[str, Any]:
-    since = {"type": "string", "description": "EPOCH:SEQ, the last event that the client saw."}
+    since = {"type": "string", "description": "EPOCH:SEQ, the last event that the client received."}
     return {"type": "object", "properties": {"since": since}}

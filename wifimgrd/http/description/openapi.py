@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from wifimgrd import __version__
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.http.access_token import COOKIE
+from wifimgrd.http.access.token import COOKIE
+from wifimgrd.http.description.examples import Example, example_address, example_of, value_of
 from wifimgrd.http.description.operations import JSON, Operation, Parameter
 from wifimgrd.http.description.schema import REFERENCE, Schemas
-from wifimgrd.http.problems import KINDS, UNAUTHORIZED
+from wifimgrd.http.errors import KINDS, UNAUTHORIZED
 from wifimgrd.http.routes import Route
 
 _PROBLEM: Final = "application/problem+json"
@@ -20,19 +21,20 @@ _TAGS: Final = {
     "devices": "Registered cameras.",
     "connection": "Connecting and disconnecting cameras.",
     "cameras": "The cameras' own HTTP.",
-    "interfaces": "The host's Wi-Fi adapters, and what they hear.",
+    "interfaces": "The host's Wi-Fi adapters, and their scan results.",
     "tiles": "Map tiles without a network.",
-    "service": "How the service is, what it offers, and this description.",
+    "service": "The state of the service, its features, and this description.",
 }
 _ABOUT: Final = (
     "Connects Wi-Fi cameras through the USB Wi-Fi adapters of a Linux host. Every address answers with and"
-    " without its trailing slash. Errors are problem details (RFC 9457) with a `code`. What happens is told"
+    " without its trailing slash. Errors are problem details (RFC 9457) with a `code`. All changes are sent"
     " on the WebSocket channel, which `/asyncapi.json` describes."
 )
 
 
 def openapi(routes: Collection[Route], *, with_token: bool) -> dict[str, Any]:
-    """The description of routes; one whose handler says nothing of itself raises LookupError."""
+    """The description of routes; raises LookupError where a handler declares no operation, or one that has no
+    example."""
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -41,7 +43,7 @@ def openapi(routes: Collection[Route], *, with_token: bool) -> dict[str, Any]:
         path = re.sub(r"\{(\w+):[^{}]*\}", r"{\1}", route.path)
         first, *others = [method for method in route.methods if method != "HEAD"]
         for method in (first, *others):
-            described = _operation(route.operation, schemas, with_token=with_token)
+            described = _operation(route.operation, path, schemas, with_token=with_token)
             if method != first:
                 described["operationId"] += f"_{method.lower()}"
             paths.setdefault(path, {})[method.lower()] = described
@@ -70,7 +72,7 @@ def openapi(routes: Collection[Route], *, with_token: bool) -> dict[str, Any]:
 
 
 def _link(operations: Mapping[str, Operation], paths: Mapping[str, Mapping[str, Any]]) -> None:
-    """Say what can be done next with the device that an answer describes."""
+    """Links to the operations that are possible next on the device that an answer describes."""
     for methods in paths.values():
         for described in methods.values():
             operation = operations.get(described["operationId"])
@@ -85,46 +87,47 @@ def _link(operations: Mapping[str, Operation], paths: Mapping[str, Mapping[str, 
 
 
 def _names_device(operation: Operation) -> str:
-    """The parameter that says which device is meant."""
+    """The parameter that names the device."""
     return next(one.name for one in operation.parameters if one.name in ("id", "device_id"))
 
 
-def _operation(operation: Operation, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+def _operation(operation: Operation, path: str, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [operation.tag],
         "summary": operation.summary.rstrip("."),
-        "responses": _responses(operation, schemas, with_token=with_token),
+        "responses": _responses(operation, path, schemas, with_token=with_token),
     }
     if operation.description:
         described["description"] = operation.description
     if operation.parameters:
-        described["parameters"] = [_parameter(one, schemas) for one in operation.parameters]
+        described["parameters"] = [_parameter(operation, one, schemas) for one in operation.parameters]
     if operation.body is not None:
-        body = {"required": True, "content": {JSON: {"schema": schemas.of(operation.body)}}}
-        described["requestBody"] = body
+        content = {"schema": schemas.of(operation.body), "example": example_of(operation).body}
+        described["requestBody"] = {"required": True, "content": {JSON: content}}
     if operation.public and with_token:
         described["security"] = []
     return described
 
 
-def _parameter(one: Parameter, schemas: Schemas) -> dict[str, Any]:
+def _parameter(operation: Operation, one: Parameter, schemas: Schemas) -> dict[str, Any]:
     return {
         "name": one.name,
         "in": one.place,
         "required": one.required,
         "description": one.description,
         "schema": schemas.of(one.kind),
+        "example": value_of(operation, one),
     }
 
 
-def _responses(operation: Operation, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+def _responses(operation: Operation, path: str, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+    example = example_of(operation)
     success: dict[str, Any] = {"description": operation.summary}
-    if operation.answer is not None:
-        schema = schemas.of(operation.answer)
-        success["content"] = {one: {"schema": schema} for one in operation.media_types}
-    elif operation.media_types != (JSON,):
-        success["content"] = {one: {} for one in operation.media_types}
+    if operation.answer is not None or operation.media_types != (JSON,):
+        schema = {} if operation.answer is None else {"schema": schemas.of(operation.answer)}
+        shown = _shown(example, example_address(operation, path))
+        success["content"] = dict.fromkeys(operation.media_types, schema | shown)
     if operation.headers:
         success["headers"] = {
             name: {"description": text, "schema": {"type": "string"}}
@@ -132,25 +135,35 @@ def _responses(operation: Operation, schemas: Schemas, *, with_token: bool) -> d
         }
     responses = {str(operation.status): success}
     responses |= {str(status): {"description": text} for status, text in operation.further.items()}
+    for status, kind in operation.further_types.items():
+        content = {"schema": schemas.of(kind), "example": example.further[status]}
+        responses[str(status)]["content"] = {JSON: content}
     problems = operation.problems()
     for code in (*_ANYWHERE, *((UNAUTHORIZED,) if with_token and not operation.public else ())):
         codes = problems.setdefault(KINDS[code].status, [])
         if str(code) not in codes:
             codes.append(str(code))
     for status, codes in sorted(problems.items()):
-        told = "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes)
+        text = "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes)
         responses[str(status)] = {
-            "description": told,
+            "description": text,
             "content": {_PROBLEM: {"schema": {"$ref": REFERENCE + "Problem"}}},
         }
     return responses
 
 
+def _shown(example: Example, address: str) -> dict[str, Any]:
+    """An example of an answer: the answer itself, or the address that has it."""
+    if example.answer is not None:
+        return {"example": example.answer}
+    return {"examples": {"example": {"externalValue": address}}}
+
+
 def _problem() -> dict[str, Any]:
-    """RFC 9457, with the members that every problem here has."""
+    """RFC 9457, with the members that every problem of this API has."""
     return {
         "type": "object",
-        "description": "What went wrong. A field at fault is a further member, with a list of sentences.",
+        "description": "The error. A field at fault is a further member, with a list of sentences.",
         "required": ["type", "title", "status", "detail", "code", "error"],
         "properties": {
             "type": {"type": "string", "format": "uri"},

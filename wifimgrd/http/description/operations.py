@@ -1,4 +1,4 @@
-"""What a handler says of itself: the operation that it serves, for the API's description."""
+"""The operation that a handler serves, as declared at the handler, for the API's description."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from wifimgrd.http.problems import KINDS
+from wifimgrd.http.errors import KINDS
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 ReaderT = TypeVar("ReaderT", bound=Callable[..., object])
@@ -19,7 +19,7 @@ _PARAMETER: Final = "parameter"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something that a request says in its path, query or headers."""
+    """A parameter in the path, query or headers of a request."""
 
     name: str
     place: str
@@ -32,7 +32,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What one handler does for one method at one address."""
+    """What one handler does for one method at one path."""
 
     name: str
     tag: str
@@ -40,19 +40,21 @@ class Operation:
     description: str
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
-    """The type of the request's body; None where it has none."""
+    """The type of the request's body; None if it has none."""
     status: int = 200
     answer: Any = None
-    """The type of the answer's body; None where it has none, or another than JSON."""
+    """The type of the answer's body; None if it has none, or if it is not JSON."""
     media_types: tuple[str, ...] = (JSON,)
     errors: tuple[str, ...] = ()
-    """Codes, beside those that every address can answer with."""
+    """Error codes beside those that every path can answer with."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers of the answer worth knowing, with what they say."""
+    """Documented headers of the answer, with their meaning."""
     public: bool = False
-    """Needs no token, also where the configuration asks for one."""
+    """Needs no token, even if the configuration requires one."""
     further: Mapping[int, str] = field(default_factory=dict)
-    """Other answers without a body that are no errors, with what they say."""
+    """Other answers that are not errors, with their meaning."""
+    further_types: Mapping[int, Any] = field(default_factory=dict)
+    """The types of the JSON bodies of those answers."""
 
     next: tuple[str, ...] = ()
     """Operations on the device that the answer describes."""
@@ -68,7 +70,7 @@ class Operation:
 def parameter(
     name: str, kind: Any, description: str, *, place: str = "query", required: bool = False
 ) -> Callable[[ReaderT], ReaderT]:
-    """Mark a function that reads a parameter of a request with what it reads."""
+    """Mark a function that reads a parameter of a request with that parameter."""
 
     def mark(reader: ReaderT) -> ReaderT:
         setattr(reader, _PARAMETER, Parameter(name, place, description, kind, required))
@@ -78,7 +80,7 @@ def parameter(
 
 
 def parameter_of(reader: Callable[..., object] | Parameter) -> Parameter:
-    """What a function reads, or what was said directly."""
+    """The parameters that a function reads, or that were given directly."""
     if isinstance(reader, Parameter):
         return reader
     found = getattr(reader, _PARAMETER, None)
@@ -95,7 +97,7 @@ def operation(
     text: str | None = None,
     **details: Any,
 ) -> Callable[[HandlerT], HandlerT]:
-    """Mark a handler with the operation that it serves; its docstring is the text, where none is given.
+    """Mark a handler with the operation that it serves. Its docstring is the text, if none is given.
 
     `reads` are the functions by which it reads the request's parameters, `details` further
     fields of Operation.
@@ -113,6 +115,6 @@ def operation(
 
 
 def operation_of(handler: Callable[..., object]) -> Operation | None:
-    """What a handler serves; None where it does not say."""
+    """The operation that a handler serves; None if it declares none."""
     found = getattr(handler, _OPERATION, None)
     return found if isinstance(found, Operation) else None

@@ -13,14 +13,14 @@ from wifimgrd.http.routes import Routes
 
 
 class Description:
-    """The resources at `/openapi.json` and `/asyncapi.json`, made when they are first asked for."""
+    """The resources at `/openapi.json` and `/asyncapi.json`, made at the first request."""
 
     def __init__(self, routes: Routes, *, with_token: bool) -> None:
         self._routes = routes
         self._with_token = with_token
 
     def add_to(self, routes: Routes) -> None:
-        """Wire the addresses."""
+        """Add the routes."""
         routes.add("GET HEAD", "/openapi.json", self.openapi)
         routes.add("GET HEAD", "/asyncapi.json", self.asyncapi)
 
@@ -34,7 +34,7 @@ class Description:
         """Describe the management channel, as AsyncAPI 3.0."""
         return _answer(self._asyncapi)
 
-    # What makes the documents is imported with the first request for one.
+    # The modules that make the documents are imported at the first request.
 
     @cached_property
     def _openapi(self) -> dict[str, Any]:

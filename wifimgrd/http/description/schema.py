@@ -1,6 +1,7 @@
-"""JSON Schema (2020-12) of the types that JSON values are made of.
+"""JSON Schema (2020-12) of the types of the JSON values.
 
-Understands what `wifimgrd.dbus.client.json_types` uses and nothing else; raises TypeError for that.
+Supports the types that `json_types` and `json_members` in `wifimgrd.dbus.client` use; raises TypeError for
+all others.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import inspect
 import types
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, NotRequired, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, Final, NotRequired, TypeGuard, get_args, get_origin, is_typeddict
 
+from wifimgrd.dbus.client.json_members import RecordJson
 from wifimgrd.dbus.client.json_types import Keywords
 
 REFERENCE: Final = "#/components/schemas/"
@@ -26,19 +28,19 @@ _PLAIN: Final[Mapping[object, dict[str, Any]]] = {
 
 
 class Schemas:
-    """Makes schemas, and collects those that have names."""
+    """Makes schemas, and collects the named ones."""
 
     def __init__(self) -> None:
         self.named: dict[str, dict[str, Any]] = {}
 
     def of(self, kind: Any) -> dict[str, Any]:
-        """The schema of a type; one that has a name is referred to."""
+        """The schema of a type; a named type becomes a reference."""
         origin, arguments = get_origin(kind), get_args(kind)
         if origin is Annotated:
             return self._annotated(arguments[0], arguments[1:])
         if isinstance(kind, type) and kind in _PLAIN:
             return dict(_PLAIN[kind])
-        if is_typeddict(kind):
+        if is_typeddict(kind) or _is_record(kind):
             return self._reference(kind)
         if origin is list:
             return {"type": "array", "items": self.of(arguments[0])}
@@ -57,12 +59,12 @@ class Schemas:
     def _reference(self, kind: type) -> dict[str, Any]:
         name = schema_name(kind)
         if name not in self.named:
-            self.named[name] = {}  # it may hold itself
+            self.named[name] = {}  # the type may refer to itself
             self.named[name] = self._object(kind)
         return {"$ref": REFERENCE + name}
 
     def _object(self, kind: type) -> dict[str, Any]:
-        hints = typing.get_type_hints(kind, include_extras=True)
+        hints = kind.members if _is_record(kind) else typing.get_type_hints(kind, include_extras=True)
         properties, required = {}, []
         for name, hint in hints.items():
             optional = get_origin(hint) is NotRequired
@@ -77,13 +79,17 @@ class Schemas:
         return schema
 
 
+def _is_record(kind: Any) -> TypeGuard[type[RecordJson]]:
+    return isinstance(kind, type) and issubclass(kind, RecordJson)
+
+
 def schema_name(kind: type) -> str:
-    """What a type is called in a description."""
+    """The name of a type in a description."""
     return kind.__name__.removesuffix("Json")
 
 
 def _nullable(choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """A union; `T | None` in the short form where the schema has one type."""
+    """A union; `T | None` in the short form if the schema has one type."""
     null = {"type": "null"}
     if len(choices) == 2 and null in choices:
         choices.remove(null)

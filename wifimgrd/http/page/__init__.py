@@ -1,1 +1,1 @@
-"""The page that people look at; `frontend/` has its source, and `tools/set-up` builds it into `built/`."""
+"""The page for people; `frontend/` has its source, and `tools/set-up` builds it into `built/`."""

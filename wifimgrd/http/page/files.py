@@ -1,4 +1,4 @@
-"""The page's files as they are sent: with a tag each, and compressed where that helps."""
+"""The page's files as they are sent: each with an entity tag, and compressed where that makes it smaller."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
+LARGE: Final = "large-"
+"""Before the name of an icon: the same drawing as a picture. The platform's wizard to 0.1.29 shows
+the pictures of models in the size that they have."""
+_ICON_SIZE: Final = b'width="24" height="24"'
+_LARGE_SIZE: Final = b'width="240" height="240"'
 _COMPRESSED: Final = frozenset({"css", "html", "js", "svg", "txt"})
 
 
@@ -30,17 +35,17 @@ class File:
 
     @property
     def content_type(self) -> str:
-        """What it is."""
+        """The media type."""
         return _TYPES[self.ending]
 
     @cached_property
     def tag(self) -> str:
-        """Another one for another content."""
+        """The entity tag; it changes with the content."""
         return hashlib.sha256(self.octets).hexdigest()[:16]
 
     @cached_property
     def compressed(self) -> bytes | None:
-        """By gzip; None where that saves nothing."""
+        """Compressed by gzip; None if that is not smaller."""
         if self.ending not in _COMPRESSED:
             return None
         octets = gzip.compress(self.octets, 9, mtime=0)
@@ -48,25 +53,31 @@ class File:
 
 
 class Files:
-    """What was built, read when it is first asked for."""
+    """The built files, read at the first request."""
 
     def __init__(self, folder: Traversable | None = None) -> None:
         self._folder = folder or resources.files(__package__) / "built"
         self._icons = resources.files(__package__) / "icons"
         self._read: dict[str, File] = {}
+        self._large: dict[str, File] = {}
 
     def document(self, name: str) -> str | None:
-        """The text of a document; None where nothing was built."""
+        """The text of a document; None if nothing was built."""
         found = self._folder / name
         return found.read_text("utf-8") if found.is_file() else None
 
     def asset(self, name: str) -> File | None:
-        """A file that a document names; None where there is none."""
+        """A file that a document refers to; None if there is none."""
         return self._file(self._folder / "assets", name)
 
     def icon(self, name: str) -> File | None:
-        """A picture of a kind of camera; None where there is none."""
-        return self._file(self._icons, name)
+        """The icon of a kind of camera, or its picture (LARGE); None if there is none."""
+        icon = self._file(self._icons, name.removeprefix(LARGE))
+        if icon is None or not name.startswith(LARGE):
+            return icon
+        if name not in self._large:
+            self._large[name] = File(icon.octets.replace(_ICON_SIZE, _LARGE_SIZE, 1), icon.ending)
+        return self._large[name]
 
     def _file(self, folder: Traversable, name: str) -> File | None:
         if name not in self._read:

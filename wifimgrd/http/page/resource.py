@@ -6,13 +6,13 @@ from typing import Final
 
 from aiohttp import ETag, web
 
-from wifimgrd.http.access_token import public
+from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.description.operations import Parameter, operation
+from wifimgrd.http.errors import NOT_FOUND, Problem
 from wifimgrd.http.page.files import File, Files
-from wifimgrd.http.problems import NOT_FOUND, Problem
 from wifimgrd.http.routes import Routes
 
-# Everything comes from here: nothing inline, nothing from elsewhere, nothing in a frame.
+# Everything is loaded from this service: nothing inline, nothing from other hosts, nothing in a frame.
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     (
         "default-src 'none'",
@@ -33,7 +33,7 @@ _DOCUMENT_HEADERS: Final = {
     "X-Frame-Options": "DENY",
 }
 _ASSET_HEADERS: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
-"""An asset's name has a hash of what is in it."""
+"""The name of an asset contains a hash of its content."""
 _ICON_HEADERS: Final = {"Cache-Control": "public, max-age=3600"}
 _FURTHER: Final = {304: "The client has it."}
 
@@ -41,14 +41,15 @@ _FURTHER: Final = {304: "The client has it."}
 class Page:
     """The resources at `/`, `/docs`, `/assets/` and `/icons/`, which need no token."""
 
-    def __init__(self, prefix: str, files: Files | None = None) -> None:
-        """`prefix` is where the devices are."""
+    def __init__(self, prefix: str, files: Files | None = None, *, token: AccessToken | None = None) -> None:
+        """`prefix` is the path of the devices; `token` is the one that is required."""
         self._devices = prefix.lstrip("/")
+        self._token = token
         self._files = files or Files()
-        self._documents: dict[tuple[str, str], File] = {}
+        self._documents: dict[tuple[str, str, str], File] = {}
 
     def add_to(self, routes: Routes) -> None:
-        """Wire the addresses."""
+        """Add the routes."""
         routes.add("GET HEAD", "/", self.page)
         routes.add("GET HEAD", "/docs", self.docs)
         routes.add("GET HEAD", "/assets/{name}", self.asset)
@@ -58,7 +59,7 @@ class Page:
     @operation("page", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
     async def page(self, request: web.Request) -> web.Response:
         """Show the page for people."""
-        return _answer(request, self._document("index.html", ""), _DOCUMENT_HEADERS)
+        return _answer(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
 
     @public
     @operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
@@ -78,7 +79,7 @@ class Page:
         further=_FURTHER,
     )
     async def asset(self, request: web.Request) -> web.Response:
-        """Get a file that the page needs."""
+        """Get a file of the page."""
         file = self._files.asset(request.match_info["name"])
         if file is None:
             raise Problem(NOT_FOUND, "the page has no such file")
@@ -95,19 +96,26 @@ class Page:
         further=_FURTHER,
     )
     async def icon(self, request: web.Request) -> web.Response:
-        """Get the picture of a kind of camera."""
+        """Get the icon of a kind of camera."""
         file = self._files.icon(request.match_info["name"])
         if file is None:
             raise Problem(NOT_FOUND, "there is no such picture")
         return _answer(request, file, _ICON_HEADERS)
 
-    def _document(self, name: str, root: str) -> File:
-        key = (name, root)
+    def _sessions(self, request: web.Request) -> str:
+        """The address of sessions, for a page whose requests are authorized by one. A browser has no token to
+        send with the request for a page: a proxy added it, and signing out would change nothing."""
+        has_sessions = self._token is not None and not self._token.has_bearer(request.headers)
+        return "session" if has_sessions else ""
+
+    def _document(self, name: str, root: str, sessions: str = "") -> File:
+        key = (name, root, sessions)
         if key not in self._documents:
             text = self._files.document(name)
             if text is None:
                 raise Problem(NOT_FOUND, "the page was not built; tools/set-up in the source builds it")
-            text = text.replace("{devices}", self._devices).replace("{root}", root)
+            for place, value in (("devices", self._devices), ("sessions", sessions), ("root", root)):
+                text = text.replace(f"{{{place}}}", value)
             self._documents[key] = File(text.encode(), "html")
         return self._documents[key]
 

@@ -1,4 +1,4 @@
-"""Checks of tilesets by their configuration: what is there, whether it is whole, what is missing."""
+"""Checks of tilesets by their configuration: which sources exist, damage, missing tiles."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from wifimgrd.http.tiles.tileset import OPENERS
 from wifimgrd.http.tiles.upstream import UpstreamSlot
 
 NAMED: Final = 100
-"""Missing tiles that are named; the others are counted."""
+"""Missing tiles that are listed; the others are counted."""
 _SHIM_TIMEOUT_S: Final = 10.0
 _TOGETHER: Final = 8
-"""Tiles of a tile server that are asked for at once."""
+"""Simultaneous requests for tiles to a tile server."""
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, and how much of how much is done."""
+"""Called with the step, the progress and the total."""
 
 
 @dataclass(slots=True)
@@ -37,11 +37,11 @@ class SourceReport:
     type: str
     place: str
     problem: str | None = None
-    """Why it cannot be used; None = it is well."""
+    """Why it cannot be used; None = there is no error."""
     summary: dict[str, Any] | None = None
-    """What it says of itself, as `/healthz?verbose` tells it."""
+    """Its summary, as in `/healthz?verbose`."""
     tiles: dict[int, int] = field(default_factory=dict)
-    """How many tiles each zoom has; an upstream does not say."""
+    """The number of tiles of each zoom; empty for an upstream."""
 
 
 @dataclass(slots=True)
@@ -56,21 +56,21 @@ class TilesetReport:
     examples: list[str] = field(default_factory=list)
     """Missing tiles as z/x/y, the first of them."""
     shim: str | None = None
-    """What is wrong with the running shim's answers; None = nothing, or it was not asked."""
+    """The error in the running shim's answers; None = there is none, or it was not checked."""
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing is wrong and nothing missing."""
+        """Whether there are no errors and no missing tiles."""
         return not self.missing and self.shim is None and not any(one.problem for one in self.sources)
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The report as JSON."""
         return {**asdict(self), "ok": self.is_well}
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be checked beside the sources themselves."""
+    """The options of a check beside the sources themselves."""
 
     box: Box | None = None
     zooms: tuple[int, int] | None = None
@@ -78,7 +78,7 @@ class Question:
     """Of the running shim."""
     token: str | None = None
     deep: bool = True
-    """Read through all of each file; else only open it."""
+    """Read all of each file; else only open it."""
 
 
 async def check(sources: Sequence[TileSource], question: Question, progress: Progress) -> TilesetReport:
@@ -89,10 +89,12 @@ async def check(sources: Sequence[TileSource], question: Question, progress: Pro
         for source in sources:
             one: FileSource | UpstreamSlot | None
             if source.path is not None:
-                told, one = await asyncio.to_thread(_check_file, source.type, source.path, question, progress)
+                source_report, one = await asyncio.to_thread(
+                    _check_file, source.type, source.path, question, progress
+                )
             else:
-                told, one = await _check_upstream(source)
-            report.sources.append(told)
+                source_report, one = await _check_upstream(source)
+            report.sources.append(source_report)
             if one is not None:
                 opened.append(one)
         if question.box is not None:
@@ -141,7 +143,7 @@ async def _look_for_gaps(
     question: Question,
     progress: Progress,
 ) -> None:
-    """Ask for each tile of the box, in each zoom that the files have where none is said."""
+    """Check each tile of the box, in each zoom that the files have if none is given."""
     box = question.box or Box(-180, -90, 180, 90)
     summaries = [one.summary for one in opened if not isinstance(one, UpstreamSlot)]
     lowest = min((summary.minzoom for summary in summaries), default=0)
@@ -167,16 +169,16 @@ async def _look_for_gaps(
 def _missing_in_files(square: Square, files: Sequence[FileSource]) -> bytes:
     there = bytearray(square.tiles)
     for one in files:
-        with suppress(DamagedError):  # which the source's own report tells
+        with suppress(DamagedError):  # which the source's own report contains
             one.mark(square, there)
     return square.missing(there)
 
 
 async def _missing_in_servers(square: Square, missing: bytes, servers: Sequence[UpstreamSlot]) -> bytes:
-    """What no tile server has, either, asked for tile by tile."""
+    """The tiles that no tile server has, either, requested one by one."""
     left = bytearray(missing)
 
-    async def ask(at: int) -> None:
+    async def request(at: int) -> None:
         for server in servers:
             with suppress(UnavailableError):
                 if await server.fetch(*tile_of_id(square.first + at)) is not None:
@@ -185,14 +187,14 @@ async def _missing_in_servers(square: Square, missing: bytes, servers: Sequence[
 
     places = positions(missing)
     while together := list(islice(places, _TOGETHER)):
-        await asyncio.gather(*map(ask, together))
+        await asyncio.gather(*map(request, together))
     return bytes(left)
 
 
 def _ask_shim(
     question: Question, tileset: str, missing: int | str, opened: Sequence[FileSource | UpstreamSlot]
 ) -> str | None:
-    """Ask the running shim for a tile that no file has; what is wrong with its answer."""
+    """Request a tile that no file has from the running shim; returns the error in its answer."""
     deepest = max((one.summary.maxzoom for one in opened), default=0)
     z = deepest + 1 if exists(deepest + 1, 0, 0) else deepest
     address = f"{(question.url or '').rstrip('/')}/tiles/{tileset}/{z}/{(1 << z) - 1}/{(1 << z) - 1}"

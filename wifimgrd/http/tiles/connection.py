@@ -1,4 +1,4 @@
-"""A connection that knows the short way to tiles."""
+"""A connection with the short ways to tiles and to parts of archives."""
 
 from __future__ import annotations
 
@@ -7,34 +7,50 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from wifimgrd.http.client_connection import Connection
+from wifimgrd.http.connection_limits import ConnectionLimits
+from wifimgrd.http.map.fast_ranges import FastRanges
+from wifimgrd.http.protocol import Connection
 from wifimgrd.http.tiles.fast import Clients, FastPath, Later, is_plain_head
 
 _HELD: Final = 1 << 16
-"""Octets of further requests that are kept while a tile is read; reading pauses there."""
+"""Octets of further requests that are buffered while a tile is read; reading pauses at this limit."""
 
 
 class TileConnection(Connection):
-    """A connection on which tiles take the short way, whenever nothing else is under way."""
+    """A connection on which tiles take the short way, if no other request is in progress."""
 
-    __slots__ = ("_clean", "_clients", "_fast", "_held", "_own", "_reading")
+    __slots__ = ("_clean", "_clients", "_fast", "_held", "_own", "_plain_socket", "_ranges", "_reading")
 
-    def __init__(self, fast: FastPath, server: web.Server, **options: Any) -> None:
-        super().__init__(server, **options)
+    def __init__(
+        self,
+        fast: FastPath | None,
+        ranges: FastRanges | None,
+        server: web.Server,
+        limits: ConnectionLimits,
+        **options: Any,
+    ) -> None:
+        super().__init__(server, limits, **options)
         self._fast = fast
+        self._ranges = ranges
+        self._plain_socket = -1
+        """The socket's descriptor; -1 if it does not carry plain text."""
         self._clients: Clients = {}
         self._own: object = None
         self._clean = True
-        """The parser holds no part of a request; it stays so while requests come whole."""
+        """The parser holds no part of a request; this stays so while requests arrive complete."""
         self._reading = False
         """A tile is being read for the last request."""
         self._held = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Learn which of our addresses it is."""
+        """Store the shim's own address of the connection."""
         super().connection_made(transport)
         self._own = transport.get_extra_info("sockname")
-        self._clients = self._fast.clients_at(self._own)
+        if self._fast is not None:
+            self._clients = self._fast.clients_at(self._own)
+        raw = transport.get_extra_info("socket")
+        if raw is not None and transport.get_extra_info("sslcontext") is None:
+            self._plain_socket = raw.fileno()
 
     def data_received(self, data: bytes) -> None:
         """Answer, or leave it to the application."""
@@ -42,10 +58,16 @@ class TileConnection(Connection):
             self._hold(data)
             return
         if self._clean and data:
-            if self._is_idle and not self._paused and self.transport is not None:
-                answer = self._fast.answer(data, self._clients, self._own)
+            if self._is_idle and not self.is_surplus and not self._paused and self.transport is not None:
+                if self._sends_part(data, self.transport):
+                    self._last_received = self._loop.time()
+                    self._limits.touch(self)
+                    return
+                fast = self._fast
+                answer = None if fast is None else fast.answer(data, self._clients, self._own)
                 if answer is not None:
-                    self._heard = self._loop.time()
+                    self._last_received = self._loop.time()
+                    self._limits.touch(self)
                     if isinstance(answer, Later):
                         self._read(answer, data)
                     else:
@@ -54,8 +76,17 @@ class TileConnection(Connection):
             self._clean = is_plain_head(data)
         super().data_received(data)
 
+    @property
+    def is_evictable(self) -> bool:
+        """Whether it is idle, and no tile is being read for it, either."""
+        return not self._reading and super().is_evictable
+
+    def _sends_part(self, data: bytes, transport: asyncio.Transport) -> bool:
+        ranges, descriptor = self._ranges, self._plain_socket
+        return ranges is not None and descriptor >= 0 and ranges.send(data, self._own, transport, descriptor)
+
     def _read(self, later: Later, request: bytes) -> None:
-        """Answer a request once its tile was read; what comes meanwhile waits."""
+        """Answer a request after its tile was read; octets that arrive meanwhile wait."""
 
         def take(answer: bytes | None) -> None:
             self._reading = False
@@ -74,8 +105,9 @@ class TileConnection(Connection):
             if self._ended and not self._reading and self._is_idle:
                 self.force_close()
 
-        self._reading = True
-        self._fast.read(later, take)
+        if self._fast is not None:
+            self._reading = True
+            self._fast.read(later, take)
 
     def _hold(self, data: bytes) -> None:
         self._held += data
@@ -83,8 +115,8 @@ class TileConnection(Connection):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """Answer who has said all and still listens."""
-        if self._reading:
+        """Answer a client that has closed its sending side."""
+        if self._reading and not self._is_tls:
             self._ended = True
             return True
         return super().eof_received()

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import Final
 
 DEEPEST: Final = 30
-"""The highest zoom that is served; ids of PMTiles end with the one after it."""
+"""The highest zoom that is served; the ids of PMTiles end with the next one."""
 _LATITUDE_LIMIT: Final = 85.0511287798066
 _BITS: Final = 4
-"""Bits of column and row that one step along the curve takes."""
+"""Bits of column and row that one step along the curve processes."""
 
 
 _NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
 _ENDING: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9.]{0,11}", re.ASCII)
 _MOST_DIGITS: Final = 20
-"""A number of more is beyond any zoom; Python refuses to read some thousands."""
+"""A number with more digits is beyond any zoom; Python refuses to read some thousands."""
 
 
 def place_of(*numbers: str) -> tuple[int, int, int] | None:
-    """Zoom, column and row as an address says them; None where they are no numbers."""
+    """Zoom, column and row as in an address; None if they are not numbers."""
     if not all(_NUMBER.fullmatch(number) for number in numbers):
         return None
     z, x, y = (int(number) if len(number) <= _MOST_DIGITS else 1 << 99 for number in numbers)
@@ -29,13 +29,13 @@ def place_of(*numbers: str) -> tuple[int, int, int] | None:
 
 
 def without_ending(row: str) -> str:
-    """A row as an address says it, without `.png` and the like."""
+    """A row as in an address, without `.png` and the like."""
     number, dot, ending = row.partition(".")
     return number if _ENDING.fullmatch(dot + ending) else row
 
 
 def exists(z: int, x: int, y: int) -> bool:
-    """Whether the world has such a tile."""
+    """Whether the numbers are those of a tile of the world."""
     return 0 <= z <= DEEPEST and 0 <= x < 1 << z and 0 <= y < 1 << z
 
 
@@ -71,13 +71,13 @@ _TABLE: Final = tuple(
     for columns in range(1 << _BITS)
     for rows in range(1 << _BITS)
 )
-"""Where several steps lead, by state, columns and rows."""
+"""The results of several steps, by state, columns and rows."""
 
 
 def tile_id(z: int, x: int, y: int) -> int:
     """A tile's number along Hilbert's curve, after all tiles of lower zooms."""
     shift = (z + 3) & ~3
-    state = (shift - z) & 1  # each step ahead of the first bit would transpose the curve
+    state = (shift - z) & 1  # each step before the first bit would transpose the curve
     place = 0
     while shift:
         shift -= 4
@@ -116,8 +116,8 @@ class Box:
     north: float
 
     def spans(self, z: int) -> list[tuple[int, int, int, int]]:
-        """First and last column, first and last row of the tiles that it touches; two where it
-        lies across the date line."""
+        """First and last column, first and last row of its tiles; two of these if it crosses the
+        date line."""
         top, bottom = _row(self.north, z), _row(self.south, z)
         last = (1 << z) - 1
         left, right = _column(self.west, z), _column(self.east, z)
@@ -128,7 +128,7 @@ class Box:
         return [(left, last, top, bottom), (0, right, top, bottom)]
 
     def count(self, z: int) -> int:
-        """How many tiles it touches."""
+        """The number of its tiles."""
         return sum((right - left + 1) * (bottom - top + 1) for left, right, top, bottom in self.spans(z))
 
 

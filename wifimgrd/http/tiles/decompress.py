@@ -1,12 +1,13 @@
-"""Undoing gzip, Brotli and Zstandard, never beyond a limit.
+"""Decompresses gzip, Brotli and Zstandard, at most up to a limit.
 
 The standard library has the first; the others come from the C libraries that every Debian has
-(`libbrotli1`, `libzstd1`), loaded when they are first needed.
+(`libbrotli1`, `libzstd1`), loaded at their first use.
 """
 
 from __future__ import annotations
 
 import ctypes
+import time
 import zlib
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from functools import cache
@@ -15,9 +16,14 @@ from typing import Final
 from wifimgrd.http.tiles.tile import DamagedError
 
 LIMIT: Final = 64 << 20
+UNPACK_S: Final = 5.0
+"""The time limit of one decompression."""
+MEMBERS: Final = 16
+"""Members of a gzip file: many empty ones take long, and contain nothing."""
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 16
 _BROTLI_DONE: Final = 1
+_BROTLI_MORE_INPUT: Final = 2
 _BROTLI_MORE_OUTPUT: Final = 3
 
 
@@ -36,16 +42,30 @@ def decompress(octets: bytes, encoding: str, limit: int = LIMIT) -> bytes:
 
 
 def _gunzip(octets: bytes, limit: int) -> bytes:
-    plain = b""
-    while True:  # a gzip file may have several members
+    plain = bytearray()
+    at, until = 0, _time_limit()
+    for _ in range(MEMBERS):  # a gzip file may have several
         machine = zlib.decompressobj(wbits=47)
-        try:
-            plain += machine.decompress(octets, limit + 1 - len(plain))
-        except zlib.error:
-            raise DamagedError("the gzip data is damaged") from None
-        octets = machine.unused_data
-        if not machine.eof or not octets.startswith(_GZIP) or len(plain) > limit:
-            return _checked(plain, limit, complete=machine.eof, name="gzip")
+        while not machine.eof and at < len(octets) and len(plain) <= limit:
+            _check_time(until)
+            piece = octets[at : at + _CHUNK]
+            try:
+                plain += machine.decompress(piece, limit + 1 - len(plain))
+            except zlib.error:
+                raise DamagedError("the gzip data is damaged") from None
+            at += len(piece) - len(machine.unused_data) - len(machine.unconsumed_tail)
+        if not machine.eof or not octets.startswith(_GZIP, at) or len(plain) > limit:
+            return _checked(bytes(plain), limit, complete=machine.eof, name="gzip")
+    raise DamagedError(f"the gzip data has more than {MEMBERS} members")
+
+
+def _time_limit() -> float:
+    return time.monotonic() + UNPACK_S
+
+
+def _check_time(until: float) -> None:
+    if time.monotonic() > until:
+        raise DamagedError(f"the data takes over {UNPACK_S:g} s to unpack", passing=True)
 
 
 def _checked(plain: bytes, limit: int, *, complete: bool, name: str) -> bytes:
@@ -75,17 +95,23 @@ def _unbrotli(octets: bytes, limit: int) -> bytes:
     library = _brotli()
     machine = library.BrotliDecoderCreateInstance(None, None, None)
     source = c_char_p(octets)
-    waiting, incoming = c_size_t(len(octets)), ctypes.cast(source, c_void_p)
+    incoming = ctypes.cast(source, c_void_p)
+    left, until = len(octets), _time_limit()
     piece = ctypes.create_string_buffer(_CHUNK)
     plain = bytearray()
     try:
         while True:
+            _check_time(until)
+            given = min(left, _CHUNK)
+            waiting = c_size_t(given)
             room, outgoing = c_size_t(_CHUNK), c_void_p(ctypes.addressof(piece))
             done = library.BrotliDecoderDecompressStream(
                 machine, byref(waiting), byref(incoming), byref(room), byref(outgoing), None
             )
             plain += piece.raw[: _CHUNK - room.value]
-            if done != _BROTLI_MORE_OUTPUT or len(plain) > limit:
+            left -= given - waiting.value
+            goes_on = done == _BROTLI_MORE_OUTPUT or (done == _BROTLI_MORE_INPUT and left > 0)
+            if not goes_on or len(plain) > limit:
                 return _checked(bytes(plain), limit, complete=done == _BROTLI_DONE, name="Brotli")
     finally:
         library.BrotliDecoderDestroyInstance(machine)
@@ -115,17 +141,20 @@ def _unzstd(octets: bytes, limit: int) -> bytes:
     library = _zstd()
     machine = library.ZSTD_createDStream()
     source = c_char_p(octets)
-    incoming = _Buffer(ctypes.cast(source, c_void_p), len(octets), 0)
+    incoming = _Buffer(ctypes.cast(source, c_void_p), 0, 0)
+    until = _time_limit()
     piece = ctypes.create_string_buffer(_CHUNK)
     plain = bytearray()
     try:
         while True:
+            _check_time(until)
+            incoming.size = min(len(octets), incoming.pos + _CHUNK)
             outgoing = _Buffer(ctypes.addressof(piece), _CHUNK, 0)
             left = library.ZSTD_decompressStream(machine, byref(outgoing), byref(incoming))
             if library.ZSTD_isError(left):
                 raise DamagedError("the Zstandard data is damaged")
             plain += piece.raw[: outgoing.pos]
-            ended = incoming.pos == incoming.size and outgoing.pos < _CHUNK
+            ended = incoming.pos == len(octets) and outgoing.pos < _CHUNK
             if ended or left == 0 or len(plain) > limit:
                 return _checked(bytes(plain), limit, complete=left == 0, name="Zstandard")
     finally:

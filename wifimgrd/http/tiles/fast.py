@@ -1,48 +1,48 @@
 """The short way to a tile: from the octets of a request to the octets of its answer.
 
-What is not a plain GET of a tile that is in memory, from a client that was admitted, is left to the
-application, which answers the same. Headers are read once: a client repeats its own to the letter,
-so that what they say is remembered by their octets; those that are not admitted are never kept.
+A request that is not a plain GET of a tile that is in memory, from an admitted client, is left to the
+application, which gives the same answer. Headers are parsed once: a client repeats its own without any
+change, so that the result is cached by their octets; those of clients that are not admitted are never cached.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
-from email.utils import formatdate
 from typing import Final, NamedTuple
 
 from multidict import CIMultiDict
 
-from wifimgrd.http.access_token import AccessToken
-from wifimgrd.http.cors import Cors
-from wifimgrd.http.request_safety import RequestSafety
+from wifimgrd.http.access.cors import EMBEDDED, Cors
+from wifimgrd.http.access.request_safety import RequestSafety
+from wifimgrd.http.access.token import AccessToken
 from wifimgrd.http.tiles.coordinates import exists
+from wifimgrd.http.tiles.date_line import DateLine
 from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.readers import Place, Result
-from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
-from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile
+from wifimgrd.http.tiles.replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
+from wifimgrd.http.tiles.tile import NotReadyError, Tile
 from wifimgrd.http.tiles.tileset import FOUND, MISSING, NO_SOURCE, Tileset
 
 _KEPT_CLIENTS: Final = 256
 _LONGEST_HEAD: Final = 8192
-_UNPACKED: Final = 1 << 18
-"""Octets that are unpacked on this way; more is the application's."""
-_FIELD: Final = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*([\x20-\x7e\t]*?)[ \t]*")
+_NAME: Final = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Octets of a field's name (RFC 9110, 5.6.2)."""
+_VALUE: Final = b"\t" + bytes(range(0x20, 0x7F))
+"""Octets of a plain field's value."""
 _ONLY_ONCE: Final = ("Authorization", "Accept-Encoding", "If-None-Match", "Cookie", "Origin")
 _NOT_PLAIN: Final = ("Upgrade", "Content-Length", "Transfer-Encoding", "Expect", "Connection")
 _REASONS: Final = {200: "OK", 204: "No Content", 304: "Not Modified", 404: "Not Found"}
 
 
 class Client(NamedTuple):
-    """What a request's headers say, once they are admitted."""
+    """The result of parsing a request's headers, after the client was admitted."""
 
     terms: Terms
     origin: bytes
     """Headers of the answer that name its origin."""
     heads: dict[tuple[str, str], bytes]
-    """Beginnings of answers, by media type and coding."""
+    """First parts of answers, by media type and coding."""
 
 
 Clients = dict[bytes, Client]
@@ -73,18 +73,22 @@ class FastPath:
         self._of_platform = re.compile(pattern.encode()).fullmatch
         self._clients: dict[object, Clients] = {}
         self._lost: dict[str, bytes] = {}
-        self._date = b""
-        self._date_at = 0.0
+        self._date_line = DateLine()
 
     def clients_at(self, own: object) -> Clients:
-        """The clients that are known on one of our addresses, which decides what Host is allowed."""
+        """The clients that were admitted on one of the shim's addresses, which decides the allowed Hosts."""
         name = own[0] if isinstance(own, tuple) else own
         if len(self._clients) > _KEPT_CLIENTS:
             self._clients.clear()
         return self._clients.setdefault(name, {})
 
+    def forget_clients(self) -> None:
+        """Clear the caches: every client is checked anew."""
+        for clients in self._clients.values():
+            clients.clear()
+
     def answer(self, request: bytes, clients: Clients, own: object) -> bytes | Later | None:
-        """The whole answer, or what to read for it; None where the application has to give it."""
+        """The whole answer, or the tile to read for it; None if the application has to answer."""
         line, _, fields = request.partition(b"\r\n")
         pieces = line.split(b"/")
         if len(pieces) == 7 and pieces[1] == b"tiles":
@@ -109,7 +113,7 @@ class FastPath:
             return None
         client = clients.get(fields)
         if client is None:
-            client = self._admitted(fields, own)
+            client = admitted(fields, own, self._safety, self._token, self._cors)
             if client is None:
                 return None
             if len(clients) >= _KEPT_CLIENTS:
@@ -123,7 +127,7 @@ class FastPath:
         return self._written_tile(tile, client, tileset, place)
 
     def read(self, later: Later, take: Callable[[bytes | None], None]) -> None:
-        """Read what an answer needs in a thread, then give the answer; None where the application has to."""
+        """Read a tile in a thread, then call back with the answer; None if the application has to answer."""
 
         def answer(result: Result) -> None:
             if isinstance(result, Exception):
@@ -140,13 +144,12 @@ class FastPath:
             answer = self._missing(client, tileset, b"%d/%d/%d" % place)
             tileset.counts[MISSING, NO_SOURCE] += answer is not None
             return answer
-        try:
-            if client.terms.tags or (tile.encoding and tile.encoding not in client.terms.codings):
-                answer = self._written(tile_reply(tile, client.terms, _UNPACKED), client)
-                tileset.counts[FOUND, tile.source] += 1
-                return answer
-        except DamagedError:
-            return None
+        if is_unpacked_for(tile, client.terms):
+            return None  # left to a thread
+        if client.terms.tags:
+            answer = self._written(tile_reply(tile, client.terms), client)
+            tileset.counts[FOUND, tile.source] += 1
+            return answer
         kind = (tile.media_type, tile.encoding)
         head = client.heads.get(kind)
         if head is None:
@@ -155,21 +158,23 @@ class FastPath:
         tileset.counts[FOUND, tile.source] += 1
         return b'%b%bETag: "%b"\r\nContent-Length: %d\r\n\r\n%b' % (
             head,
-            self._now(),
+            self._date_line(),
             tile.tag.encode(),
             len(octets),
             octets,
         )
 
     def _head(self, tile: Tile, client: Client) -> bytes:
-        reply = tile_reply(tile, client.terms, _UNPACKED)
+        reply = tile_reply(tile, client.terms)
         return self._lines(Reply(200, {k: v for k, v in reply.headers.items() if k != "ETag"}, b""), client)
 
     def _missing(self, client: Client, tileset: Tileset, where: bytes) -> bytes | None:
         if not tileset.is_there:
             return None
         reply = missing_reply(tileset.missing, tileset.media_type)
-        if reply is None:
+        if reply is None and client.terms.is_picture:
+            reply = Reply(404, {"Cache-Control": "no-store"}, b"")
+        elif reply is None:
             text = self._lost.get(tileset.name)
             if text is None:
                 response = not_found(tileset.name, "@").response()
@@ -180,52 +185,49 @@ class FastPath:
 
     def _written(self, reply: Reply, client: Client) -> bytes:
         length = b"" if reply.status in (204, 304) else b"Content-Length: %d\r\n" % len(reply.body)
-        return self._lines(reply, client) + self._now() + length + b"\r\n" + reply.body
+        return self._lines(reply, client) + self._date_line() + length + b"\r\n" + reply.body
 
     def _lines(self, reply: Reply, client: Client) -> bytes:
         headers = dict(reply.headers) | {"X-Content-Type-Options": "nosniff"}
         if self._cors.is_used:
             headers["Vary"] = f"{headers['Vary']}, Origin" if "Vary" in headers else "Origin"
+            headers |= EMBEDDED
         lines = [f"HTTP/1.1 {reply.status} {_REASONS[reply.status]}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join(lines).encode("latin-1") + b"\r\n" + client.origin
 
-    def _now(self) -> bytes:
-        now = time.time()
-        if not 0 <= now - self._date_at < 1:
-            self._date_at = now // 1
-            self._date = f"Date: {formatdate(now, usegmt=True)}\r\n".encode()
-        return self._date
 
-    def _admitted(self, fields: bytes, own: object) -> Client | None:
-        """What headers say, where they are plain, whole, and admitted."""
-        if len(fields) > _LONGEST_HEAD or not fields.endswith(b"\r\n\r\n"):
+def admitted(
+    fields: bytes, own: object, safety: RequestSafety, token: AccessToken | None, cors: Cors
+) -> Client | None:
+    """The values of headers, if they are plain, complete, and admitted."""
+    if len(fields) > _LONGEST_HEAD or not fields.endswith(b"\r\n\r\n"):
+        return None
+    headers: CIMultiDict[str] = CIMultiDict()
+    for line in fields[:-4].split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        if not name or not colon or name.translate(None, _NAME) or value.translate(None, _VALUE):
             return None
-        headers: CIMultiDict[str] = CIMultiDict()
-        for line in fields[:-4].split(b"\r\n"):
-            found = _FIELD.fullmatch(line)
-            if found is None:
-                return None
-            headers.add(found[1].decode(), found[2].decode())
-        if headers.get("Connection", "keep-alive").lower() == "keep-alive":
-            headers.popall("Connection", None)
-        hosts = headers.getall("Host", [])
-        if (
-            len(hosts) != 1
-            or not self._safety.allows(hosts[0], own)
-            or (self._token is not None and not self._token.admits(headers))
-            or any(name in headers for name in _NOT_PLAIN)
-            or any(len(headers.getall(name, [])) > 1 for name in _ONLY_ONCE)
-        ):
-            return None
-        said = self._cors.named(headers.get("Origin"))
-        origin = "".join(f"{name}: {value}\r\n" for name, value in said.items()).encode()
-        return Client(Terms.of(headers), origin, {})
+        headers.add(name.decode(), value.strip(b" \t").decode())
+    if headers.get("Connection", "keep-alive").lower() == "keep-alive":
+        headers.popall("Connection", None)
+    hosts = headers.getall("Host", [])
+    if (
+        len(hosts) != 1
+        or not safety.allows(hosts[0], own)
+        or (token is not None and not token.admits(headers))
+        or any(name in headers for name in _NOT_PLAIN)
+        or any(len(headers.getall(name, [])) > 1 for name in _ONLY_ONCE)
+    ):
+        return None
+    headers_of_origin = cors.named(headers.get("Origin"))
+    origin = "".join(f"{name}: {value}\r\n" for name, value in headers_of_origin.items()).encode()
+    return Client(Terms.of(headers), origin, {})
 
 
 def is_plain_head(octets: bytes) -> bool:
-    """Whether octets are the whole of one request without a body, so that nothing of it is left
-    in a parser that has read them."""
+    """Whether octets are exactly one request without a body, so that a parser that has read them
+    holds no rest of it."""
     if not octets.startswith((b"GET ", b"HEAD ")) or octets.find(b"\r\n\r\n") != len(octets) - 4:
         return False
     lower = octets.lower()

@@ -1,35 +1,29 @@
-"""Files that are read without waiting for the disk where somebody else would have to wait, too.
+"""Files that are read without blocking the event loop on the disk.
 
-preadv2(2) with RWF_NOWAIT and openat2(2) with RESOLVE_CACHED answer from memory or not at all, so
-that the event loop can try, and leave to a thread what is not in memory.
+preadv2(2) with RWF_NOWAIT and openat2(2) with RESOLVE_CACHED answer from memory or fail, so
+that the event loop can try first, and leave the rest to a thread.
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import stat
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
 
+from wifimgrd.http.tiles.openat2 import RESOLVE_CACHED, OpenAt2
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError
-
-_SYS_OPENAT2: Final = 437
-"""The same on every architecture."""
-_RESOLVE_CACHED: Final = 0x20
-_SYSCALL: Final = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
 class Identity(tuple[int, int, int, int]):
-    """What tells a file from the one that takes its place: device, inode, size, time of change."""
+    """The difference between a file and one that replaces it: device, inode, size, time of change."""
 
     __slots__ = ()
 
     @classmethod
     def of(cls, status: os.stat_result) -> Identity:
-        """Of what stat(2) says."""
+        """Made of the result of stat(2)."""
         return cls((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
 
     @property
@@ -39,12 +33,12 @@ class Identity(tuple[int, int, int, int]):
 
     @property
     def tag(self) -> str:
-        """A short name of it."""
+        """A short text for it."""
         return blake2b(repr(tuple(self)).encode(), digest_size=6).hexdigest()
 
 
 def identity_of(path: Path) -> Identity | None:
-    """The identity of what is at a path now; None where nothing is."""
+    """The identity of the file at a path now; None if there is none."""
     try:
         return Identity.of(path.stat())
     except (FileNotFoundError, NotADirectoryError):
@@ -52,13 +46,13 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def octets_read() -> int:
-    """What this process has read so far, in octets, from wherever."""
-    told = Path("/proc/self/io").read_text().partition("rchar: ")[2]
-    return int(told.split(None, 1)[0])
+    """The octets that this process has read so far, from all files."""
+    text = Path("/proc/self/io").read_text().partition("rchar: ")[2]
+    return int(text.split(None, 1)[0])
 
 
 class File:
-    """An open file, closed when nobody has it any more."""
+    """An open file, closed when it is no longer referenced."""
 
     __slots__ = ("_fd", "identity", "size")
 
@@ -73,18 +67,18 @@ class File:
             os.close(self._fd)
 
     def read_now(self, offset: int, length: int) -> bytes | bytearray:
-        """Octets that are in memory; raises NotReadyError where they are not."""
+        """Octets that are in memory; raises NotReadyError if they are not."""
         octets = bytearray(length)
         try:
             count = os.preadv(self._fd, [octets], offset, os.RWF_NOWAIT)
-        except OSError:  # not now, or never, which `read` tells
+        except OSError:  # not in memory, or an error that `read` raises
             raise NotReadyError from None
-        if count < length:  # the rest is on the disk, or the file has become shorter
+        if count < length:  # the rest is only on the disk, or the file has become shorter
             raise NotReadyError
         return octets
 
     def read(self, offset: int, length: int) -> bytes:
-        """Octets, waiting for the disk; raises DamagedError where the file has no such place."""
+        """Octets; blocks on the disk. Raises DamagedError if the file is shorter."""
         if offset < 0 or length < 0 or offset + length > self.size:
             raise DamagedError(f"it ends before octet {offset + length}")
         try:
@@ -96,34 +90,23 @@ class File:
         return octets
 
 
-class _How(ctypes.Structure):
-    """open_how of openat2(2)."""
-
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
-
-
 class Folder:
     """An open folder, and the files under it."""
 
-    __slots__ = ("_fd", "_how", "_how_address", "_openat2", "identity")
+    __slots__ = ("_fd", "_open_now", "identity")
 
     def __init__(self, path: Path) -> None:
         self._fd = -1
         self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.identity = Identity.of(os.fstat(self._fd))
-        self._how = _How(os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, 0, _RESOLVE_CACHED)
-        self._how_address = ctypes.addressof(self._how)
-        # The call never waits, so that it keeps the interpreter's lock.
-        self._openat2 = ctypes.PyDLL(None, use_errno=True).syscall
-        self._openat2.restype = ctypes.c_long
-        self._openat2.argtypes = _SYSCALL
+        self._open_now = OpenAt2(os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, RESOLVE_CACHED)
 
     def __del__(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
 
     def names(self, below: str = ".") -> list[str]:
-        """What is in the folder or in one below it."""
+        """The entries of the folder or of one below it."""
         fd = os.open(below, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._fd)
         try:
             return os.listdir(fd)  # noqa: PTH208 - of a descriptor
@@ -131,12 +114,12 @@ class Folder:
             os.close(fd)
 
     def read_now(self, name: str, limit: int) -> tuple[bytes | bytearray, os.stat_result] | None:
-        """A whole file that is in memory, and what it is; None where there is none; raises
-        NotReadyError where only the disk knows."""
-        fd = self._openat2(_SYS_OPENAT2, self._fd, name.encode(), self._how_address, ctypes.sizeof(_How))
+        """A whole file that is in memory, and its identity; None if there is none; raises
+        NotReadyError if that needs the disk."""
+        fd = self._open_now(self._fd, name.encode())
+        if fd == -errno.ENOENT:
+            return None
         if fd < 0:
-            if ctypes.get_errno() == errno.ENOENT:
-                return None
             raise NotReadyError
         try:
             status = os.fstat(fd)
@@ -150,7 +133,7 @@ class Folder:
         return octets, status
 
     def read(self, name: str, limit: int) -> tuple[bytes, os.stat_result] | None:
-        """A whole file and what it is; None where there is none."""
+        """A whole file and its identity; None if there is none."""
         try:
             fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=self._fd)
         except (FileNotFoundError, NotADirectoryError):

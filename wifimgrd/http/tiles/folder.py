@@ -33,7 +33,7 @@ _METADATA_LIMIT: Final = 4 << 20
 
 
 class FolderSource:
-    """Tiles in a folder, each a file; a file that is replaced is served at once."""
+    """Tiles in a folder, each a file; a replaced file is served at once."""
 
     def __init__(self, path: Path) -> None:
         self._folder = Folder(path)
@@ -64,7 +64,7 @@ class FolderSource:
         return None if found is None else self._tile(found[0], found[1])
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """Look at each file: it can be read, has content, and a place in the world."""
+        """Check each file: it can be read, has content, and its numbers are in the world."""
         levels = sorted(int(name) for name in self._numbers("."))
         folders = [(level, column) for level in levels for column in self._numbers(str(level))]
         for done, (level, column) in enumerate(folders):
@@ -79,7 +79,7 @@ class FolderSource:
             yield done + 1, len(folders)
 
     def mark(self, square: Square, there: bytearray) -> None:
-        """By the names of the files."""
+        """Counts by the names of the files."""
         z, (left, right, top, bottom) = square.z, square.span
         for x in range(left, right + 1):
             for y in self._rows(z, str(x)):
@@ -111,7 +111,7 @@ class FolderSource:
         return [int(stem) for stem in stems if stem.isascii() and stem.isdecimal()]
 
     def _find_ending(self, levels: list[int]) -> str:
-        """What the files' names end with, of the first one that is met."""
+        """The suffix of the files' names, by the first one that is found."""
         for level in levels:
             for column in self._numbers(str(level)):
                 for name in sorted(self._folder.names(f"{level}/{column}")):
@@ -121,7 +121,7 @@ class FolderSource:
         raise DamagedError("it has no files z/x/y.ext")
 
     def _metadata(self) -> dict[str, Any]:
-        """`metadata.json`, where a tool has left one."""
+        """`metadata.json`, if a tool has written one."""
         with suppress(DamagedError):
             found = self._folder.read("metadata.json", _METADATA_LIMIT)
             return {} if found is None else json_object(found[0])

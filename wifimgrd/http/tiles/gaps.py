@@ -1,5 +1,5 @@
-"""Which tiles of a box are missing: squares of the grid whose tiles follow one another on PMTiles'
-curve, so that a source marks what it has in an array, and the rest is arithmetic on octets."""
+"""The missing tiles of a box: squares of the grid whose tiles follow one another on PMTiles'
+curve, so that a source marks its tiles in an array, and the rest is arithmetic on octets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Square(NamedTuple):
     first: int
     """The lowest id of the square's tiles."""
     bits: int
-    """Its side is 2 to the power of it."""
+    """The side is 2 to the power of it."""
     span: Span
 
     @classmethod
@@ -87,7 +87,7 @@ def _first(z: int, bits: int, column: int, row: int) -> int:
 
 
 def _mark(square: Square, asked: bytearray, bits: int, x: int, y: int) -> None:
-    """Mark the part of the span in a square within the square: all of it, nothing, or its quarters."""
+    """Mark the part of the span in a square within the square: all of it, none of it, or its quarters."""
     left, right, top, bottom = square.span
     last = (1 << bits) - 1
     if x > right or x + last < left or y > bottom or y + last < top:

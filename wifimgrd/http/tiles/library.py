@@ -1,4 +1,4 @@
-"""All tilesets, kept in step with what is on the disk."""
+"""All tilesets, kept up to date with the files on disk."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from wifimgrd.http.tiles.tileset import FileSlot, Slot, Tileset
 from wifimgrd.http.tiles.upstream import UpstreamSlot
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
-LOOK_S: Final = 1.0
-"""How often the paths are looked at: what comes by a rename is served within two seconds. Mounts,
-links and network shares tell nobody that they changed, so that looking is what works for all."""
+CHECK_S: Final = 1.0
+"""The interval of the checks of the paths: a renamed file is served within two seconds. Mounts,
+links and network shares send no notification of changes, so that only polling works for all."""
 _SWITCH_S: Final = 0.001
-"""How long a thread that unpacks or parses keeps the event loop from going on; Python's own 5 ms add up
-where several threads have work."""
+"""How long a thread that decompresses or parses may delay the event loop. Python's own 5 ms add up
+if several threads have work."""
 _START_S: Final = 10.0
-"""What files may take to open before the shim serves without them."""
+"""The time for files to open before the shim serves without them."""
 _WORKERS: Final = 4
+_UNPACKERS: Final = 2
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -33,6 +34,7 @@ class Library:
     def __init__(self, sources: Sequence[TileSource], tasks: Tasks) -> None:
         self.readers = Readers()
         self._workers = ThreadPoolExecutor(_WORKERS, "tiles")
+        self._unpackers = ThreadPoolExecutor(_UNPACKERS, "unpack")
         self._files: list[FileSlot] = []
         self._upstreams: list[UpstreamSlot] = []
         self._listeners: list[Listener] = []
@@ -46,44 +48,49 @@ class Library:
             for name, of_it in by_name.items()
         }
         self.default = sources[0].tileset
-        """The tileset that the platform's own route serves."""
+        """The tileset of the platform's own route."""
 
     async def start(self) -> None:
-        """Open what is there, and go on looking; what takes long to open, comes later."""
+        """Open the files, and check them from then on; files that take long are opened later."""
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
         opening = await self._open_changed()
         if opening:
             await asyncio.wait(opening, timeout=_START_S)
         if self._files:
-            self._tasks.keep("look", self._keep_looking, Backoff(first_s=LOOK_S, last_s=60.0))
+            self._tasks.keep("check files", self._watch_folder, Backoff(first_s=CHECK_S, last_s=60.0))
 
     async def stop(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         await self._tasks.stop()
         for upstream in self._upstreams:
             await upstream.stop()
         self.readers.stop()
         self._workers.shutdown(wait=False, cancel_futures=True)
+        self._unpackers.shutdown(wait=False, cancel_futures=True)
 
     def subscribe(self, listener: Listener) -> None:
-        """Tell of each tileset that has changed, as data of `tileset.updated`."""
+        """Call the listener for each tileset that has changed, with the data of `tileset.updated`."""
         self._listeners.append(listener)
 
     def get(self, name: str) -> Tileset | None:
-        """A tileset that can be asked."""
+        """A tileset that can be used."""
         tileset = self.tilesets.get(name)
         return tileset if tileset is not None and tileset.is_there else None
 
     async def work(self, what: Callable[..., Any], *values: Any) -> Any:
-        """Do something in a thread."""
+        """Run a function in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, what, *values)
 
-    async def look(self) -> None:
-        """Look at all paths once, open what has changed, and tell of it."""
+    async def unpack(self, what: Callable[..., Any], *values: Any) -> Any:
+        """Run a function that needs much processor time in a thread that reads no files."""
+        return await asyncio.get_running_loop().run_in_executor(self._unpackers, what, *values)
+
+    async def check_files(self) -> None:
+        """Check all paths once, open changed files, and notify the listener."""
         await asyncio.gather(*await self._open_changed())
 
     async def _open_changed(self) -> list[asyncio.Task[None]]:
-        """Begin to open what has changed: each file by itself, since one can take long."""
+        """Start to open changed files: each by itself, since one can take long."""
         closed = [slot for slot in self._files if slot not in self._opening]
         begun = []
         for slot in await self.work(_changed, closed):
@@ -94,18 +101,18 @@ class Library:
     async def _open(self, slot: FileSlot) -> None:
         try:
             if await self.work(slot.examine):
-                self._tell(self.tilesets[slot.tileset])
+                self._notify(self.tilesets[slot.tileset])
         finally:
             del self._opening[slot]
 
-    def _tell(self, tileset: Tileset) -> None:
+    def _notify(self, tileset: Tileset) -> None:
         data = {"tileset": tileset.name, "available": tileset.is_there, "version": tileset.tag or None}
         for listener in self._listeners:
             listener(data)
 
-    async def _keep_looking(self) -> None:
+    async def _watch_folder(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(CHECK_S)
             await self._open_changed()
 
     def _slot(self, source: TileSource) -> Slot:
@@ -118,7 +125,7 @@ class Library:
         return slot
 
     def counts(self) -> dict[tuple[str, str, str], int]:
-        """The requests so far, by tileset, type of source and what came of them."""
+        """The requests so far, by tileset, type of source and result."""
         return {
             (name, source, outcome): count
             for name, tileset in self.tilesets.items()
@@ -126,7 +133,7 @@ class Library:
         }
 
     def report(self) -> list[dict[str, Any]]:
-        """How each tileset is."""
+        """The state of each tileset."""
         return [tileset.report() for tileset in self.tilesets.values()]
 
 

@@ -34,11 +34,11 @@ _NEXT_COLUMN: Final = (
 _ROWS: Final = (
     "SELECT tile_row FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row BETWEEN ? AND ?"
 )
-_TOLD_EVERY_S: Final = 0.2
+_LOG_EVERY_S: Final = 0.2
 
 
 class MBTilesSource:
-    """Tiles in a database that nobody writes to while it is open."""
+    """Tiles in a database that is not written to while it is open."""
 
     def __init__(self, path: Path) -> None:
         file = File(path)
@@ -50,63 +50,63 @@ class MBTilesSource:
         self._lock = Lock()
         metadata = self._metadata()
         self._media_type = TYPE_OF_FORMAT.get(str(metadata.get("format", "")).lower(), UNKNOWN)
-        self._look_at_one()
+        self._check_one()
         for key, function in (("minzoom", "min"), ("maxzoom", "max")):
-            if key not in metadata:  # each by itself, so that an index answers
-                [(metadata[key],)] = self._ask(f"SELECT {function}(zoom_level) FROM tiles")  # noqa: S608
+            if key not in metadata:  # one query each, so that an index is used
+                [(metadata[key],)] = self._query(f"SELECT {function}(zoom_level) FROM tiles")  # noqa: S608
         self.summary = _summary(metadata, self._media_type)
 
     def __del__(self) -> None:
         connection = getattr(self, "_connection", None)
-        if connection is not None:  # its cache of statements holds it, so that it would stay open
+        if connection is not None:  # its cache of statements refers to it, so that it would stay open
             connection.close()
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """SQLite does not say beforehand what it will read: never at once."""
+        """Always raises NotReadyError: whether SQLite will wait for the disk is not known in advance."""
         del z, x, y
         raise NotReadyError
 
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile from the disk."""
         with self._lock:
-            rows = self._ask(_FIND, (z, x, (1 << z) - 1 - y))
+            rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
         if not rows:
             return None
         return self._tile(z, x, y, rows[0][0])
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """SQLite's own check, then the columns of each tile; how far SQLite is, what it has read tells."""
+        """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
         with self._lock, ThreadPoolExecutor(1) as executor:
             before = octets_read()
             work = executor.submit(self._verify, counts)
-            while not wait([work], _TOLD_EVERY_S).done:
+            while not wait([work], _LOG_EVERY_S).done:
                 yield min(octets_read() - before, self._file.size - 1), self._file.size
             work.result()
         yield 1, 1
 
     def _verify(self, counts: dict[int, int]) -> None:
-        [(said,)] = self._ask("PRAGMA quick_check(1)")
-        if said != "ok":
-            raise DamagedError(f"SQLite's check says: {said}")
-        wrong = self._ask(
+        [(result,)] = self._query("PRAGMA quick_check(1)")
+        if result != "ok":
+            raise DamagedError(f"SQLite's check says: {result}")
+        wrong = self._query(
             "SELECT zoom_level, tile_column, tile_row FROM tiles WHERE length(tile_data) IS NULL"
             " OR length(tile_data) = 0 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1"
             " OR tile_row NOT BETWEEN 0 AND (1 << zoom_level) - 1 LIMIT 1"
         )
         if wrong:
             raise DamagedError(f"the tile {'/'.join(map(str, wrong[0]))} is empty or outside the world")
-        counts.update(self._ask("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
+        counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
 
     def mark(self, square: Square, there: bytearray) -> None:
-        """Column by column, skipping those that have nothing."""
+        """Column by column, skipping empty ones."""
         z, (x, right, top, bottom) = square.z, square.span
         last = (1 << z) - 1
         with self._lock:
             while x <= right:
-                [(x,)] = self._ask(_NEXT_COLUMN, (z, x, right))
+                [(x,)] = self._query(_NEXT_COLUMN, (z, x, right))
                 if x is None:
                     return
-                for (row,) in self._ask(_ROWS, (z, x, last - bottom, last - top)):
+                for (row,) in self._query(_ROWS, (z, x, last - bottom, last - top)):
                     there[tile_id(z, x, last - row) - square.first] = 1
                 x += 1
 
@@ -117,7 +117,7 @@ class MBTilesSource:
         return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
 
     def _check_header(self, path: Path) -> None:
-        """What SQLite would see too late: a file that is cut off or being written."""
+        """Errors that SQLite would find too late: a file that is truncated or being written."""
         header = self._file.read(0, 100)
         if not header.startswith(_HEADER):
             raise DamagedError("it is no SQLite database")
@@ -138,13 +138,13 @@ class MBTilesSource:
         metadata = {str(name): value for name, value in rows}
         return unfolded(metadata)
 
-    def _look_at_one(self) -> None:
-        rows = self._ask("SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 1")
+    def _check_one(self) -> None:
+        rows = self._query("SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 1")
         if not rows:
             raise DamagedError("it has no tiles")
         self._tile(*rows[0])
 
-    def _ask(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
+    def _query(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
         try:
             return self._connection.execute(question, values).fetchall()
         except (sqlite3.Error, OverflowError) as error:
@@ -152,12 +152,12 @@ class MBTilesSource:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Without locks and journals: nobody writes to it, and its folder may be read-only."""
+    """Without locks and journals: the file is not written to, and its folder may be read-only."""
     address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
     try:
         connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute("PRAGMA mmap_size = 0")  # a file that is cut would end the process
+        connection.execute("PRAGMA mmap_size = 0")  # a truncated file would kill the process
         connection.execute("PRAGMA trusted_schema = OFF")
     except sqlite3.Error as error:
         raise DamagedError(f"SQLite says: {error}") from None

@@ -1,14 +1,14 @@
-"""The addresses of tiles where no tileset is configured. Imports nothing that reads tiles."""
+"""The routes of tiles if no tileset is configured. Imports no module that reads tiles."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
-from wifimgrd.http import tile_operations
+from wifimgrd.http.api.requests import invalid
+from wifimgrd.http.errors import TILE_NOT_FOUND, Problem
 from wifimgrd.http.json_text import json_response
-from wifimgrd.http.problems import TILE_NOT_FOUND, Problem
-from wifimgrd.http.requests import invalid
 from wifimgrd.http.routes import Routes
+from wifimgrd.http.tiles import operations
 from wifimgrd.http.tiles.coordinates import place_of, without_ending
 
 
@@ -19,31 +19,31 @@ class NoTiles:
         self._platform_path = f"/plugin-views/{platform}_plugin_map/map/offline-tiles"
 
     def add_to(self, routes: Routes) -> None:
-        """Wire the addresses."""
+        """Add the routes."""
         routes.add("GET HEAD", "/tiles/", self.list)
         routes.add("GET HEAD", self._platform_path + "/", self.of_platform)
         routes.add("GET HEAD", "/tiles/{tileset}.json", self.tilejson)
         routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
 
-    @tile_operations.LIST
+    @operations.LIST
     async def list(self, _: web.Request) -> web.Response:
         """No tilesets."""
         return json_response({"tilesets": []}, headers={"Cache-Control": "no-cache"})
 
-    @tile_operations.XYZ
+    @operations.XYZ
     async def xyz(self, request: web.Request) -> web.Response:
-        """No tile, where one is asked for rightly."""
+        """No tile, if the request is valid."""
         info = request.match_info
         if place_of(info["z"], info["x"], without_ending(info["y"])) is None:
             raise invalid("zoom, column and row of a tile are numbers")
         raise _nothing()
 
-    @tile_operations.OF_PLATFORM
+    @operations.OF_PLATFORM
     async def of_platform(self, _: web.Request) -> web.Response:
         """No tile."""
         raise _nothing()
 
-    @tile_operations.TILEJSON
+    @operations.TILEJSON
     async def tilejson(self, _: web.Request) -> web.Response:
         """No tileset."""
         raise _nothing()

@@ -1,4 +1,4 @@
-"""A PMTiles archive: directories are read when they are needed, and a bounded number is kept."""
+"""A PMTiles archive: directories are read when they are needed, and a bounded number is cached."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class PMTilesSource:
             vector_layers=layers if isinstance(layers, list) else None,
             count=header.addressed or None,
         )
-        self._look_at_one()
+        self._check_one()
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile whose directories are kept and whose octets are in memory."""
+        """A tile whose directories are cached and whose octets are in memory."""
         tile = tile_id(z, x, y)
         entry = self._root.find(tile)
         depth = 0
@@ -79,7 +79,7 @@ class PMTilesSource:
         if entry is None:
             return None
         if entry.offset + entry.length > self._tiles_length or entry.length > LARGEST_TILE:
-            raise NotReadyError  # and `read` says what is wrong
+            raise NotReadyError  # and `read` raises the error
         octets = self._file.read_now(self._tiles_offset + entry.offset, entry.length)
         return self._tile(bytes(octets), z, x, y)
 
@@ -98,7 +98,7 @@ class PMTilesSource:
         return self._tile(self._content(entry), z, x, y)
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """Every directory is read, its tiles come after the last one's, and each lies where tiles are."""
+        """Every directory can be read, its tiles come after the last one's, all in the tile section."""
         total = self._header.addressed
         behind = 0
         for directory, span in self._bottom(self._root, 0):
@@ -142,7 +142,7 @@ class PMTilesSource:
         return self._file.read(*self._place(entry))
 
     def _leaf(self, entry: Entry) -> Directory:
-        """A leaf directory, from memory or from the disk; the oldest make room before it is made."""
+        """A leaf directory, from memory or from the disk; the oldest are dropped before it is made."""
         with self._lock:
             leaf = self._leaves.get(entry.offset)
             if leaf is not None:
@@ -173,7 +173,7 @@ class PMTilesSource:
         return decompress(octets, self._header.internal, DIRECTORY_LIMIT)
 
     def _bottom(self, directory: Directory, depth: int) -> Iterator[tuple[Directory, slice]]:
-        """The parts of directories that lead to tiles, in order; a leaf is let go once it is through."""
+        """The parts of directories with entries for tiles, in order; a leaf is released after its use."""
         _check_depth(depth)
         if not directory.has_leaves:
             yield directory, slice(0, len(directory))
@@ -193,8 +193,8 @@ class PMTilesSource:
         octets = decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT)
         return unfolded(json_object(octets))
 
-    def _look_at_one(self) -> None:
-        """Read the first tile, by every directory on the way to it."""
+    def _check_one(self) -> None:
+        """Read the first tile, by every directory on the path to it."""
         entry = next(iter(self._root))
         for _ in range(_DEEPEST_LEAF):
             if entry.run:

@@ -1,5 +1,5 @@
 """PMTiles version 3 (https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md): header and
-directories, checked before anything is believed."""
+directories, checked before they are used."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from wifimgrd.http.tiles.tile import LARGEST_TILE, VECTOR, DamagedError
 
 HEADER_LENGTH: Final = 127
 DIRECTORY_LIMIT: Final = 16 << 20
-"""Octets of one directory, unpacked."""
+"""Octets of one directory, decompressed."""
 ENTRY_LIMIT: Final = 1 << 20
-"""Entries of one directory; writers make some thousands."""
+"""Entries of one directory; the usual tools write some thousands."""
 _PIECE: Final = 1 << 12
 """Octets whose numbers are read at once."""
 _LONGEST: Final = 10
@@ -47,11 +47,11 @@ class Header:
     leaves: Section
     tiles: Section
     addressed: int
-    """Tiles, those that share content counted each; 0 = not said."""
+    """Tiles; those with the same content are counted each. 0 = not stated."""
     internal: str
     """Compression of directories and metadata."""
     encoding: str | None
-    """Compression of tiles; None = not said."""
+    """Compression of tiles; None = not stated."""
     media_type: str
     minzoom: int
     maxzoom: int
@@ -87,7 +87,7 @@ class Header:
 
 
 class Entry(NamedTuple):
-    """A run of tiles with one content, or, with run 0, a leaf directory."""
+    """A run of tiles with the same content, or, with run 0, a leaf directory."""
 
     first: int
     run: int
@@ -96,12 +96,12 @@ class Entry(NamedTuple):
 
 
 class Directory:
-    """Entries in arrays: 24 octets each, found by halving."""
+    """Entries in arrays: 24 octets each, found by binary search."""
 
     __slots__ = ("_firsts", "_lengths", "_offsets", "_runs")
 
     def __init__(self, octets: bytes) -> None:
-        """Read the unpacked octets of a directory; raises DamagedError."""
+        """Read the decompressed octets of a directory; raises DamagedError."""
         count = self.count_of(octets)
         numbers = Numbers(octets)
         next(numbers.take(1))
@@ -120,7 +120,7 @@ class Directory:
 
     @staticmethod
     def count_of(octets: bytes) -> int:
-        """How many entries a directory says that it has; raises DamagedError."""
+        """The number of entries that a directory states; raises DamagedError."""
         count = next(Numbers(octets[:_LONGEST]).take(1))[0]
         if not 0 < count <= ENTRY_LIMIT:
             raise DamagedError(f"a directory has {count} entries")
@@ -128,7 +128,7 @@ class Directory:
 
     @property
     def has_leaves(self) -> bool:
-        """Whether any entry leads to a leaf directory."""
+        """Whether any entry points to a leaf directory."""
         return 0 in self._runs
 
     def __len__(self) -> int:
@@ -158,8 +158,8 @@ class Directory:
                 yield entry
 
     def survey(self, part: slice, behind: int, size: int, counts: dict[int, int]) -> int:
-        """Check entries with tiles, which come after the tile before `behind` and have `size` octets to
-        lie in, and count their tiles by zoom; what comes after the last of them. Raises DamagedError."""
+        """Check entries with tiles, which must start at the id `behind` or later and fit into `size` octets;
+        count their tiles by zoom, and return the id after them. Raises DamagedError."""
         firsts, runs, lengths = self._firsts[part], self._runs[part], self._lengths[part]
         if firsts[0] < behind or any(map(gt, map(add, firsts, runs), firsts[1:])):
             raise DamagedError(f"its directories have a tile twice, after number {firsts[0]}")
@@ -172,7 +172,7 @@ class Directory:
             z = zoom_of_id(firsts[at])
             stop = bisect_left(firsts, first_id(z + 1), at) - 1
             counts[z] = counts.get(z, 0) + sum(runs[at:stop])
-            _count_run(firsts[stop], runs[stop], counts)  # it can go on in the next zoom
+            _count_run(firsts[stop], runs[stop], counts)  # it may extend into the next zoom
             at = stop + 1
         return firsts[-1] + runs[-1]
 
@@ -187,10 +187,10 @@ def _count_run(at: int, run: int, counts: dict[int, int]) -> None:
 
 
 class Numbers:
-    """The numbers that octets say, seven bits an octet, the lowest first.
+    """The numbers in octets, seven bits an octet, the lowest first.
 
-    Some thousands at a time, with the loops inside Python's own functions: that is faster, and yet no
-    call keeps the interpreter's lock for long.
+    Some thousands at a time, with the loops inside Python's own functions: that is faster, and still no
+    call holds the interpreter's lock for long.
     """
 
     def __init__(self, octets: bytes) -> None:
@@ -198,7 +198,7 @@ class Numbers:
         self._left: Sequence[int] = b""
 
     def take(self, count: int) -> Iterator[Sequence[int]]:
-        """The next numbers, in handfuls; raises DamagedError where they end too soon."""
+        """The next numbers, in blocks; raises DamagedError if they end too soon."""
         while count:
             if not self._left:
                 self._left = next(self._pieces, b"")
@@ -210,7 +210,7 @@ class Numbers:
 
 
 class _Values(dict[bytes, int]):
-    """Numbers by their octets; the short ones are remembered."""
+    """Numbers by their octets; the short ones are cached."""
 
     def __missing__(self, octets: bytes) -> int:
         number = 0
@@ -237,14 +237,14 @@ def _pieces(octets: bytes) -> Iterator[Sequence[int]]:
             while end and piece[end - 1] > 127:
                 end -= 1
             piece = piece[:end]
-            if not piece:  # what is left has no end
+            if not piece:  # the rest has no end
                 return
             yield list(map(_value, _NUMBER.findall(piece)))
         at += len(piece)
 
 
 def _running(numbers: Numbers, count: int) -> array[int]:
-    """Sums of what each entry lies behind the last one, which is at least one."""
+    """Sums of the differences of the entries; each difference is at least one."""
     firsts = array("Q", list(next(numbers.take(1))))
     for part in numbers.take(count - 1):
         if 0 in part:
@@ -254,7 +254,7 @@ def _running(numbers: Numbers, count: int) -> array[int]:
 
 
 def _places(numbers: Numbers, lengths: array[int]) -> array[int]:
-    """Offsets: one more than they are, or 0 for right behind the last one."""
+    """Offsets: stored plus one, or 0 for directly behind the last one."""
     [first] = next(numbers.take(1))
     if first == 0:
         raise DamagedError("a directory's first entry lies behind nothing")

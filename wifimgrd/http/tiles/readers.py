@@ -1,4 +1,4 @@
-"""Threads that read tiles for the short way: answers go back to the event loop in handfuls, since
+"""Threads that read tiles for the short way: answers go back to the event loop in batches, since
 waking it up costs more than reading."""
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from wifimgrd.http.tiles.tile import Tile
 
 _THREADS: Final = 2
-_HANDFUL: Final = 16
-_HANDFUL_S: Final = 0.001
-"""Nobody's answer waits longer than that for the next one's."""
+_BATCH: Final = 16
+_BATCH_S: Final = 0.001
+"""The longest time that an answer waits for the next one of its batch."""
 
 Place = tuple[int, int, int]
 Result = Tile | Exception | None
@@ -33,7 +33,7 @@ class Readers:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def submit(self, read: Read, place: Place, take: Take) -> None:
-        """Read a tile in a thread, and hand what came of it to `take` in the event loop."""
+        """Read a tile in a thread, and call `take` with the result in the event loop."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._threads = [Thread(target=self._work, name="tiles", daemon=True) for _ in range(_THREADS)]
@@ -42,17 +42,17 @@ class Readers:
         self._jobs.put((read, place, take))
 
     def stop(self) -> None:
-        """Let the threads end after what they are doing."""
+        """Let the threads end after their present jobs."""
         for _ in self._threads:
             self._jobs.put(None)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             results: list[tuple[Take, Result]] = []
-            until = time.monotonic() + _HANDFUL_S
+            until = time.monotonic() + _BATCH_S
             while job is not None:
                 results.append((job[2], _result(job)))
-                if len(results) == _HANDFUL or time.monotonic() > until:
+                if len(results) == _BATCH or time.monotonic() > until:
                     break
                 try:
                     job = self._jobs.get_nowait()
@@ -64,17 +64,17 @@ class Readers:
 
     def _give(self, results: list[tuple[Take, Result]]) -> None:
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_hand_out, results)
+            self._loop.call_soon_threadsafe(_start_batch, results)
 
 
 def _result(job: _Job) -> Result:
     read, place, _ = job
     try:
         return read(*place)
-    except Exception as error:  # noqa: BLE001 - the application meets it again, and tells of it
+    except Exception as error:  # noqa: BLE001 - the application gets it again, and reports it
         return error
 
 
-def _hand_out(results: list[tuple[Take, Result]]) -> None:
+def _start_batch(results: list[tuple[Take, Result]]) -> None:
     for take, result in results:
         take(result)

@@ -1,4 +1,4 @@
-"""Answers about tiles: what the octets are sent as, and what a missing tile is."""
+"""Answers about tiles: their headers and octets, and the answer for a missing tile."""
 
 from __future__ import annotations
 
@@ -8,27 +8,33 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from wifimgrd.http.problems import TILE_NOT_FOUND, Problem
+from wifimgrd.http.errors import TILE_NOT_FOUND, Problem, is_for_picture
 from wifimgrd.http.tiles.decompress import decompress
-from wifimgrd.http.tiles.tile import VECTOR, Tile
+from wifimgrd.http.tiles.tile import LARGEST_TILE, VECTOR, Tile
 
 _CODINGS: Final = ("gzip", "br", "zstd")
 _FRESHNESS: Final = "no-cache"
-"""Kept by clients, and asked for each time: a tileset can be replaced at any moment."""
+"""Clients cache it, and revalidate it each time: a tileset can be replaced at any moment."""
 
 
 class Terms(NamedTuple):
-    """What a client says of the answer that it wants."""
+    """The headers of a request that decide the form of the answer."""
 
     codings: frozenset[str] = frozenset()
     """Content codings that it accepts, of those that tiles have."""
     tags: str = ""
     """If-None-Match."""
+    is_picture: bool = False
+    """A browser shows it as an image, and does not read a problem."""
 
     @classmethod
     def of(cls, headers: Mapping[str, str]) -> Terms:
         """Read a request's headers."""
-        return cls(accepted_codings(headers.get("Accept-Encoding", "")), headers.get("If-None-Match", ""))
+        return cls(
+            accepted_codings(headers.get("Accept-Encoding", "")),
+            headers.get("If-None-Match", ""),
+            is_for_picture(headers),
+        )
 
 
 class Reply(NamedTuple):
@@ -51,17 +57,21 @@ def _known(text: str) -> frozenset[str]:
 
 
 def accepted_codings(text: str) -> frozenset[str]:
-    """The codings that an Accept-Encoding header admits; none where there is no such header."""
+    """The codings that an Accept-Encoding header admits; none if there is no such header."""
     if not text or len(text) > 256:
         return frozenset()
-    if _known.cache_info().currsize > 256:  # what clients say may be anything
+    if _known.cache_info().currsize > 256:  # clients may send any values
         _known.cache_clear()
     return _known(text)
 
 
-def tile_reply(tile: Tile, terms: Terms, limit: int) -> Reply:
-    """The answer with a tile; unpacked to at most `limit` octets, where the client does not know
-    its coding; raises DamagedError."""
+def is_unpacked_for(tile: Tile, terms: Terms) -> bool:
+    """Whether a client does not accept the coding of a tile, so that the answer needs a thread."""
+    return bool(tile.encoding) and tile.encoding not in terms.codings
+
+
+def tile_reply(tile: Tile, terms: Terms) -> Reply:
+    """The answer with a tile, decompressed if the client does not accept its coding; raises DamagedError."""
     sent_as = tile.encoding if tile.encoding in terms.codings else ""
     tag = f'"{tile.tag}"' if sent_as == tile.encoding else f'"{tile.tag}-plain"'
     headers = {"ETag": tag, "Cache-Control": _FRESHNESS}
@@ -71,15 +81,15 @@ def tile_reply(tile: Tile, terms: Terms, limit: int) -> Reply:
         return Reply(304, headers, b"")
     if sent_as:
         headers["Content-Encoding"] = sent_as
-    octets = tile.octets if sent_as else decompress(tile.octets, tile.encoding, limit)
+    octets = tile.octets if sent_as else decompress(tile.octets, tile.encoding, LARGEST_TILE)
     headers["Content-Type"] = tile.media_type
     return Reply(200, headers, octets)
 
 
 def is_named(tag: str, tags: str) -> bool:
     """Whether If-None-Match names a tag, or any; weak comparison."""
-    said = [one.strip().removeprefix("W/") for one in tags.split(",")]
-    return tag in said or said == ["*"]
+    tags_given = [one.strip().removeprefix("W/") for one in tags.split(",")]
+    return tag in tags_given or tags_given == ["*"]
 
 
 def missing_reply(missing: int | str, media_type: str) -> Reply | None:
@@ -94,13 +104,13 @@ def missing_reply(missing: int | str, media_type: str) -> Reply | None:
 
 
 def not_found(tileset: str, where: str) -> Problem:
-    """The problem that a missing tile is."""
+    """The problem for a missing tile."""
     return Problem(TILE_NOT_FOUND, f"{tileset} has no tile {where}")
 
 
 @cache
 def blank_png(side: int = 256) -> bytes:
-    """A picture without a visible point."""
+    """A fully transparent image."""
 
     def chunk(name: bytes, content: bytes) -> bytes:
         return (

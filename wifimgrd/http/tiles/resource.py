@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from aiohttp import web
 
-from wifimgrd.http import tile_operations
+from wifimgrd.http.api.requests import invalid
+from wifimgrd.http.errors import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http.json_text import json_response
-from wifimgrd.http.problems import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
-from wifimgrd.http.requests import invalid
 from wifimgrd.http.routes import Routes
+from wifimgrd.http.tiles import operations
 from wifimgrd.http.tiles.coordinates import exists, place_of, without_ending
 from wifimgrd.http.tiles.library import Library
-from wifimgrd.http.tiles.replies import Reply, Terms, missing_reply, not_found, tile_reply
-from wifimgrd.http.tiles.tile import LARGEST_TILE, DamagedError, Tile, UnavailableError
+from wifimgrd.http.tiles.replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
+from wifimgrd.http.tiles.tile import DamagedError, Tile, UnavailableError
 from wifimgrd.http.tiles.tilejson import base_address, tilejson
 from wifimgrd.http.tiles.tileset import FAILED, FOUND, MISSING, NO_SOURCE, Tileset
-
-SMALL: Final = 1 << 20
-"""Octets that are unpacked at once; more is a thread's work."""
 
 
 class TilesResource:
@@ -30,22 +25,24 @@ class TilesResource:
         self._platform_path = f"/plugin-views/{platform}_plugin_map/map/offline-tiles"
 
     def add_to(self, routes: Routes) -> None:
-        """Wire the addresses."""
+        """Add the routes."""
         routes.add("GET HEAD", self._platform_path + "/", self.of_platform)
         routes.add("GET HEAD", "/tiles/", self.list)
         routes.add("GET HEAD", "/tiles/{tileset}.json", self.tilejson)
         routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
 
-    @tile_operations.OF_PLATFORM
+    @operations.OF_PLATFORM
     async def of_platform(self, request: web.Request) -> web.Response:
-        """A tile of the first tileset, as the platform's map asks."""
+        """A tile of the first tileset, by the platform's route."""
         values = [request.query.getall(name, []) for name in ("z", "x", "y")]
-        place = place_of(*(said[0] for said in values)) if all(len(said) == 1 for said in values) else None
+        place = (
+            place_of(*(given[0] for given in values)) if all(len(given) == 1 for given in values) else None
+        )
         if place is None:
             raise Problem(TILE_NOT_FOUND, "z, x and y must each be given once, as numbers")
         return await self._answer(request, self._library.default, *place)
 
-    @tile_operations.XYZ
+    @operations.XYZ
     async def xyz(self, request: web.Request) -> web.Response:
         """A tile by tileset and numbers."""
         info = request.match_info
@@ -54,15 +51,15 @@ class TilesResource:
             raise invalid("zoom, column and row of a tile are numbers")
         return await self._answer(request, info["tileset"], *place)
 
-    @tile_operations.TILEJSON
+    @operations.TILEJSON
     async def tilejson(self, request: web.Request) -> web.Response:
         """A tileset's description."""
         tileset = self._tileset(request.match_info["tileset"])
         return json_response(tilejson(tileset, _base(request)), headers={"Cache-Control": "no-cache"})
 
-    @tile_operations.LIST
+    @operations.LIST
     async def list(self, request: web.Request) -> web.Response:
-        """The tilesets that can be asked."""
+        """The tilesets that can be used."""
         base = _base(request)
         known = self._library.tilesets.values()
         tilesets = [
@@ -91,11 +88,10 @@ class TilesResource:
         return web.Response(status=reply.status, headers=reply.headers, body=reply.body or None)
 
     async def _reply(self, tile: Tile, terms: Terms) -> Reply:
-        try:
-            return tile_reply(tile, terms, SMALL)
-        except DamagedError:
-            reply: Reply = await self._library.work(tile_reply, tile, terms, LARGEST_TILE)
-            return reply
+        if not is_unpacked_for(tile, terms):
+            return tile_reply(tile, terms)
+        reply: Reply = await self._library.unpack(tile_reply, tile, terms)
+        return reply
 
     def _tileset(self, name: str) -> Tileset:
         tileset = self._library.get(name)

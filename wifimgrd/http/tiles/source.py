@@ -1,4 +1,4 @@
-"""What every source of tiles can do, and the summary that each gives of itself."""
+"""The methods of every source of tiles, and the summary that each has of itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, DamagedError, Tile
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a source says of its tiles; empty where it says nothing."""
+    """A source's metadata of its tiles; empty if it has none."""
 
     media_type: str = ""
     minzoom: int = 0
@@ -28,10 +28,10 @@ class Summary:
     """`name`, `description`, `attribution`, `version`, `legend`, `template`."""
     vector_layers: list[Any] | None = None
     count: int | None = None
-    """How many tiles there are, where the file itself says it."""
+    """The number of tiles, if the file itself states it."""
 
     def as_json(self) -> dict[str, Any]:
-        """The short of it, for people who operate this."""
+        """The most important values, for operators."""
         return {
             "format": FORMAT_OF_TYPE.get(self.media_type), "minzoom": self.minzoom, "maxzoom": self.maxzoom,
             "count": self.count,
@@ -39,21 +39,21 @@ class Summary:
 
 
 class FileSource(Protocol):
-    """Tiles in a file or a folder that is open; what it was opened on stays as it was, whatever
-    takes its place."""
+    """Tiles in a file or a folder that is open; it keeps the content that it was opened on, even if
+    the file is replaced."""
 
     identity: Identity
     summary: Summary
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile, None where there is none; raises NotReadyError where only the disk knows. Never waits."""
+        """A tile, None if there is none; raises NotReadyError if that needs the disk. Never waits."""
 
     def read(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile, waiting for the disk: for threads; raises DamagedError."""
+        """A tile; blocks on the disk: for threads; raises DamagedError."""
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """Check all of it and count the tiles of each zoom, telling now and then how much is done of
-        how much; raises DamagedError."""
+        """Check all of it and count the tiles of each zoom; the progress and the total are reported
+        from time to time. Raises DamagedError."""
 
     def mark(self, square: Square, there: bytearray) -> None:
         """Set 1 for each tile of a square that it has, and that lies in the square's span, at least;
@@ -61,7 +61,7 @@ class FileSource(Protocol):
 
 
 def json_object(text: object) -> dict[str, Any]:
-    """The object that a JSON text is, empty where it is something else; raises DamagedError."""
+    """The object in a JSON text, empty if it is another value; raises DamagedError."""
     try:
         value = json.loads(text, parse_constant=_refuse)  # type: ignore[arg-type]
     except (TypeError, ValueError, RecursionError):
@@ -70,14 +70,14 @@ def json_object(text: object) -> dict[str, Any]:
 
 
 def unfolded(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata with what MBTiles has in a text of its own, `json`; archives made of them keep it so."""
+    """Metadata with the part that MBTiles has in a text of its own, `json`; converted archives keep it so."""
     with suppress(DamagedError):
         return json_object(metadata.get("json") or "{}") | metadata
     return metadata
 
 
 def _refuse(constant: str) -> None:
-    """NaN and the infinities, which Python reads, no browser reads in an answer."""
+    """Refuse NaN and the infinities, which Python reads and no browser reads in an answer."""
     raise ValueError(constant)
 
 
@@ -85,12 +85,12 @@ TEXTS = ("name", "description", "attribution", "version", "legend", "template")
 
 
 def texts_of(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The texts that TileJSON knows."""
+    """The texts that TileJSON defines."""
     return {key: metadata[key] for key in TEXTS if isinstance(metadata.get(key), str)}
 
 
 def numbers_of(value: object, count: int) -> tuple[float, ...] | None:
-    """Finite numbers, `count` of them, of a list or of a text with commas."""
+    """Finite numbers, `count` of them, from a list or from a text with commas."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or len(items) != count:
         return None
@@ -102,7 +102,7 @@ def numbers_of(value: object, count: int) -> tuple[float, ...] | None:
 
 
 def bounds_of(value: object) -> tuple[float, float, float, float] | None:
-    """Bounds that are some, as a list or as a text with commas."""
+    """Valid bounds, from a list or from a text with commas."""
     numbers = numbers_of(value, 4)
     if numbers is None:
         return None

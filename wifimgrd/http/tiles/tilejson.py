@@ -4,10 +4,10 @@ address of this service as its client sees it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from wifimgrd.http.request_safety import host_name
+from wifimgrd.http.access.request_safety import host_name
 from wifimgrd.http.tiles.source import Summary
 from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, VECTOR
 from wifimgrd.http.tiles.tileset import Tileset
@@ -17,11 +17,11 @@ _PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 
 
 def base_address(headers: Mapping[str, str], scheme: str, host: str) -> str:
-    """Scheme, host and prefix that lead a client here, proxies in front considered: what the one
-    nearest to the client says, by X-Forwarded-* or Forwarded (RFC 7239)."""
-    said = _forwarded(headers.get("Forwarded", ""))
-    scheme = _checked_scheme(headers.get("X-Forwarded-Proto", said.get("proto", "")), scheme)
-    forwarded_host = _first(headers.get("X-Forwarded-Host", said.get("host", "")))
+    """Scheme, host and prefix by which a client reaches this service, also through proxies: the values of the
+    proxy nearest to the client, by X-Forwarded-* or Forwarded (RFC 7239)."""
+    forwarded = _forwarded(headers.get("Forwarded", ""))
+    scheme = _checked_scheme(headers.get("X-Forwarded-Proto", forwarded.get("proto", "")), scheme)
+    forwarded_host = _first(headers.get("X-Forwarded-Host", forwarded.get("host", "")))
     if host_name(forwarded_host):
         host = forwarded_host
         port = _first(headers.get("X-Forwarded-Port", ""))
@@ -39,8 +39,8 @@ def _first(text: str) -> str:
     return text.partition(",")[0].strip()
 
 
-def _checked_scheme(said: str, otherwise: str) -> str:
-    scheme = _first(said).lower()
+def _checked_scheme(header: str, otherwise: str) -> str:
+    scheme = _first(header).lower()
     return scheme if scheme in ("http", "https") else otherwise
 
 
@@ -50,37 +50,42 @@ def _forwarded(text: str) -> dict[str, str]:
 
 
 def tile_address(base: str, tileset: Tileset) -> str:
-    """Where a tileset's tiles are, as a template."""
+    """The address of a tileset's tiles, as a template."""
     ending = FORMAT_OF_TYPE.get(tileset.media_type, "")
     return f"{base}/tiles/{tileset.name}/{{z}}/{{x}}/{{y}}" + (f".{ending}" if ending else "")
 
 
 def tilejson(tileset: Tileset, base: str) -> dict[str, Any]:
-    """A tileset as TileJSON: what its first source says, and the zooms and bounds of all."""
-    summaries = tileset.summaries
+    """A tileset as TileJSON."""
+    return description(tileset.name, tile_address(base, tileset), tileset.summaries, tileset.media_type)
+
+
+def description(name: str, tiles: str, summaries: Sequence[Summary], media_type: str) -> dict[str, Any]:
+    """TileJSON of sources under one name: the metadata of the first, zooms and bounds of all. `tiles` is
+    the template of their tiles' addresses."""
     first = summaries[0]
-    value: dict[str, Any] = {"tilejson": "3.0.0", "scheme": "xyz", "tiles": [tile_address(base, tileset)]}
-    value |= {"name": tileset.name} | dict(first.texts)
+    value: dict[str, Any] = {"tilejson": "3.0.0", "scheme": "xyz", "tiles": [tiles]}
+    value |= {"name": name} | dict(first.texts)
     value["minzoom"] = min(summary.minzoom for summary in summaries)
     value["maxzoom"] = max(summary.maxzoom for summary in summaries)
     value["bounds"] = list(_bounds(summaries))
     if first.center is not None:
         longitude, latitude, zoom = first.center
         value["center"] = [longitude, latitude, int(zoom)]
-    if tileset.media_type == VECTOR:
+    if media_type == VECTOR:
         layers = (one.vector_layers for one in summaries if one.vector_layers is not None)
         value["vector_layers"] = next(layers, [])
-    if tileset.media_type in FORMAT_OF_TYPE:
-        value["format"] = FORMAT_OF_TYPE[tileset.media_type]
+    if media_type in FORMAT_OF_TYPE:
+        value["format"] = FORMAT_OF_TYPE[media_type]
     return value
 
 
-def _bounds(summaries: list[Summary]) -> tuple[float, float, float, float]:
-    """The bounds of all sources; the world where one does not say."""
-    said = [summary.bounds or _WORLD for summary in summaries]
-    if len(said) == 1:
-        return said[0]
-    if any(west > east for west, _, east, _ in said):  # across the date line
+def _bounds(summaries: Sequence[Summary]) -> tuple[float, float, float, float]:
+    """The bounds of all sources; the world if one has none."""
+    bounds = [summary.bounds or _WORLD for summary in summaries]
+    if len(bounds) == 1:
+        return bounds[0]
+    if any(west > east for west, _, east, _ in bounds):  # across the date line
         return _WORLD
-    west, south, east, north = zip(*said, strict=True)
+    west, south, east, north = zip(*bounds, strict=True)
     return min(west), min(south), max(east), max(north)

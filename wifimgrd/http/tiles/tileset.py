@@ -1,4 +1,4 @@
-"""One tileset: its sources in order, files among them that come, change and go."""
+"""One tileset: its sources in order; files among them may appear, change and disappear."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wifimgrd.http.tiles.tile import DamagedError, NotReadyError, Tile, Unavaila
 
 _NOTHING: Final = "there is nothing at this path"
 _SETTLED_S: Final = 2.0
-"""A file that was written to since then may be written to again within one tick of its clock."""
+"""A file that was modified after this time may be modified again within one tick of its clock."""
 OPENERS: Final[Mapping[str, Callable[[Path], FileSource]]] = MappingProxyType(
     {"folder": FolderSource, "mbtiles": MBTilesSource, "pmtiles": PMTilesSource}
 )
@@ -40,25 +40,25 @@ class Slot(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why it cannot be asked; empty where it can."""
+        """Why it cannot be used; empty if it can."""
 
     @property
     def summary(self) -> Summary | None:
-        """What it says of its tiles, where it can be asked."""
+        """The summary of its tiles, if it can be used."""
 
     @property
     def tag(self) -> str:
-        """Names what it has now."""
+        """Identifies its present content."""
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile at once, None where there is none; raises NotReadyError."""
+        """A tile without waiting, None if there is none; raises NotReadyError."""
 
     async def fetch(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile, however long that takes; raises UnavailableError."""
+        """A tile, which may take long; raises UnavailableError."""
 
 
 class FileSlot:
-    """A path where a file or a folder of tiles is to be."""
+    """A path for a file or a folder of tiles, which may be missing."""
 
     def __init__(self, tileset: str, kind: str, path: Path, workers: Executor) -> None:
         self.tileset = tileset
@@ -86,7 +86,7 @@ class FileSlot:
         return None if self.source is None else self.source.peek(z, x, y)
 
     async def fetch(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile, from the disk if need be."""
+        """A tile, from the disk if necessary."""
         source = self.source
         if source is None:
             return None
@@ -99,7 +99,7 @@ class FileSlot:
             raise UnavailableError(f"the tileset's file is damaged: {error}") from None
 
     def has_changed(self) -> bool:
-        """Whether something else is at the path than what was seen there. Waits for the disk."""
+        """Whether the path has another file than at the last check. Blocks on the disk."""
         try:
             identity = identity_of(self._path)
         except OSError:
@@ -107,8 +107,8 @@ class FileSlot:
         return identity != self._seen or (identity is None and self.reason != _NOTHING)
 
     def examine(self) -> bool:
-        """Look at what is at the path now, and open it where it is new; whether that changed what
-        is served. Waits for the disk: for a thread."""
+        """Check the path, and open the file if it is new; returns whether the served tiles have
+        changed. Blocks on the disk: for a thread."""
         before = self.tag
         try:
             identity = identity_of(self._path)
@@ -130,7 +130,7 @@ class FileSlot:
             lasting = isinstance(error, DamagedError) and not error.passing
             self._seen = identity if settled and lasting else None
             if self.source is not None and self.source.identity.inode == identity.inode:
-                self.source = None  # written over in place: the old one is no more
+                self.source = None  # overwritten in place: the old content is gone
             self._refuse(str(error))
             return
         except Exception:  # noqa: BLE001 - the other tilesets are not to suffer
@@ -154,9 +154,9 @@ class FileSlot:
 FOUND: Final = "found"
 MISSING: Final = "missing"
 FAILED: Final = "failed"
-"""What can come of a request for a tile."""
+"""The possible results of a request for a tile."""
 NO_SOURCE: Final = ""
-"""In place of a source's type where no source has the tile."""
+"""In place of a source's type if no source has the tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class Tileset:
     slots: Sequence[Slot]
     missing: int | str
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Requests for its tiles, by what came of them and the type of the source that had to do with it."""
+    """Requests for its tiles, by result and the type of the source that caused it."""
 
     def __post_init__(self) -> None:
         self.counts[MISSING, NO_SOURCE] = 0
@@ -175,26 +175,26 @@ class Tileset:
 
     @property
     def summaries(self) -> list[Summary]:
-        """Of the sources that can be asked, in order."""
+        """The sources that can be used, in order."""
         return [summary for slot in self.slots if (summary := slot.summary) is not None]
 
     @property
     def is_there(self) -> bool:
-        """Whether any source can be asked."""
+        """Whether any source can be used."""
         return any(slot.summary is not None for slot in self.slots)
 
     @property
     def tag(self) -> str:
-        """Names what all the sources have now."""
+        """Identifies the present content of all sources."""
         return ".".join(slot.tag for slot in self.slots if slot.tag)
 
     @property
     def media_type(self) -> str:
-        """What its tiles are, as the first source that knows says."""
+        """The format of its tiles, by the first source whose summary has it."""
         return next((summary.media_type for summary in self.summaries if summary.media_type), "")
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile at once, None where no source has it; raises NotReadyError."""
+        """A tile without waiting, None if no source has it; raises NotReadyError."""
         for slot in self.slots:
             tile = slot.peek(z, x, y)
             if tile is not None:
@@ -207,7 +207,7 @@ class Tileset:
         return all(isinstance(slot, FileSlot) for slot in self.slots)
 
     def read(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile of the first file that has it, waiting for the disk: for threads."""
+        """A tile of the first file that has it; blocks on the disk: for threads."""
         for slot in self.slots:
             source = slot.source if isinstance(slot, FileSlot) else None
             tile = None if source is None else source.read(z, x, y)
@@ -216,8 +216,8 @@ class Tileset:
         return None
 
     async def fetch(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile of the first source that has it; raises UnavailableError where none has it and one
-        that could not be asked might."""
+        """A tile of the first source that has it; raises UnavailableError if none has it and a source that
+        could not be used may have it."""
         trouble: UnavailableError | None = None
         for slot in self.slots:
             try:
@@ -236,7 +236,7 @@ class Tileset:
         return None
 
     def report(self) -> dict[str, Any]:
-        """How it is, for people and programs."""
+        """The state of its sources, for people and programs."""
         return {
             "tileset": self.name,
             "available": self.is_there,

@@ -1,7 +1,7 @@
-"""Another tile server, which is asked over connections that stay, once for everybody who waits.
+"""Another tile server, over persistent connections; simultaneous requests for a tile become one.
 
-What it said is kept as long as it said, and asked for again with its tag after that. While it is
-away, what is kept is served although it is old: an old map is better than none.
+An answer is cached as long as its headers allow, and revalidated with its tag after that. While the server is
+away, expired answers are served: an old map is better than none.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import structlog
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
+from wifimgrd.http.head_limits import PlainResponse, bound_heads
 from wifimgrd.http.tiles.source import Summary
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
@@ -35,9 +36,9 @@ TIMEOUT_S: Final = 5.0
 CACHE_LIMIT: Final = 32 << 20
 _CONNECTIONS: Final = 16
 _FRESH_S: Final = 60.0
-"""How long an answer is fresh that does not say so; a missing tile is asked for again as soon."""
+"""How long an answer without such headers is fresh; a missing tile is requested again after the same time."""
 _LEAST_MISSING_S: Final = 5.0
-"""A missing tile is not asked for again sooner, whatever the server says: maps ask again and again."""
+"""A missing tile is not requested again sooner, whatever the headers: maps request it again and again."""
 _LONGEST_FRESH_S: Final = 86400.0
 _VECTOR_TYPES: Final = frozenset({VECTOR, "application/x-protobuf", "application/protobuf"})
 _NO_TILES: Final = frozenset(
@@ -46,9 +47,9 @@ _NO_TILES: Final = frozenset(
         "text/javascript", "application/javascript", "application/json", "application/problem+json",
     }
 )  # fmt: skip
-"""What pages of errors and of captive portals come as, with status 200."""
+"""Media types of error pages and captive portals, with status 200."""
 _PAUSE_S: Final = 1.0
-"""How long a server that refuses connections or does not answer is left alone."""
+"""How long no request is sent to a server that refuses connections or does not answer."""
 _MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,10})")
 
 _log = structlog.get_logger("wifimgrd.http.tiles")
@@ -77,45 +78,45 @@ class UpstreamSlot:
         self._timeout_s = timeout_s
         self._clock = clock
         self._cache = UpstreamCache(cache_limit)
-        self._asking: dict[Place, asyncio.Task[Tile | None]] = {}
+        self._fetching: dict[Place, asyncio.Task[Tile | None]] = {}
         self._session: ClientSession | None = None
         self._away: UnavailableError | None = None
         self._away_until = 0.0
 
     async def stop(self) -> None:
-        """End what is under way, and the connections."""
-        asking = list(self._asking.values())
-        for task in asking:
+        """Cancel the running requests, and close the connections."""
+        fetching = list(self._fetching.values())
+        for task in fetching:
             task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
+        await asyncio.gather(*fetching, return_exceptions=True)
         if self._session is not None:
             await self._session.close()
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile that is kept and fresh."""
+        """A tile that is cached and fresh."""
         kept = self._cache.get((z, x, y))
         if kept is None or kept.fresh_until <= self._clock():
             raise NotReadyError
         return kept.tile
 
     async def fetch(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile from the server; who asks while it is being asked for waits for the same answer."""
+        """A tile from the server; requests during a request for the same tile wait for its answer."""
         place = (z, x, y)
-        task = self._asking.get(place)
+        task = self._fetching.get(place)
         if task is None:
-            task = self._asking[place] = asyncio.create_task(self._ask(place))
+            task = self._fetching[place] = asyncio.create_task(self._fetch(place))
             task.add_done_callback(lambda done: self._done(place, done))
         return await asyncio.shield(task)
 
     def _done(self, place: Place, task: asyncio.Task[Tile | None]) -> None:
-        del self._asking[place]
+        del self._fetching[place]
         if not task.cancelled():
-            task.exception()  # everybody who waited for it may have gone
+            task.exception()  # marked as retrieved: there may be no waiter left
 
-    async def _ask(self, place: Place) -> Tile | None:
+    async def _fetch(self, place: Place) -> Tile | None:
         kept = self._cache.get(place)
         try:
-            self._leave_alone()
+            self._pause()
             tile = await self._request(place, kept)
         except UnavailableError as error:
             self._note(error)
@@ -125,8 +126,8 @@ class UpstreamSlot:
         self._note(None)
         return tile
 
-    def _leave_alone(self) -> None:
-        """Ask nothing for a while of a server that has just failed."""
+    def _pause(self) -> None:
+        """Send no requests for a while to a server that has just failed."""
         if self._away is not None and self._clock() < self._away_until:
             raise UnavailableError(str(self._away), late=self._away.late)
 
@@ -155,7 +156,7 @@ class UpstreamSlot:
         raise problem
 
     async def _answered(self, place: Place, kept: Kept | None, answer: ClientResponse) -> Tile | None:
-        until = self._clock() + _freshness(answer)
+        until = self._clock() + freshness(answer.headers)
         etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", "")
         match answer.status:
             case 304 if kept is not None:
@@ -178,16 +179,19 @@ class UpstreamSlot:
         if error is None:
             self._away = None
         if bool(reason) != bool(self.reason):
-            tell = _log.warning if reason else _log.info
+            log = _log.warning if reason else _log.info
             event = "upstream_unavailable" if reason else "upstream_available"
-            tell(event, tileset=self._tileset, url=self.place, **({"reason": reason} if reason else {}))
+            log(event, tileset=self._tileset, url=self.place, **({"reason": reason} if reason else {}))
         self.reason = reason
 
     def _connections(self) -> ClientSession:
         if self._session is None:
+            connector = TCPConnector(limit=_CONNECTIONS)
+            bound_heads(connector)
             self._session = ClientSession(
-                connector=TCPConnector(limit=_CONNECTIONS),
+                connector=connector,
                 cookie_jar=DummyCookieJar(),
+                response_class=PlainResponse,
                 auto_decompress=False,
                 timeout=ClientTimeout(total=None),
                 headers={"User-Agent": "wifimgrd"},
@@ -205,31 +209,33 @@ async def _body(answer: ClientResponse) -> bytes:
 
 
 def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
-    """The tile in an answer; an empty body is none. What its header says counts, and where it says
-    nothing, what the octets are."""
+    """The tile in an answer; an empty body is none. Its media type is that of its header, or else
+    that of its octets."""
     if not octets:
         return None
     coding = answer.headers.get("Content-Encoding", "").strip().lower().removeprefix("x-")
     if coding not in ("", "identity", "gzip", "br", "zstd"):
         raise UnavailableError(f"the tile server packs with {coding}, which nobody asked it to")
     encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(octets)
-    said = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if said in _NO_TILES and media_type_of(octets, UNKNOWN) == UNKNOWN:
-        raise UnavailableError(f"the tile server answered with {said}, which is no tile")
-    if not (said.startswith("image/") and "svg" not in said):  # nothing that a browser would run
-        said = VECTOR if said in _VECTOR_TYPES else otherwise or UNKNOWN
+    media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type in _NO_TILES and media_type_of(octets, UNKNOWN) == UNKNOWN:
+        raise UnavailableError(f"the tile server answered with {media_type}, which is no tile")
+    if not (
+        media_type.startswith("image/") and "svg" not in media_type
+    ):  # no type that a browser would execute
+        media_type = VECTOR if media_type in _VECTOR_TYPES else otherwise or UNKNOWN
     tag = blake2b(octets, digest_size=12).hexdigest()
-    return Tile(octets, media_type_of(octets, said), encoding, tag, "upstream")
+    return Tile(octets, media_type_of(octets, media_type), encoding, tag, "upstream")
 
 
-def _freshness(answer: ClientResponse) -> float:
-    """Seconds for which an answer may be kept without asking again."""
-    said = answer.headers.get("Cache-Control", "").lower()
-    if "no-store" in said or "no-cache" in said:
+def freshness(headers: Mapping[str, str]) -> float:
+    """Seconds for which an answer with these headers may be used without a further request."""
+    cache_control = headers.get("Cache-Control", "").lower()
+    if "no-store" in cache_control or "no-cache" in cache_control:
         return 0.0
-    found = _MAX_AGE.search(said)
+    found = _MAX_AGE.search(cache_control)
     if found is None:
         return _FRESH_S
-    age = answer.headers.get("Age", "0")
+    age = headers.get("Age", "0")
     spent = int(age) if age.isascii() and age.isdecimal() and len(age) < 10 else 0
     return max(0.0, min(float(found[1]) - spent, _LONGEST_FRESH_S))

@@ -1,4 +1,4 @@
-"""What a tile server has said, in memory and bounded: the least recently used goes first. Pure: no
+"""The answers of a tile server, in memory and bounded: the least recently used is dropped first. Pure: no
 clock, no I/O."""
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Final
 from wifimgrd.http.tiles.tile import Tile
 
 _ENTRY_COST: Final = 500
-"""Octets that an entry takes beside its tile's."""
+"""Octets of an entry beside its tile's."""
 Place = tuple[int, int, int]
 
 
 @dataclass(slots=True)
 class Kept:
-    """An answer: a tile, or None where there is none."""
+    """An answer: a tile, or None if there is none."""
 
     tile: Tile | None
     fresh_until: float
@@ -25,7 +25,7 @@ class Kept:
 
     @property
     def cost(self) -> int:
-        """Octets in memory, roughly."""
+        """Octets in memory, approximately."""
         return _ENTRY_COST + (0 if self.tile is None else len(self.tile.octets))
 
 
@@ -41,14 +41,14 @@ class UpstreamCache:
         return len(self._kept)
 
     def get(self, place: Place) -> Kept | None:
-        """What was said, fresh or not."""
+        """The answer, fresh or not."""
         kept = self._kept.get(place)
         if kept is not None:
             self._kept.move_to_end(place)
         return kept
 
     def put(self, place: Place, kept: Kept) -> None:
-        """Remember an answer in place of the last one, unless it is larger than everything may be."""
+        """Store an answer in place of the last one, unless it is larger than the whole cache may be."""
         self.drop(place)
         if kept.cost > self._limit:
             return
@@ -58,7 +58,7 @@ class UpstreamCache:
             self.cost -= self._kept.popitem(last=False)[1].cost
 
     def drop(self, place: Place) -> None:
-        """Forget an answer."""
+        """Remove an answer."""
         kept = self._kept.pop(place, None)
         if kept is not None:
             self.cost -= kept.cost

@@ -1,0 +1,18 @@
+// The catalog of camera models, loaded once.
+
+import { signal } from "@preact/signals";
+import { ask, deviceAddress } from "./api";
+import type { Model } from "./types";
+
+export const models = signal<readonly Model[] | null>(null);
+
+export async function loadModels(): Promise<void> {
+  if (models.value) return;
+  models.value = (await ask<{ supported_devices: Model[] }>(deviceAddress("supported-devices/"))).supported_devices;
+}
+
+/** The model for cameras of which nothing is known. */
+export const GENERIC = "generic-wifi-camera";
+
+export const modelName = (codename: string): string =>
+  models.value?.find((one) => one.codename === codename)?.device_name ?? codename;

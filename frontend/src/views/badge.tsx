@@ -1,0 +1,43 @@
+// A state's badge: its word and its shape, so that no state is told by its colour alone.
+
+import { type CameraState, stateOf } from "../camera_state";
+import { t } from "../messages";
+import { isCurrent } from "../state";
+import type { Device } from "../types";
+
+/** In a square of 12: stroked, but for the filled parts of `connected`. */
+const SHAPES: Record<CameraState, string> = {
+  connected: "M2 6.5 5 9.5 10 3",
+  connecting: "M6 1.5A4.5 4.5 0 1 1 1.5 6",
+  waiting: "M3 1h6L3 11h6z",
+  searching: "M5 1.5a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7M7.6 7.6 11 11",
+  "not-answering": "M6 1 11.2 11H.8zM6 4.6v3M6 9.1v.3",
+  failed: "M2 2 10 10M10 2 2 10",
+  off: "M6 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8",
+};
+
+export function Shape({ state }: { state: CameraState }) {
+  return (
+    <svg class={`shape${state === "connecting" ? " turning" : ""}`} data-shape={state} viewBox="0 0 12 12" aria-hidden="true">
+      <path d={SHAPES[state]} />
+    </svg>
+  );
+}
+
+export function StateBadge({ device }: { device: Device }) {
+  const state = stateOf(device);
+  if (!isCurrent.value) {
+    return (
+      <span class="badge stale">
+        {t.unknown}
+        <span class="last-known">, {t.lastKnown(t.states[state])}</span>
+      </span>
+    );
+  }
+  return (
+    <span class={`badge ${state}`}>
+      <Shape state={state} />
+      {t.states[state]}
+    </span>
+  );
+}

@@ -1,0 +1,76 @@
+// What is wrong with a camera now, since when, and what to do about it.
+
+import { freeFor, stateOf, wereAllInUse } from "../camera_state";
+import { t } from "../messages";
+import { adviceFor, detailOf, headingFor } from "../sentences";
+import { devices, interfaces, isCurrent } from "../state";
+import type { Device } from "../types";
+import { moment, Name } from "./parts";
+
+export function Trouble({ device }: { device: Device }) {
+  const state = stateOf(device);
+  const code = device.connection_error_code;
+  if (state === "not-answering") {
+    return isCurrent.value ? (
+      <div class="trouble">
+        <p>
+          <strong>{t.trouble.notAnswering}</strong> {t.trouble.notAnsweringAdvice}
+        </p>
+      </div>
+    ) : null;
+  }
+  if (state === "waiting" && device.waiting_since) {
+    return (
+      <div class="trouble calm">
+        <p>
+          <strong>{t.trouble.waiting(moment(device.waiting_since))}</strong> {t.trouble.waitingAdvice}
+        </p>
+      </div>
+    );
+  }
+  if (device.connected || !device.connection_error_message) return null;
+  if (code === "no-interface-available" && state !== "connecting") return <Refused device={device} />;
+  return (
+    <div class="trouble">
+      <p>
+        <strong>
+          {headingFor(code)} {state === "connecting" && t.trouble.tryingAgain}
+        </strong>{" "}
+        {device.connection_error_at && state !== "searching" && t.trouble.at(moment(device.connection_error_at))}{" "}
+        <Name text={detailOf(code, device.connection_error_message)} />
+      </p>
+      {state === "searching" && device.lost_at && (
+        <p>
+          {t.trouble.searching(moment(device.lost_at))} {t.trouble.searchingAdvice}
+        </p>
+      )}
+      {adviceFor(code) && <p>{adviceFor(code)}</p>}
+      <Code code={code} />
+    </div>
+  );
+}
+
+/** A refusal was true when it happened; how many adapters are free now stands beside it. */
+function Refused({ device }: { device: Device }) {
+  const total = interfaces.value.size;
+  const free = freeFor(device, interfaces.value.values(), devices.value.values()).length;
+  const time = device.connection_error_at ? moment(device.connection_error_at) : t.trouble.earlier;
+  const isInUse = wereAllInUse(device.connection_error_message ?? "");
+  return (
+    <div class={`trouble${free > 0 ? " calm" : ""}`}>
+      <p>
+        <strong>{isInUse ? t.trouble.allInUse(time) : t.trouble.noneFree(time)}</strong>
+        {isCurrent.value && ` ${t.trouble.freeNow(free, total)}`}
+      </p>
+      {isCurrent.value && total > 0 && <p>{free > 0 ? t.trouble.freeAdvice : t.trouble.busyAdvice}</p>}
+      <Code code={device.connection_error_code} />
+    </div>
+  );
+}
+
+export const Code = ({ code }: { code: string | null }) =>
+  code ? (
+    <small>
+      {t.camera.code} <code>{code}</code>
+    </small>
+  ) : null;

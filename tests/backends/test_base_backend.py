@@ -1,0 +1,159 @@
+"""Backends on real adapters, while connections to their services are opened and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.backends import base_backend
+from wifimgrd.backends.networkmanager import NetworkManagerBackend
+from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
+from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.backends.wpa_supplicant.services import Services
+from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Watch
+from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.ports import Backend, BackendListener
+from wifimgrd.runtime.tasks import Backoff, Tasks
+
+
+async def no_registration(_: str) -> str:
+    raise AssertionError
+
+
+async def not_called(*_: object) -> None:
+    raise AssertionError
+
+
+def networkmanager(bus: str) -> Backend:
+    return NetworkManagerBackend(BriefMemory(), Tasks("test"), bus=bus)
+
+
+def wpa_supplicant(bus: str) -> Backend:
+    return WpaSupplicantBackend(
+        BriefMemory(),
+        Tasks("test"),
+        register_interface=no_registration,
+        configure_link=not_called,
+        release_link=not_called,
+        bus=bus,
+    )
+
+
+BOTH = pytest.mark.parametrize(
+    ("make", "services"), [(networkmanager, ServiceWatcher), (wpa_supplicant, Services)]
+)
+Make = Callable[[str], Backend]
+
+
+class Listener:
+    """Records the backend's events."""
+
+    def __init__(self) -> None:
+        self.statuses: asyncio.Queue[BackendStatus] = asyncio.Queue()
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        self.statuses.put_nowait(status)
+
+
+class Sessions:
+    """Sessions that fail as soon as they begin."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self.begun: asyncio.Queue[float] = asyncio.Queue()
+
+    async def run(self) -> None:
+        self.begun.put_nowait(asyncio.get_running_loop().time())
+        raise self.error
+
+
+async def started(
+    backend: Backend, services: type, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> Listener:
+    monkeypatch.setattr(services, "watch", lambda _: sessions.run())
+    monkeypatch.setattr(base_backend, "_BACKOFF", Backoff(first_s=0.01, last_s=0.08))
+    listener = Listener()
+    await backend.start(cast("BackendListener", listener))
+    return listener
+
+
+@BOTH
+async def test_a_bug_in_a_session_is_told_and_the_backend_tries_again(
+    make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make(message_bus.address)
+    sessions = Sessions(ValueError("a bug"))
+    with capture_logs() as entries:
+        listener = await started(backend, services, sessions, monkeypatch)
+        async with asyncio.timeout(10):
+            status = await listener.statuses.get()
+            for _ in range(3):
+                await sessions.begun.get()
+    assert status.state is BackendState.UNAVAILABLE
+    assert "internal error" in status.reason
+    [told] = [entry for entry in entries if entry["event"] == "task_failed"]
+    assert (told["task"], told["log_level"]) == ("test/services", "error")
+    await backend.stop()
+
+
+@BOTH
+async def test_a_session_that_fails_at_once_is_tried_ever_more_patiently_and_told_once(
+    make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make(message_bus.address)
+    sessions = Sessions(BusError("org.freedesktop.DBus.Error.AccessDenied", "not for you"))
+    with capture_logs() as entries:
+        await started(backend, services, sessions, monkeypatch)
+        async with asyncio.timeout(10):
+            begun = [await sessions.begun.get() for _ in range(6)]
+    pauses = [later - earlier for earlier, later in pairwise(begun)]
+    assert all(pause >= least for pause, least in zip(pauses, (0.01, 0.02, 0.04, 0.08, 0.08), strict=True))
+    told = [entry for entry in entries if entry["log_level"] in ("warning", "error")]
+    assert [entry["event"] for entry in told] == ["task_ended"]
+    await backend.stop()
+
+
+@pytest.mark.parametrize(
+    ("make", "services", "subscriptions"),
+    [(networkmanager, ServiceWatcher, 2), (wpa_supplicant, Services, 6)],
+)
+async def test_services_whose_watch_failed_leave_no_subscription(
+    make: Make,
+    services: Any,
+    subscriptions: int,
+    message_bus: MessageBusDaemon,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend: Any = make(message_bus.address)
+    subscribe, watch = BusConnection.watch, services.watch
+    subscribed, left = asyncio.Queue[None](), asyncio.Queue[int]()
+
+    async def note(connection: BusConnection, handler: Callable[[Signal], None], **conditions: str) -> Watch:
+        subscription = await subscribe(connection, handler, **conditions)
+        subscribed.put_nowait(None)
+        return subscription
+
+    async def fails_once_subscribed(watched: object) -> None:
+        handlers = [one.handler for one in backend._connection._watches._watches]
+        left.put_nowait(sum(isinstance(getattr(one, "__self__", None), services) for one in handlers))
+        watching = asyncio.create_task(watch(watched))
+        for _ in range(subscriptions):
+            await subscribed.get()
+        watching.cancel()
+        await asyncio.wait([watching])
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(BusConnection, "watch", note)
+    monkeypatch.setattr(services, "watch", fails_once_subscribed)
+    monkeypatch.setattr(base_backend, "_BACKOFF", Backoff(first_s=0.01, last_s=0.01))
+    await backend.start(cast("BackendListener", Listener()))
+    async with asyncio.timeout(30):
+        assert [await left.get() for _ in range(3)] == [0, 0, 0]
+    await backend.stop()

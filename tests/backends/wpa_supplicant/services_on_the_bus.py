@@ -1,0 +1,79 @@
+"""wpa_supplicant, systemd and other programs on a message bus, as far as interfaces are registered."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from wifimgrd.dbus.connection import BusConnection, MethodCall, Variant
+from wifimgrd.networkd.definitions import SYSTEMD1
+from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
+
+
+@dataclass
+class Host:
+    """wpa_supplicant, systemd and other programs on a message bus; the listener of `services`."""
+
+    bus: str
+    registered: set[str] = field(default_factory=set)
+    """The interfaces that wpa_supplicant has."""
+    active_units: set[str] = field(default_factory=set)
+    programs: dict[str, BusConnection] = field(default_factory=dict)
+    """By the bus name."""
+    found: asyncio.Event = field(default_factory=asyncio.Event)
+    changes: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
+
+    async def start(self, name: str) -> None:
+        program = self.programs[name] = await BusConnection.open(self.bus)
+        program.serve(self._reply)
+        await program.request_name(name)
+
+    async def end(self, name: str) -> None:
+        await self.programs.pop(name).close()
+
+    async def register(self, name: str) -> str:
+        """Have wpa_supplicant register an interface, as the helper does it."""
+        connection = await BusConnection.open(self.bus)
+        try:
+            arguments = {"Ifname": Variant("s", name)}
+            [path] = await connection.call(WPAS, WPAS_PATH, WPAS, "CreateInterface", "a{sv}", [arguments])
+        finally:
+            await connection.close()
+        return str(path)
+
+    def _reply(self, call: MethodCall) -> None:
+        match call.member:
+            case "GetInterface" if call.body[0] in self.registered:
+                self.programs[WPAS].reply(call, "o", [self._path(call.body[0])])
+            case "GetInterface":
+                self.programs[WPAS].reply_error(call, f"{WPAS}.InterfaceUnknown", "there is none")
+            case "CreateInterface":
+                name = call.body[0]["Ifname"]
+                self.registered.add(name)
+                self.programs[WPAS].reply(call, "o", [self._path(name)])
+            case "ListUnitsByNames":
+                units = [self._listed(one) for one in call.body[0]]
+                self.programs[SYSTEMD1].reply(call, "a(ssssssouso)", [units])
+            case _:
+                raise AssertionError(call.member)
+
+    def _listed(self, unit: str) -> list[object]:
+        state = "active" if unit in self.active_units else "inactive"
+        return [unit, "", "", state, "", "", "/", 0, "", "/"]
+
+    @staticmethod
+    def _path(name: str) -> str:
+        return f"{WPAS_PATH}/Interfaces/{name}"
+
+    async def supplicant_found(self) -> None:
+        self.found.set()
+
+    def supplicant_lost(self) -> None:
+        self.found.clear()
+        self.changes.put_nowait(None)
+
+    def networkd_lost(self) -> None:
+        raise AssertionError
+
+    def owners_changed(self) -> None:
+        self.changes.put_nowait(None)

@@ -1,0 +1,94 @@
+"""The links and attempts of the backend, after its connection to the message bus was lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from ipaddress import IPv4Interface
+from typing import Any
+
+import pytest
+
+from tests.backends.recording import Recorder
+from tests.backends.wpa_supplicant.services_on_the_bus import Host
+from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.backends.wpa_supplicant.attempt import Joined
+from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading
+from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
+from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
+from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost
+from wifimgrd.domain.events import BackendState
+from wifimgrd.ports import JoinRequest
+from wifimgrd.runtime.tasks import Tasks
+
+READING = LinkReading.of(LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1"), None, 80)
+
+
+@pytest.fixture
+def listener() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+async def backend(host: Host, listener: Recorder) -> AsyncIterator[Any]:
+    async def not_called(*_: object) -> None:
+        raise AssertionError
+
+    backend = WpaSupplicantBackend(
+        BriefMemory(),
+        Tasks("test"),
+        register_interface=host.register,
+        configure_link=not_called,
+        release_link=not_called,
+        bus=host.bus,
+    )
+    await backend.start(listener)
+    await listener.backend_is(BackendState.READY)
+    yield backend
+    await backend.stop()
+
+
+async def monitor_of(backend: Any, interface: WifiInterface) -> LinkMonitor:
+    """The monitor of a link on an interface that is registered."""
+    supplicant = await backend._services.open_interface(interface)
+    held = HeldLink(DeviceId(1), interface.name, Ssid(b"CAM"), READING.link)
+    joined = Joined(interface, supplicant, READING, "")
+    return LinkMonitor(backend._services, held, joined, Tasks("link"), lambda *_: None)
+
+
+async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(
+    backend: Any, listener: Recorder
+) -> None:
+    interface = WifiInterface(1 << 20, "wlan0", reserved=True)
+    backend._watch_adopted([await monitor_of(backend, interface)], "")
+    await backend._connection.close()
+    told = await listener.next("link_ended")
+    assert isinstance(told.error, ConnectionLost)
+    assert told.error.message == 'the connection to "CAM" was lost: wpa_supplicant was restarted'
+    assert await backend.links() == []
+    assert not interface.reserved
+
+
+async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listener: Recorder) -> None:
+    interface = WifiInterface(1 << 20, "wlan0", reserved=True)
+    earlier, later = [await monitor_of(backend, interface) for _ in range(2)]
+    backend._watch_adopted([earlier], "")
+    backend._watch_adopted([later], "")
+    assert [held.interface for held in await backend.links()] == ["wlan0"]
+    for gone in list(interface.on_gone):
+        gone()
+    await listener.next("link_ended")
+    assert listener.about_links() == ["link_ended"]
+
+
+async def test_an_attempt_is_aborted(backend: Any) -> None:
+    request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
+    joining = asyncio.create_task(backend.join(request))
+    await asyncio.sleep(0)  # its task starts
+    await asyncio.sleep(0)  # the attempt waits for the adapter
+    assert backend._attempts
+    await backend._connection.close()
+    with pytest.raises(BackendUnavailable, match="the message bus is away"):
+        await joining

@@ -1,0 +1,75 @@
+"""The address in networkd's description of a link."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, address_in
+from wifimgrd.domain.device import Sighting
+
+LEASED = {
+    "Family": 2,
+    "Address": [192, 168, 42, 36],
+    "PrefixLength": 24,
+    "ConfigSource": "DHCPv4",
+    "ConfigState": "configured",
+    "ConfigProvider": [192, 168, 42, 1],
+}
+"""As systemd 252 describes it, without what is not read."""
+STATIC = {
+    "Family": 2,
+    "Address": [192, 168, 54, 2],
+    "PrefixLength": 24,
+    "ConfigSource": "static",
+    "ConfigState": "configured",
+}
+SIXTH = {"Family": 10, "Address": [0] * 16, "PrefixLength": 64, "ConfigSource": "NDisc"}
+FOREIGN = STATIC | {"ConfigSource": "foreign"}
+ENDING = LEASED | {"ConfigState": "configured,removing"}
+
+
+def described(*addresses: dict[str, Any]) -> str:
+    return json.dumps({"Index": 5, "Addresses": list(addresses)})
+
+
+def test_a_lease_names_its_server() -> None:
+    address = address_in(described(SIXTH, LEASED))
+    assert address is not None
+    assert (str(address.lease), address.server) == ("192.168.42.36/24", "192.168.42.1")
+
+
+def test_a_static_address_has_no_server() -> None:
+    address = address_in(described(STATIC))
+    assert address is not None
+    assert (str(address.lease), address.server) == ("192.168.54.2/24", "")
+    assert not LinkReading.of(address, None, 0).is_leased
+
+
+@pytest.mark.parametrize(
+    "text", [described(), described(SIXTH), described(FOREIGN), described(ENDING), '{"Index": 5}']
+)
+def test_a_link_without_an_address_of_ours_has_none(text: str) -> None:
+    assert address_in(text) is None
+
+
+@given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)))
+def test_what_is_no_description_has_none(text: str) -> None:
+    assert address_in(text) is None
+
+
+@pytest.mark.parametrize("change", [{"Address": [1, 2]}, {"PrefixLength": "x"}, {"Address": [999, 0, 0, 1]}])
+def test_a_description_that_is_not_valid_has_none(change: dict[str, Any]) -> None:
+    assert address_in(described(LEASED | change)) is None
+
+
+def test_the_camera_is_the_server_of_the_lease() -> None:
+    address = address_in(described(LEASED))
+    assert address is not None
+    reading = LinkReading.of(address, Sighting("02:ca:00:00:00:01", 2412), 88)
+    assert (reading.link.local_address, reading.link.camera_address) == ("192.168.42.36", "192.168.42.1")
+    assert reading.seen(Sighting("02:ca:00:00:00:02", 2437), 70).link.signal_percent == 70

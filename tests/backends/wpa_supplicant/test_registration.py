@@ -1,0 +1,142 @@
+"""Which interfaces are registered with wpa_supplicant, and why others are not free."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from wifimgrd.backends.wpa_supplicant import registration
+from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
+from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
+
+OWNER, EARLIER_OWNER = "bus-1 :1.7", "bus-1 :1.2"
+PATH = "/fi/w1/wpa_supplicant1/Interfaces/0"
+OTHER_HAS_IT = "another program has registered it with wpa_supplicant"
+
+
+@dataclass
+class Host:
+    """wpa_supplicant and systemd, as replies to the calls of a connection."""
+
+    registered: bool = False
+    active_unit: str = ""
+    refusal: str = ""
+    """The name of the error with which CreateInterface is refused."""
+    calls: list[str] = field(default_factory=list)
+
+    async def call(self, service: str, path: str, interface: str, member: str, *given: Any) -> list[Any]:
+        del service, path, interface
+        self.calls.append(member)
+        match member:
+            case "GetInterface" if not self.registered:
+                raise BusError(f"{WPAS}.InterfaceUnknown", "there is no such interface")
+            case "ListUnitsByNames":
+                return [self._listed(given[1][0])]
+            case "GetInterface":
+                return [PATH]
+        raise AssertionError(member)
+
+    async def register(self, name: str) -> str:
+        """As the helper does it."""
+        assert name == "wlan0"
+        self.calls.append("CreateInterface")
+        if self.refusal:
+            raise BusError(self.refusal, "it is refused")
+        return PATH
+
+    def _listed(self, units: Sequence[str]) -> list[Any]:
+        return [[one, "", "", "active" if one == self.active_unit else "inactive"] for one in units]
+
+
+class Memory(dict[str, str]):
+    def recall(self, key: str) -> str | None:
+        return self.get(key)
+
+    def note(self, key: str, value: str | None) -> None:
+        if value is None:
+            self.pop(key, None)
+        else:
+            self[key] = value
+
+
+async def register(host: Host, memory: Memory, owner: str = OWNER) -> str:
+    return await Registrations(memory, host.register).register(cast("BusConnection", host), owner, "wlan0")
+
+
+async def test_a_free_interface_is_registered_once_and_is_own_in_the_next_run_of_the_daemon() -> None:
+    host, memory = Host(), Memory()
+    assert await register(host, memory) == PATH
+    host.registered = True
+    assert await register(host, memory) == PATH
+    assert host.calls.count("CreateInterface") == 1
+
+
+async def test_an_interface_of_another_program_is_not_free() -> None:
+    host, memory = Host(registered=True), Memory()
+    with pytest.raises(InterfaceTaken, match=OTHER_HAS_IT):
+        await register(host, memory)
+
+
+async def test_one_that_was_own_with_an_earlier_wpa_supplicant_is_another_programs_now() -> None:
+    host, memory = Host(), Memory()
+    await register(host, memory, EARLIER_OWNER)
+    host.registered = True
+    with pytest.raises(InterfaceTaken, match=OTHER_HAS_IT):
+        await register(host, memory)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "wpa_supplicant@wlan0.service",
+        "wpa_supplicant-nl80211@wlan0.service",
+        "netplan-wpa-wlan0.service",
+        "ifup@wlan0.service",
+    ],
+)
+async def test_an_interface_with_a_wpa_supplicant_of_its_own_is_not_free(unit: str) -> None:
+    host, memory = Host(active_unit=unit), Memory()
+    with pytest.raises(InterfaceTaken, match=f"^{unit} uses it$"):
+        await register(host, memory)
+    assert "CreateInterface" not in host.calls
+
+
+async def test_an_interface_for_which_ifupdown_runs_a_wpa_supplicant_is_not_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "_RUN", tmp_path)
+    file = tmp_path / "wpa_supplicant.wlan0.pid"
+    file.write_text(f"{os.getpid()}\n")
+    host, memory = Host(), Memory()
+    with pytest.raises(InterfaceTaken, match=r"^ifupdown runs a wpa_supplicant for it$"):
+        await register(host, memory)
+    for left in (f"{_pid_of_nobody()}\n", "", "\xff"):  # of one that was killed, or is not written yet
+        file.write_text(left)
+        assert await register(host, memory) == PATH
+
+
+def _pid_of_nobody() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+async def test_one_that_another_program_has_registered_meanwhile_does_not_become_own() -> None:
+    host, memory = Host(refusal=WPAS_INTERFACE_EXISTS), Memory()
+    with pytest.raises(InterfaceTaken, match=OTHER_HAS_IT):
+        await register(host, memory)
+    assert not memory
+
+
+async def test_another_refusal_is_passed_on_and_the_interface_does_not_become_own() -> None:
+    host, memory = Host(refusal=f"{WPAS}.UnknownError"), Memory()
+    with pytest.raises(BusError, match="it is refused"):
+        await register(host, memory)
+    assert not memory

@@ -1,0 +1,120 @@
+"""Which other program uses an interface, with the services on a message bus of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.backends.wpa_supplicant.services_on_the_bus import Host
+from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant.registration import Registrations
+from wifimgrd.backends.wpa_supplicant.services import IWD, Services
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.networkmanager.definitions import NM
+from wifimgrd.wpa_supplicant.country import Country
+from wifimgrd.wpa_supplicant.definitions import WPAS
+
+WLAN0 = WifiInterface(3, "wlan0")
+BY_NETWORKMANAGER = "NetworkManager has registered it with wpa_supplicant"
+BY_ANOTHER_PROGRAM = "another program has registered it with wpa_supplicant"
+BY_IWD = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd` frees them"
+
+
+@asynccontextmanager
+async def watched(host: Host) -> AsyncIterator[Services]:
+    """The services, once wpa_supplicant was found."""
+    connection = await BusConnection.open(host.bus)
+
+    async def no_link(name: str, local_address: str) -> None:
+        raise AssertionError(name, local_address)
+
+    services = Services(connection, host, Registrations(BriefMemory(), host.register), no_link, Country(None))
+    watching = asyncio.create_task(services.watch())
+    try:
+        async with asyncio.timeout(30):
+            await host.found.wait()
+            yield services
+    finally:
+        watching.cancel()
+        await asyncio.wait([watching])
+        await services.close()
+        await connection.close()
+
+
+async def test_an_interface_that_no_program_uses_has_no_obstacle(host: Host) -> None:
+    async with watched(host) as services:
+        assert await services.obstacle("wlan0") == ""
+
+
+async def test_one_that_this_daemon_has_registered_has_no_obstacle(host: Host) -> None:
+    await host.start(NM)
+    async with watched(host) as services:
+        (await services.open_interface(WLAN0)).close()
+        assert host.registered == {"wlan0"}
+        assert await services.obstacle("wlan0") == ""
+
+
+async def test_one_that_was_own_with_an_earlier_wpa_supplicant_is_another_programs(host: Host) -> None:
+    async with watched(host) as services:
+        (await services.open_interface(WLAN0)).close()
+        await host.end(WPAS)
+        await host.changes.get()
+        await host.start(WPAS)
+        await host.found.wait()
+        assert await services.obstacle("wlan0") == BY_ANOTHER_PROGRAM
+
+
+@pytest.mark.parametrize("runs_before", [True, False])
+async def test_one_that_is_registered_is_networkmanagers_while_that_runs(
+    host: Host, runs_before: bool
+) -> None:
+    host.registered.add("wlan0")
+    if runs_before:
+        await host.start(NM)
+    async with watched(host) as services:
+        if not runs_before:
+            await host.start(NM)
+            await host.changes.get()
+        assert await services.obstacle("wlan0") == BY_NETWORKMANAGER
+        await host.end(NM)
+        await host.changes.get()
+        assert await services.obstacle("wlan0") == BY_ANOTHER_PROGRAM
+
+
+async def test_a_unit_with_a_wpa_supplicant_of_its_own_is_named(host: Host) -> None:
+    host.active_units.add("wpa_supplicant@wlan0.service")
+    async with watched(host) as services:
+        assert await services.obstacle("wlan0") == "wpa_supplicant@wlan0.service uses it"
+        assert await services.obstacle("wlan1") == ""
+
+
+@pytest.mark.parametrize("runs_before", [True, False])
+async def test_while_iwd_runs_it_has_every_interface(host: Host, runs_before: bool) -> None:
+    if runs_before:
+        await host.start(IWD)
+    async with watched(host) as services:
+        (await services.open_interface(WLAN0)).close()
+        if not runs_before:
+            await host.start(IWD)
+            await host.changes.get()
+        assert [await services.obstacle(name) for name in ("wlan0", "wlan1")] == [BY_IWD, BY_IWD]
+        await host.end(IWD)
+        await host.changes.get()
+        assert [await services.obstacle(name) for name in ("wlan0", "wlan1")] == ["", ""]
+
+
+async def test_an_interface_with_an_address_is_used_by_the_program_that_has_set_it(host: Host) -> None:
+    async with watched(host) as services:
+        assert await services.obstacle("lo") == "another program has given it the address 127.0.0.1"
+
+
+async def test_after_the_end_no_program_is_watched(host: Host) -> None:
+    async with watched(host) as services:
+        await services.close()
+        await host.start(IWD)
+        assert await services.obstacle("wlan0") == ""
+        assert host.changes.empty()

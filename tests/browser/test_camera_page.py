@@ -1,0 +1,158 @@
+"""A camera's own page: what it is, how it is and was, all that can be done, and the way there and back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.browser.looking import SIZES, card, opened, sized
+from tests.browser.running_hub import RunningHub
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def camera_page(page: Page, name: str) -> Locator:
+    """Go to a camera's page by its name."""
+    await page.get_by_role("link", name=name, exact=True).click()
+    await expect(page.get_by_role("heading", name=name, level=2)).to_be_focused()
+    return page.get_by_role("article", name=name)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_it_shows_what_the_camera_is_and_how(browser: Browser, hub: RunningHub, size: str) -> None:
+    async with sized(browser, size) as page:
+        device = await hub.connected(1, "Front")
+        await opened(page, hub)
+        shown = await camera_page(page, "Front")
+        await expect(shown).to_contain_text("Insta360 X3")
+        picture = shown.locator("img")
+        await expect(picture).to_have_js_property("complete", True)
+        assert await picture.evaluate("image => image.naturalWidth") > 0
+        await expect(shown.locator(".badge")).to_have_text("Connected")
+        address = hub.client.devices[device].address
+        await expect(shown).to_contain_text(f"Programs on the hub reach the camera at {address}.")
+        await expect(shown.get_by_role("link", name="Open the camera's own page")).to_be_visible()
+        assert await page.title() == "Front – Camera hub"
+        await hub.set_fault("silent")
+        await expect(shown.locator(".badge")).to_have_text("Not answering")
+        await expect(shown.get_by_role("link", name="Open the camera's own page")).to_have_count(0)
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_the_signal_is_a_live_line(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    shown = await camera_page(page, "Front")
+    await expect(shown.get_by_role("img", name="70 %")).to_be_visible()
+    before = await shown.locator("polyline").get_attribute("points")
+    await hub.set_fault("signal", ssid="SIM-CAM-1", percent=25)
+    await expect(shown.get_by_role("img", name="25 %")).to_be_visible()
+    after = await shown.locator("polyline").get_attribute("points")
+    assert before is not None
+    assert after is not None
+    assert ",75" in after, "a fourth of the height is under it"
+    assert ",75" not in before
+    await hub.set_fault("signal", ssid="SIM-CAM-1", off=True)
+
+
+async def test_sessions_and_errors_are_told_with_advice(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Front")
+    await opened(page, hub)
+    shown = await camera_page(page, "Front")
+    past = shown.get_by_role("listitem")
+    await expect(past.filter(has_text="Connected since")).to_have_count(1)
+    await hub.power(1, on=False)
+    await expect(shown.locator(".badge")).to_have_text("Searching")
+    ended = past.filter(has_text="Ended: The connection was lost.")
+    await expect(ended).to_contain_text("Check that the camera is on and in range.")
+    await expect(ended).to_contain_text("connection-lost")
+    await hub.client.disconnect_device(device)
+    await shown.get_by_role("button", name="Connect", exact=True).click()
+    failure = past.filter(has_text="The camera was not found.")
+    await expect(failure).to_contain_text("Switch the camera on")
+    await expect(failure.locator("time")).to_be_visible()
+    await expect(shown.get_by_role("img", name="Last 24 hours: 1 session, 2 errors")).to_be_visible()
+    await expect(shown.locator("rect.session")).to_have_count(1)
+    await expect(shown.locator("rect.error")).to_have_count(2)
+
+
+async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Front")
+    await opened(page, hub, f"#camera/{device}")
+    shown = page.get_by_role("article", name="Front")
+    await shown.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog", name="Edit the camera")
+    await dialog.get_by_label("Name", exact=True).fill("Nose")
+    await dialog.get_by_label("Model").select_option("insta360-x4")
+    await dialog.get_by_label("Network name").fill("SIM-CAM-2")
+    await dialog.get_by_label("New password (optional)").fill("camera-pass-2")
+    await dialog.get_by_label("Priority").fill("3")
+    await dialog.get_by_label("Reserved adapter").select_option("wlan1: whatever is in USB port 1-1.2")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("heading", name="Nose", level=2)).to_be_visible()
+    await expect(page.get_by_role("article", name="Nose")).to_contain_text("whatever is in USB port 1-1.2")
+    record = hub.client.devices[device]
+    assert (record.codename, record.ssid, record.priority) == ("insta360-x4", b"SIM-CAM-2", 3)
+    await page.get_by_role("button", name="Disconnect").click()
+    await page.get_by_role("button", name="Connect", exact=True).click()
+    await expect(page.get_by_role("article", name="Nose").locator(".badge")).to_have_text("Connected")
+    assert hub.client.devices[device].interface == "wlan1"
+    await page.get_by_role("button", name="Edit").click()
+    await dialog.get_by_label("Reserved adapter").select_option("None")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("article", name="Nose")).not_to_contain_text("USB port 1-1.2")
+
+
+async def test_an_error_of_the_form_stands_at_its_field(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    device = await hub.connected(2, "Tail")
+    await opened(page, hub, f"#camera/{device}")
+    await page.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill("Front")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog.locator("#edit-name-fault")).to_be_visible()
+    await expect(dialog.get_by_label("Name", exact=True)).to_be_focused()
+    await dialog.get_by_label("Name", exact=True).fill("Tail")
+    await dialog.get_by_label("New password (optional)").fill("short")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog.locator("#edit-password-fault")).to_contain_text("8 to 63 characters")
+    await expect(dialog.locator("#edit-name-fault")).to_have_count(0)
+
+
+async def test_a_camera_waits_and_is_removed_there(page: Page, hub: RunningHub) -> None:
+    first = await hub.connected(1)
+    for number in (2, 3):
+        await hub.connected(number)
+    device = await hub.create(4, "Tail")
+    await opened(page, hub, f"#camera/{device}")
+    shown = page.get_by_role("article", name="Tail")
+    await shown.get_by_role("button", name="Connect when one is free").click()
+    await expect(shown.locator(".badge")).to_have_text("Waiting")
+    await hub.client.disconnect_device(first)
+    await expect(shown.locator(".badge")).to_have_text("Connected")
+    await shown.get_by_role("button", name="Remove").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    await expect(page.get_by_role("heading", name="This camera is no longer registered.")).to_be_focused()
+    assert device not in hub.client.devices
+
+
+async def test_focus_and_history(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    device = await hub.connected(2, "Tail")
+    await opened(page, hub)
+    link = card(page, "Tail").get_by_role("link", name="Tail")
+    await link.focus()
+    await page.keyboard.press("Enter")
+    heading = page.get_by_role("heading", name="Tail", level=2)
+    await expect(heading).to_be_focused()
+    await page.go_back()
+    await expect(link).to_be_focused()
+    assert await page.title() == "Camera hub"
+    await page.go_forward()
+    await expect(heading).to_be_focused()
+    await page.get_by_role("link", name="All cameras").click()
+    await expect(link).to_be_focused()
+    await opened(page, hub, f"#camera/{device}")
+    await page.reload()
+    await expect(heading).to_be_focused()

@@ -1,0 +1,162 @@
+"""Many cameras: rows that do not move, found and commanded together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.browser.looking import SIZES, opened, sized, toast
+from tests.browser.running_hub import RunningHub
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LAYOUT_S: Final = 30.0
+"""Until the browser has reported what moved."""
+OBSERVE = """
+  window.shifts = [];
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries())
+      for (const {node} of one.sources)
+        if (!node?.parentElement?.closest('.beside'))
+          window.shifts.push(node?.outerHTML?.slice(0, 120) ?? 'gone');
+  }).observe({type: "layout-shift"});
+"""
+"""What moves, but for the overview beside the cameras, whose log grows; a phone does not show that."""
+
+
+def row(page: Page, name: str) -> Locator:
+    """The row of a camera."""
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def rows(page: Page) -> Locator:
+    """All rows of cameras."""
+    return page.locator("tbody tr")
+
+
+async def fill(hub: RunningHub, count: int) -> list[int]:
+    """So many cameras, the first three connected."""
+    first = [await hub.connected(number, f"Camera {number}") for number in (1, 2, 3)]
+    return first + [await hub.create(number, f"Camera {number}") for number in range(4, count + 1)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_nothing_moves_while_states_change(browser: Browser, hub: RunningHub, size: str) -> None:
+    async with sized(browser, size) as page:
+        ids = await fill(hub, 50)
+        await opened(page, hub)
+        await expect(rows(page)).to_have_count(50)
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await page.evaluate(OBSERVE)
+        for number, device in enumerate(ids[:3], 1):
+            await hub.client.disconnect_device(device)
+            await expect(row(page, f"Camera {number}").locator(".badge")).to_have_text("Off")
+        await hub.set_fault("silent")
+        for number, device in enumerate(ids[:3], 1):
+            await hub.client.connect_device(device)
+            await expect(row(page, f"Camera {number}").locator(".badge")).to_have_text("Not answering")
+        await hub.client.connect_device(ids[3], when_free=True)
+        await expect(row(page, "Camera 4").locator(".badge")).to_have_text("Waiting")
+        assert await page.evaluate("window.shifts") == []
+        # The measurement itself works: what moves is reported.
+        await page.evaluate(
+            "const b = document.createElement('div'); b.className = 'banner'; b.textContent = 'x';"
+            "document.querySelector('main').before(b)"
+        )
+        async with asyncio.timeout(LAYOUT_S):  # wait_for_function evaluates text, which the page forbids
+            await page.evaluate(
+                "new Promise((done) => { const see = () =>"
+                " window.shifts.length > 0 ? done() : requestAnimationFrame(see); see(); })"
+            )
+
+
+async def test_eight_are_cards_and_nine_are_rows(page: Page, hub: RunningHub) -> None:
+    await fill(hub, 8)
+    await opened(page, hub)
+    await expect(page.locator(".card")).to_have_count(8)
+    await hub.create(9, "Camera 9")
+    await expect(rows(page)).to_have_count(9)
+    await expect(page.locator(".card")).to_have_count(0)
+
+
+async def test_cameras_are_found_by_what_they_are_and_not_by_their_state(page: Page, hub: RunningHub) -> None:
+    ids = await fill(hub, 12)
+    await hub.client.update_device(ids[1], {"codename": "ricoh-theta-z1"})
+    address = hub.client.devices[ids[0]].address or ""
+    assert address
+    await opened(page, hub)
+    find = page.get_by_label("Find")
+    for words, count in (
+        ("camera 12", 1),
+        ("sim-cam-11", 1),
+        ("theta", 1),
+        (address, sum(address in (one.address or "") for one in hub.client.devices.values())),
+        ("connected", 0),
+        ("off", 0),
+        ("", 12),
+    ):
+        await find.fill(words)
+        await expect(rows(page)).to_have_count(count)
+        await expect(page.get_by_text("No matches")).to_have_count(0 if count else 1)
+
+
+async def test_connected_is_not_what_matches_not_connected(page: Page, hub: RunningHub) -> None:
+    await fill(hub, 10)
+    await opened(page, hub)
+    state = page.get_by_label("State", exact=True)
+    await state.select_option("Connected (3)")
+    await expect(rows(page)).to_have_count(3)
+    await state.select_option("Failed (7)")
+    await expect(rows(page)).to_have_count(7)
+    await expect(row(page, "Camera 1")).to_have_count(0)
+
+
+async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
+    ids = await fill(hub, 11)
+    await hub.client.update_device(ids[10], {"name": "Alpha"})
+    await opened(page, hub)
+    names = page.locator("tbody th")
+    await expect(names.first).to_have_text("Alpha")
+    await expect(names.nth(2)).to_have_text("Camera 2")
+    await expect(names.last).to_have_text("Camera 10")
+    await page.get_by_label("Sort by").select_option("Signal")
+    await expect(rows(page).nth(2).locator(".badge")).to_have_text("Connected")
+    await expect(rows(page).nth(3).locator(".badge")).to_have_text("Failed")
+    await page.get_by_label("Sort by").select_option("Order of adding")
+    await expect(names.last).to_have_text("Alpha")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_several_are_commanded_at_once(browser: Browser, hub: RunningHub, size: str) -> None:
+    async with sized(browser, size) as page:
+        await fill(hub, 9)
+        await opened(page, hub)
+        disconnect = page.get_by_role("button", name="Disconnect", exact=True)
+        await expect(disconnect).to_be_disabled()
+        for number in (1, 3):
+            await page.get_by_role("checkbox", name=f"Select Camera {number}", exact=True).check()
+        await expect(page.get_by_text("2 selected")).to_be_visible()
+        await disconnect.click()
+        for number in (1, 3):
+            await expect(row(page, f"Camera {number}").locator(".badge")).to_have_text("Off")
+        await expect(row(page, "Camera 2").locator(".badge")).to_have_text("Connected")
+        await expect(toast(page, "2 cameras disconnecting.")).to_be_visible()
+        await page.get_by_label("Find").fill("Camera 1")
+        await page.get_by_role("checkbox", name="Select all").check()
+        await page.get_by_role("button", name="Connect", exact=True).click()
+        await expect(row(page, "Camera 1").locator(".badge")).to_have_text("Connected")
+
+
+async def test_a_row_that_the_filter_hides_is_not_commanded(page: Page, hub: RunningHub) -> None:
+    ids = await fill(hub, 9)
+    await opened(page, hub)
+    await page.get_by_role("checkbox", name="Select all").check()
+    await page.get_by_label("Find").fill("Camera 2")
+    await expect(page.get_by_text("1 selected")).to_be_visible()
+    await page.get_by_role("button", name="Disconnect", exact=True).click()
+    await expect(row(page, "Camera 2").locator(".badge")).to_have_text("Off")
+    await hub.until(ids[1], "disconnected")
+    assert [hub.client.devices[one].state for one in ids[:3]] == ["connected", "disconnected", "connected"]

@@ -1,0 +1,213 @@
+"""Ten tasks of a day, done as a person does them, with their clicks and seconds; docs/usability.md has the
+numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Locator, Page, expect
+
+from tests.browser.looking import card, opened, shows
+from tests.browser.running_hub import RunningHub
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+GUIDE = Path(__file__).parents[2] / "docs/usability.md"
+MOST = 5
+COUNT = """
+  window.clicks = 0;
+  addEventListener("pointerdown", event => { if (event.isTrusted) window.clicks += 1; }, true);
+"""
+"""Each press of a mouse or a finger is one, whatever events follow from it."""
+THINK_S, POINT_S, PRESS_S, HOME_S, KEY_S = 1.35, 1.1, 0.2, 0.4, 0.28
+"""Keystroke-level model (Card, Moran and Newell, 1980), average typist: to prepare mentally, to point, to
+press and release a button, to move a hand to keyboard or mouse, to type a character."""
+
+
+class Hand:
+    """A person with a mouse and a keyboard, who begins on the page as it is opened."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._selections = 0
+        self._typing_s = 0.0
+
+    async def select(self, field: Locator, choice: str) -> None:
+        """Choose from a list that unfolds: one click opens it, one chooses."""
+        await field.select_option(choice)
+        self._selections += 2
+
+    async def write(self, field: Locator, text: str) -> None:
+        """Type where the focus is already: it costs no click, so the focus has to be there."""
+        await expect(field).to_be_focused()
+        await self.page.keyboard.insert_text(text)
+        self._typing_s += HOME_S + THINK_S + KEY_S * len(text) + HOME_S
+
+    async def clicks(self) -> int:
+        """So far."""
+        return int(await self.page.evaluate("window.clicks")) + self._selections
+
+    async def seconds(self) -> int:
+        """What a person needs for that by the keystroke-level model, the page's own time not counted."""
+        return round(await self.clicks() * (THINK_S + POINT_S + PRESS_S) + self._typing_s)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def hand(page: Page) -> AsyncIterator[Hand]:
+    await page.add_init_script(COUNT)
+    yield Hand(page)
+
+
+async def add_a_camera(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("radio", name="SIM-CAM-2").click()
+    await dialog.get_by_role("button", name="Next").click()
+    await hand.write(dialog.get_by_label("Password", exact=True), "camera-pass-2")
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await shows(page, "SIM-CAM-2", "Connected")
+
+
+async def fix_a_wrong_password(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    await hub.create(1, "Front", "not-its-password")
+    await opened(page, hub)
+    await card(page, "Front").get_by_role("button", name="Change the password").click()
+    await hand.write(page.get_by_label("Wi-Fi password of the camera"), "camera-pass-1")
+    await page.get_by_role("button", name="Save and connect").click()
+    await shows(page, "Front", "Connected")
+
+
+async def find_out_why_a_camera_was_lost(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    device = await hub.connected(1, "Front")
+    await hub.power(1, on=False)
+    await hub.until(device, "disconnected")
+    await hub.power(1, on=True)
+    await hub.until(device, "connected")
+    await opened(page, hub)
+    await page.get_by_role("link", name="Front", exact=True).click()
+    session = page.get_by_role("article").get_by_role("listitem").filter(has_text="Ended:")
+    await expect(session).to_contain_text("Ended: The connection was lost.")
+    await expect(session).to_contain_text("switched off")
+
+
+async def give_the_last_adapter_to_another_camera(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    for number in (1, 2, 3):
+        await hub.connected(number)
+    await hub.create(4, "Tail")
+    await opened(page, hub)
+    await card(page, "SIM-CAM-3").get_by_role("button", name="Disconnect").click()
+    await shows(page, "SIM-CAM-3", "Off")
+    await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+    await shows(page, "Tail", "Connected")
+
+
+async def let_a_camera_wait_for_an_adapter(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    for number in (1, 2, 3):
+        await hub.connected(number)
+    await hub.create(4, "Tail")
+    await opened(page, hub)
+    await card(page, "Tail").get_by_role("button", name="Connect when one is free").click()
+    await shows(page, "Tail", "Waiting")
+
+
+async def rename_a_camera(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    await hub.connected(1)
+    await opened(page, hub)
+    await card(page, "SIM-CAM-1").get_by_role("button", name="Edit").click()
+    await page.get_by_label("Name", exact=True).click(click_count=1)
+    await page.keyboard.press("Control+A")
+    await hand.write(page.get_by_label("Name", exact=True), "Front")
+    await page.get_by_role("button", name="Save").click()
+    await shows(page, "Front", "Connected")
+
+
+async def reserve_an_adapter(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    await card(page, "Front").get_by_role("button", name="Edit").click()
+    await hand.select(page.get_by_label("Reserved adapter"), "wlan1: whatever is in USB port 1-1.2")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await page.evaluate("location.hash = document.querySelector('.card h3 a').hash")
+    await expect(page.get_by_role("article")).to_contain_text("whatever is in USB port 1-1.2")
+
+
+async def disconnect_all_of_many(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    devices = [await hub.connected(number) for number in (1, 2, 3)]
+    for number in range(4, 31):
+        await hub.create(number)
+    await opened(page, hub)
+    await page.get_by_role("checkbox", name="Select all").click()
+    await page.get_by_role("button", name="Disconnect", exact=True).click()
+    for device in devices:
+        await hub.until(device, "disconnected")
+    await expect(page.locator(".badge.connected")).to_have_count(0)
+
+
+async def find_the_cameras_that_do_not_answer(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    for number in (1, 2):
+        await hub.connected(number)
+    for number in range(3, 31):
+        await hub.create(number)
+    await hub.set_fault("silent", ssid="SIM-CAM-2")
+    await opened(page, hub)
+    await hand.select(page.get_by_label("State", exact=True), "not-answering")
+    await expect(page.locator("tbody tr")).to_have_count(1)
+    await expect(page.locator("tbody tr")).to_contain_text("SIM-CAM-2")
+
+
+async def remove_a_camera(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    await card(page, "Front").get_by_role("button", name="Remove").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    await expect(page.get_by_text("No camera is registered yet.")).to_be_visible()
+
+
+TASKS: dict[str, Callable[[Hand, RunningHub], Awaitable[None]]] = {
+    "Add a camera whose network is in range": add_a_camera,
+    "Fix a wrong password": fix_a_wrong_password,
+    "Find out why a camera was lost": find_out_why_a_camera_was_lost,
+    "Give the last adapter to another camera": give_the_last_adapter_to_another_camera,
+    "Let a camera wait for an adapter": let_a_camera_wait_for_an_adapter,
+    "Rename a camera": rename_a_camera,
+    "Reserve an adapter for a camera": reserve_an_adapter,
+    "Disconnect all of thirty cameras": disconnect_all_of_many,
+    "Find the cameras that do not answer among thirty": find_the_cameras_that_do_not_answer,
+    "Remove a camera": remove_a_camera,
+}
+
+
+def documented() -> dict[str, tuple[int, int]]:
+    """The clicks and seconds of each task, by the guide."""
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \|", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {task: (int(clicks), int(seconds)) for task, clicks, seconds in rows}
+
+
+async def test_ten_tasks_are_documented() -> None:
+    assert set(documented()) == set(TASKS)
+    assert len(TASKS) == 10
+    assert max(clicks for clicks, _ in documented().values()) <= MOST
+
+
+@pytest.mark.parametrize("task", TASKS)
+async def test_a_task_takes_the_clicks_and_seconds_that_are_documented(
+    hand: Hand, hub: RunningHub, task: str
+) -> None:
+    await TASKS[task](hand, hub)
+    assert (await hand.clicks(), await hand.seconds()) == documented()[task]

@@ -1,0 +1,183 @@
+"""What the page says holds now, and each click is answered, also where nothing changes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, Route, expect
+
+from tests.browser.looking import SIZES, card, opened, shows, sized, toast
+from tests.browser.running_hub import ADAPTERS, RunningHub
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def no_adapter_for(hub: RunningHub, name: str) -> list[int]:
+    """Three cameras that are connected, and a fourth that was refused."""
+    first = [await hub.connected(number) for number in (1, 2, 3)]
+    return [*first, await hub.create(4, name)]
+
+
+async def test_a_refusal_says_what_holds_now(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    first, second, _, _ = await no_adapter_for(hub, "Tail")
+    trouble = card(page, "Tail").locator(".trouble")
+    await expect(trouble).to_contain_text("All adapters were in use at ")
+    await expect(trouble).to_contain_text("None is free now.")
+    await hub.client.disconnect_device(first)
+    await expect(trouble).to_contain_text("One is free now.")
+    await hub.client.disconnect_device(second)
+    await expect(trouble).to_contain_text("Two are free now.")
+    await expect(trouble).to_contain_text("no-interface-available")
+    await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+    await shows(page, "Tail", "Connected")
+    await expect(trouble).to_be_hidden()
+
+
+async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    first, _, _, _ = await no_adapter_for(hub, "Tail")
+    adapter = hub.client.interfaces[hub.client.devices[first].interface or ""]
+    await hub.client.update_device(first, {"pin": {"usb_port": adapter.usb_port}})
+    await hub.client.disconnect_device(first)
+    await shows(page, "SIM-CAM-1", "Off")
+    await expect(page.locator(".badge.available")).to_have_count(1)
+    await expect(card(page, "Tail").locator(".trouble")).to_contain_text("None is free now.")
+
+
+async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    first, _, _, tail = await no_adapter_for(hub, "Tail")
+    await card(page, "Tail").get_by_role("button", name="Connect when one is free").click()
+    await shows(page, "Tail", "Waiting")
+    await expect(card(page, "Tail").locator(".trouble")).to_contain_text("Waiting for a free adapter since ")
+    await card(page, "Tail").get_by_role("button", name="Stop waiting").click()
+    await expect(card(page, "Tail").get_by_role("button", name="Connect when one is free")).to_be_visible()
+    await card(page, "Tail").get_by_role("button", name="Connect when one is free").click()
+    await shows(page, "Tail", "Waiting")
+    await hub.client.disconnect_device(first)
+    await shows(page, "Tail", "Connected")
+    assert hub.client.devices[tail].state == "connected"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_second_refusal_is_answered_as_the_first(
+    browser: Browser, hub: RunningHub, size: str
+) -> None:
+    async with sized(browser, size) as page:
+        await no_adapter_for(hub, "Tail")
+        await opened(page, hub)
+        # By the answer alone, without the events that follow a refusal.
+        body = {"code": "no-interface-available", "detail": "no Wi-Fi interface is available: none"}
+        await page.route("**/wifi/connect?*", lambda route: route.fulfill(status=409, json=body))
+        for _ in range(2):
+            await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+            shown = toast(page, "Tail: No adapter is free.")
+            await expect(shown).to_be_in_viewport(ratio=1)
+            await expect(page.get_by_role("status")).to_have_text("Tail: No adapter is free.")
+            await shown.get_by_role("button", name="Dismiss").click()
+            await expect(shown).to_have_count(0)
+
+
+async def test_a_refusal_comes_with_its_events_too(page: Page, hub: RunningHub) -> None:
+    await no_adapter_for(hub, "Tail")
+    await opened(page, hub)
+    await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+    await expect(toast(page, "Tail: No adapter is free.")).to_have_count(1)
+    await expect(page.get_by_role("log")).to_contain_text("Tail: No adapter is free.")
+
+
+@pytest.mark.parametrize("verb", ["connect", "disconnect"])
+async def test_a_click_is_answered_before_the_hub_answers(page: Page, hub: RunningHub, verb: str) -> None:
+    device = await hub.connected(1, "Front")
+    if verb == "connect":
+        await hub.client.disconnect_device(device)
+        await hub.until(device, "disconnected")
+    await opened(page, hub)
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        asked.set()
+        await answer.wait()
+        await route.continue_()
+
+    await page.route("**/wifi/*connect?*", hold)
+    button = card(page, "Front").get_by_role("button", name=verb.capitalize(), exact=True)
+    await button.click()
+    await asked.wait()
+    await expect(button).to_have_attribute("aria-busy", "true")
+    await expect(toast(page, f"{verb.capitalize()}ing Front …")).to_be_visible()
+    answer.set()
+    await shows(page, "Front", "Connected" if verb == "connect" else "Off")
+    await expect(toast(page, f"{verb.capitalize()}ing Front …")).to_have_count(0)
+
+
+async def test_what_fails_is_answered_with_the_reason(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    body = {"code": "busy", "detail": "the device is being removed"}
+    await page.route("**/wifi/disconnect?*", lambda route: route.fulfill(status=409, json=body))
+    await card(page, "Front").get_by_role("button", name="Disconnect").click()
+    await expect(toast(page, "Front: The camera is busy. The device is being removed.")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_without_adapters_that_is_said_first(browser: Browser, hub: RunningHub, size: str) -> None:
+    async with sized(browser, size) as page:
+        await opened(page, hub)
+        for name in ADAPTERS:
+            await hub.client.simulate("UnplugAdapter", "s", name)
+        alert = page.get_by_role("alert")
+        await expect(alert).to_contain_text("No USB Wi-Fi adapter is plugged in.")
+        await expect(alert).to_be_in_viewport(ratio=1)
+        await expect(page.locator(".hub-state")).to_contain_text("No adapter")
+        await expect(page.locator(".hub-state.ready")).to_have_count(0)
+        await page.reload()
+        await expect(alert).to_contain_text("No USB Wi-Fi adapter is plugged in.")
+        await hub.client.simulate("PlugAdapter", "s", ADAPTERS[0])
+        await expect(page.locator(".hub-state.ready")).to_be_visible()
+        await expect(alert).to_have_count(0)
+
+
+async def test_adapters_that_cannot_be_used_are_not_ready_either(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    for name in ADAPTERS:
+        await hub.set_fault("rfkill", interface=name)
+    await expect(page.get_by_role("alert")).to_contain_text("No adapter can be used.")
+    await expect(page.locator(".hub-state.ready")).to_have_count(0)
+
+
+async def test_while_the_daemon_is_away_nothing_counts(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Front")
+    await opened(page, hub)
+    await shows(page, "Front", "Connected")
+    await hub.kill_daemon()
+    await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 camera, states unknown")
+    await expect(page.get_by_role("heading", name="Adapters")).to_contain_text("3 adapters, states unknown")
+    for name in ADAPTERS:
+        await expect(page.locator(f"[data-interface={name}] .badge")).to_have_text("Unknown")
+    await hub.until(device, "connected")
+    await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 of 1 connected")
+    log = page.get_by_role("log")
+    await expect(log).to_contain_text("The hub cannot connect cameras")
+    await expect(log).to_contain_text("The hub is ready")
+
+
+async def test_a_camera_that_does_not_answer_is_not_green(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    green = await edge(page)
+    await expect(card(page, "Front").get_by_role("link", name="Open the camera's own page")).to_be_visible()
+    await hub.set_fault("silent")
+    await shows(page, "Front", "Not answering")
+    assert await edge(page) != green
+    await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 not answering")
+    await expect(card(page, "Front").get_by_role("link", name="Open the camera's own page")).to_have_count(0)
+
+
+async def edge(page: Page) -> Any:
+    """The colour of the only card's edge, once it shows the camera as connected or not answering."""
+    await expect(page.locator(".card.connected, .card.not-answering")).to_have_count(1)
+    return await page.locator(".card").evaluate("card => getComputedStyle(card).borderLeftColor")

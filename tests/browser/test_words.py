@@ -1,0 +1,91 @@
+"""The words of the page: one catalog, each error with a heading in the guide, names as they are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.looking import card, opened, shows
+from tests.browser.running_hub import RunningHub
+from wifimgrd.domain.errors import ErrorCode
+
+ROOT = Path(__file__).parents[2]
+CHECK = ROOT / "frontend/check_messages.mjs"
+OF_CAMERAS = {
+    ErrorCode.NO_INTERFACE_AVAILABLE,
+    ErrorCode.DEVICE_NOT_REACHABLE,
+    ErrorCode.AUTHENTICATION_FAILED,
+    ErrorCode.ASSOCIATION_REFUSED,
+    ErrorCode.ADDRESS_FAILED,
+    ErrorCode.INTERFACE_LOST,
+    ErrorCode.CONNECTION_LOST,
+    ErrorCode.BACKEND_UNAVAILABLE,
+    ErrorCode.NOT_AUTHORIZED,
+    ErrorCode.BUSY,
+    ErrorCode.CANCELLED,
+    ErrorCode.INTERNAL,
+}
+
+
+def test_all_texts_are_in_the_catalog() -> None:
+    found = subprocess.run(["node", CHECK], capture_output=True, text=True, check=False)
+    assert (found.stdout, found.stderr, found.returncode) == ("", "", 0)
+
+
+def test_a_text_outside_of_the_catalog_is_found(tmp_path: Path) -> None:
+    view = tmp_path / "view.tsx"
+    view.write_text(
+        'const A = () => <p title="Read me">Hello <b>{yes ? "Good" : t.bad}</b> {`made ${of} it`}</p>;'
+    )
+    found = subprocess.run(
+        ["node", CHECK, f"../../{'../' * 20}{view}"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1
+    assert [line.split(": ", 1)[1] for line in found.stdout.splitlines()] == [
+        "Read me",
+        "Hello",
+        "Good",
+        "made",
+        "it",
+    ]
+
+
+@pytest.mark.parametrize("code", sorted(OF_CAMERAS))
+def test_an_error_has_a_heading_in_the_guide_and_its_words_on_the_page(code: ErrorCode) -> None:
+    guide = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
+    assert re.search(rf"^### `{code.value}`$", guide, re.MULTILINE)
+    catalog = (ROOT / "frontend/src/messages.ts").read_text(encoding="utf-8")
+    name = code.value if code.value.isidentifier() else f'"{code.value}"'
+    assert len(re.findall(rf"^    {name}: ", catalog, re.MULTILINE)) >= 2, "what happened, and what to do"
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", None),  # Persian needs its joiner
+        ("\U0001f469\u200d\U0001f680 cockpit", None),
+        ("a\u202egnorw", r"a\u202egnorw"),
+        ("a\u2066b\u2069", r"a\u2066b\u2069"),
+        ("a\u200bb", r"a\u200bb"),
+    ],
+)
+async def test_joiners_are_shown_and_bidi_controls_are_escaped(
+    page: Page, hub: RunningHub, name: str, shown: str | None
+) -> None:
+    await hub.connected(1, name)
+    await opened(page, hub)
+    await shows(page, shown or name, "Connected")
+    await card(page, shown or name).get_by_role("link", name=shown or name).first.click()
+    await expect(page.get_by_role("heading", level=2, name=shown or name)).to_be_visible()
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_codes_of_errors_are_on_the_page(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await hub.create(1, "Front", "not-its-password")
+    await expect(card(page, "Front").locator(".trouble code")).to_have_text("authentication-failed")

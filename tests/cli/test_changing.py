@@ -1,0 +1,142 @@
+"""set, models, history, connect --all, and what the command line says of mistakes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import wifimgrctl
+from tests.processes import Hub
+
+
+async def test_set_changes_what_was_said(hub: Hub, tmp_path: Path) -> None:
+    await hub.until(await hub.create(1, name="Front"), "connected")
+    (tmp_path / "password").write_text("another-pass")
+    ran = await wifimgrctl(
+        hub.address, "set", "Front", "--name", "Nose", "--ssid", "ELSE", "--codename", "insta360-x4",
+        "--priority", "-3", "--auto-reconnect", "no", "--pin-usb-port", "1-1.2",
+        "--password-file", str(tmp_path / "password"),
+    )  # fmt: skip
+    assert (ran.status, ran.out, ran.err) == (0, "Nose (device 1) is changed\n", "")
+    record = hub.client.devices[1]
+    assert (record.name, record.ssid, record.codename) == ("Nose", b"ELSE", "insta360-x4")
+    assert (record.priority, record.auto_reconnect, record.pin) == (-3, False, {"usb_port": "1-1.2"})
+    shown = (await wifimgrctl(hub.address, "status", "Nose")).out
+    assert re.search(r"Pinned to +USB port 1-1.2\n", shown)
+    value = (await wifimgrctl(hub.address, "set", "1", "--no-pin", "--json")).value
+    assert (value["pin"], value["name"]) == (None, "Nose")
+    ran = await wifimgrctl(hub.address, "set", "1", "--pin-mac", "nonsense")
+    assert (ran.status, "pin:" in ran.err) == (1, True)
+
+
+async def test_set_without_a_change_is_wrong_usage(hub: Hub) -> None:
+    await hub.create(1)
+    ran = await wifimgrctl(hub.address, "set", "1")
+    assert (ran.status, "say what is to be changed" in ran.err) == (2, True)
+
+
+async def test_a_shared_network_and_an_unknown_model_are_warned_about(hub: Hub) -> None:
+    await hub.create(1, name="Front")
+    line = ("add", "--ssid", "SIM-CAM-1", "--name", "Tail", "--codename", "insta360-x33", "--open")
+    ran = await wifimgrctl(hub.address, *line)
+    assert ran.status == 0
+    assert ran.err.splitlines() == [
+        'The model "insta360-x33" is not in the catalog; is it "insta360-x3" that you mean?',
+        'The network "SIM-CAM-1" is registered for "Front" (device 1), too.',
+    ]
+
+
+async def test_add_whose_first_connection_is_refused_says_both_and_fails(hub: Hub) -> None:
+    for number in (1, 2, 3):
+        await hub.until(await hub.create(number), "connected")
+    line = ("add", "--ssid", "SIM-CAM-4", "--password-stdin")
+    ran = await wifimgrctl(hub.address, *line, stdin="camera-pass-4")
+    assert (ran.status, ran.out) == (1, "SIM-CAM-4 (device 4) is registered\n")
+    assert "SIM-CAM-4 is not connected: no Wi-Fi interface is available" in ran.err
+    assert hub.client.devices[4].name == "SIM-CAM-4"
+
+
+async def test_connect_all_connects_what_is_not_and_says_of_each_how_it_ended(hub: Hub) -> None:
+    for number in (1, 2, 3, 4):
+        await hub.create(number)
+    for number in (1, 2, 3):
+        await hub.until(number, "connected")
+    await hub.client.disconnect_device(2)
+    ran = await wifimgrctl(hub.address, "connect", "--all")
+    assert ran.status == 1
+    first, second = ran.out.splitlines()
+    assert first.startswith("SIM-CAM-2 (device 2) is connected through wlan1")
+    assert second.startswith("SIM-CAM-4 (device 4) is not connected: no Wi-Fi interface is available")
+    ran = await wifimgrctl(hub.address, "connect", "--all", "--when-free")
+    assert (ran.status, "SIM-CAM-4 (device 4) waits for an adapter" in ran.out) == (0, True)
+    listed = (await wifimgrctl(hub.address)).out.splitlines()
+    assert listed[4].split()[:3] == ["4", "SIM-CAM-4", "Waiting"]
+
+
+async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
+    assert "Nothing is known" in (await wifimgrctl(hub.address, "history")).err
+    await hub.until(await hub.create(1, name="Front"), "connected")
+    await hub.client.disconnect_device(1)
+    failing = await hub.create(1, ssid="SIM-CAM-OFF", password="camera-pass-off", name="Tail")
+    await hub.client.wait_until(lambda client: client.devices[failing].connection_error_code is not None, 10)
+    heads, session, failure = (await wifimgrctl(hub.address, "history")).out.splitlines()
+    assert heads.split()[:4] == ["TIME", "DEVICE", "ADAPTER", "WHAT"]
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  Front +wlan0 +connected ", session)
+    assert re.search(r" Tail +wlan0 +failure .*\(device-not-reachable\)", failure)
+    (row,) = (await wifimgrctl(hub.address, "history", "Front", "--since", "1h", "--json")).value
+    assert (row["kind"], row["device_name"], row["ended"] is not None) == ("session", "Front", True)
+    assert (await wifimgrctl(hub.address, "history", "--since", "2999-01-01", "--json")).value == []
+    assert (await wifimgrctl(hub.address, "history", "--since", "soon")).status == 2
+    await hub.client.remove_device(1)
+    assert len((await wifimgrctl(hub.address, "history", "1", "--json")).value) == 1
+    assert (await wifimgrctl(hub.address, "remove", "Tail", "--history")).status == 0
+    assert len((await wifimgrctl(hub.address, "history", "--json")).value) == 1
+
+
+async def test_models_need_no_daemon() -> None:
+    ran = await wifimgrctl("unix:path=/nowhere", "models")
+    assert ran.status == 0
+    assert re.search(r"^insta360-x3 +Insta360 X3$", ran.out, re.MULTILINE)
+    listed = (await wifimgrctl("unix:path=/nowhere", "models", "--json")).value
+    assert {"codename", "device_name", "sources"} <= listed[0].keys()
+    completed = await wifimgrctl("unix:path=/nowhere", "completions", "codenames")
+    assert "insta360-x3\tInsta360 X3\n" in completed.out
+
+
+async def test_a_name_in_another_case_is_suggested(hub: Hub) -> None:
+    await hub.create(1, name="Front")
+    ran = await wifimgrctl(hub.address, "status", "front")
+    assert 'is it "Front" that you mean?' in ran.err
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("conect", "connect"), ("Devices", "devices"), ("histroy", "history")]
+)
+async def test_a_command_that_is_misspelt_is_answered_with_what_may_be_meant(word: str, meant: str) -> None:
+    ran = await wifimgrctl("unix:path=/nowhere", word)
+    assert ran.status == 2
+    assert f'there is no command "{word}"; is it "{meant}" that you mean?' in ran.err
+
+
+async def test_without_a_bus_address_it_says_how_to_get_one() -> None:
+    ran = await wifimgrctl("", "status", DBUS_SYSTEM_BUS_ADDRESS="unix:path=/nowhere")
+    assert ran.status == 1
+    assert "export WIFIMGRD_BUS=ADDRESS" in ran.err
+    ran = await wifimgrctl("unix:path=/nowhere", "status")
+    assert "WIFIMGRD_BUS" not in ran.err
+
+
+async def test_the_model_is_taken_from_the_air_where_none_is_said(hub: Hub) -> None:
+    options = {"password": "camera-pass-x"}
+    await hub.client.simulate("AddCamera", "aysa{sv}", b"X3 1A2B3C.OSC", options["password"], {})
+    networks = await wifimgrctl(hub.address, "networks")
+    (line,) = [line for line in networks.out.splitlines() if line.startswith("X3 1A2B3C.OSC")]
+    assert "insta360-x3" in line
+    heard = (await wifimgrctl(hub.address, "networks", "--json")).value["networks"]
+    assert {one["ssid"]: one["codename"] for one in heard}["X3 1A2B3C.OSC"] == "insta360-x3"
+    line_of_add = ("add", "--ssid", "X3 1A2B3C.OSC", "--password-stdin")
+    ran = await wifimgrctl(hub.address, *line_of_add, stdin=options["password"])
+    assert (ran.status, "taken for the model insta360-x3" in ran.err) == (0, True)
+    assert hub.client.devices[1].codename == "insta360-x3"

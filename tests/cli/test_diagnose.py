@@ -1,0 +1,218 @@
+"""A report names no network, device or adapter, whatever they are called and however programs write it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.cli.running import wifimgrctl
+from tests.processes import Hub
+from wifimgrd.config import Config, Http, Interfaces, Reserve
+from wifimgrd.daemon_report import Facts, report_text
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.device import DeviceId, Ssid
+from wifimgrd.domain.history import HistoryKind, HistoryRow
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.report.anonymize import Anonymizer
+from wifimgrd.report.sections import report, state_of
+
+MAC = bytes.fromhex("02ab5c0d9e11")
+
+
+def eui64(mac: bytes) -> str:
+    """The last 64 bits of the IPv6 address that the kernel makes of a MAC address."""
+    octets = bytes([mac[0] ^ 2, *mac[1:3], 0xFF, 0xFE, *mac[3:]])
+    return ":".join(f"{int.from_bytes(octets[at : at + 2]):x}" for at in (0, 2, 4, 6))
+
+
+def wpa_escaped(octets: bytes) -> str:
+    """As wpa_supplicant's printf_encode writes."""
+    letters = {0x22: '\\"', 0x5C: "\\\\", 0x1B: "\\e", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
+    return "".join(
+        letters.get(octet) or (chr(octet) if 32 <= octet < 127 else f"\\x{octet:02x}") for octet in octets
+    )
+
+
+def glib_escaped(octets: bytes) -> str:
+    """As g_strescape writes."""
+    letters = {0x22: '\\"', 0x5C: "\\\\", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r", 9: "\\t", 11: "\\v"}
+    return "".join(
+        letters.get(octet) or (chr(octet) if 32 <= octet < 127 else f"\\{octet:03o}") for octet in octets
+    )
+
+
+def logged(name: str, ssid: bytes, mac: bytes) -> Mapping[str, str]:
+    """What programs print of a device, each in its own spelling."""
+    text = ssid.decode("utf-8", "replace")
+    hexadecimal = mac.hex()
+    return {
+        "Units": f'Status: "{name} is connected"',
+        "NetworkManager's devices": f"wlx{hexadecimal}:wifi:connected:{text}",
+        "USB devices": f"Bus 001 Device 004: ID 0bda:8812 adapter {hexadecimal.upper()}",
+        "Regulatory domain": f"{mac.hex('-')} {'.'.join(hexadecimal[at : at + 4] for at in (0, 4, 8))}",
+        "Journal of wifimgrd": "\n".join(
+            [
+                f'device 1: the network "{Ssid(ssid).printable}" is not on the air: switched off?',
+                f"device_created name={name!r} ssid={ssid!r} other={name!a}",
+                json.dumps({"name": name, "ssid": text, "ssid_hex": ssid.hex()}),
+                json.dumps({"name": name, "ssid": text}, ensure_ascii=False),
+                json.dumps(json.dumps({"name": f"{name}"})),
+            ]
+        ),
+        "Journal of NetworkManager and wpa_supplicant": "\n".join(
+            [
+                f"wlan0: Trying to associate with {mac.hex(':')} (SSID='{wpa_escaped(ssid)}' freq=2412 MHz)",
+                f'wlan0: CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="{wpa_escaped(ssid)}" auth_failures=1',
+                f"device (wlan0): connection '{glib_escaped(ssid)}' has security, and secrets exist.",
+                f"<info> Config: added 'ssid' value '{text}'",
+                f"wlan0: SME: ssid {ssid.hex(':')} {ssid.hex().upper()}",
+                f"address fe80::{eui64(mac)} and 2001:db8:1:2:{eui64(mac)} on wlan0",
+                f"EUI-64 {(mac[:3] + bytes([255, 254]) + mac[3:]).hex('-')}",
+            ]
+        ),
+    }
+
+
+def made(name: str, ssid: bytes, mac: bytes) -> str:
+    """All of a report, as it is printed and as JSON."""
+    failed = DeviceRecord(
+        1,
+        name,
+        "x",
+        ssid=ssid,
+        connection_error_code="not-found",
+        connection_error_message=f'"{Ssid(ssid).printable}" is away',
+    )
+    adapter = InterfaceRecord("wlan0", mac_address=mac.hex(":"))
+    aliases = Anonymizer(b"0123456789abcdef")
+    state = state_of(ServiceRecord(), {"wlan0": adapter}, [failed])
+    sections = report(aliases, [failed], state, logged(name, ssid, mac))
+    told = "\n".join([*sections.values(), json.dumps(sections), json.dumps(sections, ensure_ascii=False)])
+    told += of_the_daemon(failed, adapter)
+    return re.sub("(?:SSID|NAME|MAC|HOST)-[0-9a-f]{6}", "<alias>", told)
+
+
+def of_the_daemon(device: DeviceRecord, adapter: InterfaceRecord) -> str:
+    """The daemon's own report, with each place in it that can have a name."""
+    reserved = (Reserve(device.name or "x", mac=adapter.mac_address or ""),)
+    config = Config(interfaces=Interfaces(reserve=reserved), http=Http(allowed_hosts=(device.name,)))
+    row = HistoryRow(
+        1,
+        1,
+        HistoryKind.FAILURE,
+        DeviceId(1),
+        device.name,
+        "wlan0",
+        "x",
+        device.connection_error_message or "",
+    )
+    service = ServiceRecord(backend_reason=f'"{device.name}" (device 1)')
+    return report_text(
+        Facts(service, {"wlan0": adapter}, [device], config, [row], {"run": 1}, []), b"key", "host-of-test"
+    )
+
+
+INNOCUOUS = made("Zq", b"Zq", b"\2\0\0\0\0\1")
+_pieces = st.sampled_from(
+    ["'", '"', "\\", "\\x", "\\'", "%", "é", "\u2028", "SSID", "NAME-", "$&", "MAC-0", " "]
+)
+_text = st.lists(
+    _pieces | st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4), max_size=6
+).map("".join)
+
+
+@given(_text, st.binary(max_size=8) | _text.map(str.encode), st.binary(min_size=3, max_size=3))
+def test_no_name_or_address_is_in_any_section(name: str, ssid: bytes, tail: bytes) -> None:
+    ssid, mac = ssid[:32], MAC[:3] + tail
+    assume(len(name.strip()) >= 3)
+    assume(len(ssid.strip()) >= 3)
+    told = made(name, ssid, mac)
+    forms = {name, json.dumps(name)[1:-1], repr(name)[1:-1]}
+    forms |= {ssid.decode("utf-8", "replace"), wpa_escaped(ssid), glib_escaped(ssid), Ssid(ssid).printable}
+    forms |= {ssid.hex(), ssid.hex().upper(), ssid.hex(":"), repr(ssid)[2:-1]}
+    forms |= {mac.hex(), mac.hex().upper(), mac.hex(":"), mac.hex("-"), eui64(mac)}
+    assert not {form for form in forms if form in told and form not in INNOCUOUS}
+
+
+@pytest.mark.parametrize("name", ["a", "7", "-", '"'])
+def test_a_name_of_one_character_is_no_value_of_the_hubs_state(name: str) -> None:
+    record = DeviceRecord(1, name, "model", ssid=name.encode())
+    sections = report(Anonymizer(b"key"), [record], state_of(ServiceRecord(), {}, [record]), {})
+    [device] = json.loads(sections["Hub"])["devices"]
+    assert device["name"].startswith("SSID-")
+    assert device["connection_settings"]["ssid"].startswith("SSID-")
+
+
+def test_an_alias_is_not_replaced_by_another() -> None:
+    aliases = Anonymizer(b"key")
+    aliases.hide("SSID", ["Camera", "SSID", "NAME"])
+    aliases.hide("NAME", ["NAME-2", "MAC"])
+    assert aliases.applied("Camera at 02:ab:5c:0d:9e:11") == (
+        f"{aliases.of('SSID', 'Camera')} at {aliases.of('MAC', '02ab5c0d9e11')}"
+    )
+
+
+@pytest.mark.parametrize(
+    "spelling", ["02ab5c0d9e11", "02AB5C0D9E11", "02ab.5c0d.9e11", "02-ab-5c-ff-fe-0d-9e-11"]
+)
+def test_every_form_of_an_address_has_the_same_alias(spelling: str) -> None:
+    aliases = Anonymizer(b"key")
+    assert aliases.applied(f"<{spelling}>") == f"<{aliases.of('MAC', '02ab5c0d9e11')}>"
+    assert aliases.applied(f"fe80::{eui64(MAC)}%wlan0") == f"{aliases.of('MAC', '02ab5c0d9e11')}%wlan0"
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-11-21T14:03:22", "::1", "fe80::1", "10.77.0.1", "1-1.4:1.0", "0bda:8812"]
+)
+def test_times_and_other_addresses_stay(text: str) -> None:
+    assert Anonymizer(b"key").applied(text) == text
+
+
+HOSTILE = 'Martha\'s "Tail" \\ \\x41'
+RARE = b"\xffM\\'\"x"
+
+
+async def test_the_command_hides_hostile_names_in_every_section(hub: Hub, tmp_path: Path) -> None:
+    await hub.create(1, name=HOSTILE)
+    await hub.create(2, ssid=RARE)
+    await hub.until(1, "connected")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "lines").write_text("\n".join(logged(HOSTILE, RARE, MAC).values()) + "\n")
+    for program in ("journalctl", "systemctl", "nmcli", "lsusb", "iw", "dpkg-query"):
+        script = programs / program
+        script.write_text(f"#!/bin/sh\nexec cat {programs}/lines\n")
+        script.chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    for json_flag in ((), ("--json",)):
+        ran = await wifimgrctl(hub.address, "diagnose", *json_flag, PATH=path)
+        assert ran.status == 0
+        assert ran.out.count("SSID-") > 6
+        for trace in (
+            "Martha",
+            "Tail",
+            "SIM-CAM",
+            RARE.hex(),
+            RARE.hex(":"),
+            wpa_escaped(RARE),
+            "9e11",
+            "9e:11",
+        ):
+            assert trace not in ran.out
+
+
+def test_what_a_removed_device_was_called_is_hidden_in_its_messages() -> None:
+    aliases = Anonymizer(b"key")
+    for message in (
+        'device 4: the network "Old "one"" is not on the air',
+        'device 4: the camera of "Old "one"" gave no IP address',
+        'device 4: the connection to "Old "one"" was lost',
+    ):
+        assert "Old" not in aliases.applied(message)

@@ -1,0 +1,91 @@
+"""The states of cameras: the words of the command line and of the page, by one table."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from wifimgrd.cli.screen import Screen
+from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view
+from wifimgrd.dbus.client.json_records import device_json
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.camera_state import CameraState
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+
+FRONTEND = Path(__file__).parents[2] / "frontend"
+NOW: Final = 1_764_000_000_000_000
+
+CASES: Final[list[tuple[str, dict[str, Any]]]] = [
+    ("Connected", {"state": "connected", "reachable": True}),
+    ("Connected", {"state": "connected", "reachable": True, "connection_error_code": "connection-lost"}),
+    ("Not answering", {"state": "connected", "reachable": False}),
+    ("Connecting", {"state": "connecting"}),
+    ("Connecting", {"state": "connecting", "connection_error_code": "connection-lost"}),
+    ("Connecting", {"state": "connecting", "waiting_since": NOW}),
+    ("Connecting", {"state": "connecting", "lost_at": NOW}),
+    ("Waiting", {"waiting_since": NOW}),
+    ("Waiting", {"waiting_since": NOW, "connection_error_code": "no-interface-available"}),
+    ("Waiting", {"waiting_since": NOW, "lost_at": NOW}),
+    ("Searching", {"lost_at": NOW, "connection_error_code": "connection-lost"}),
+    ("Searching", {"lost_at": NOW}),
+    ("Failed", {"connection_error_code": "authentication-failed"}),
+    ("Failed", {"connection_error_code": "no-interface-available"}),
+    ("Off", {}),
+    ("Off", {"connection_error_code": "cancelled"}),
+    ("Off", {"state": "disconnecting"}),
+    ("Off", {"state": "disconnecting", "connection_error_code": "authentication-failed"}),
+]
+WORDS_OF_PAGE = """
+import { build } from "esbuild";
+const source = `export { stateOf } from "./src/camera_state"; export { t } from "./src/messages";`;
+const built = await build({
+  stdin: { contents: source, resolveDir: "." }, bundle: true, format: "esm", write: false,
+});
+globalThis.navigator ??= { languages: [] };
+const { stateOf, t } = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
+const devices = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(devices.map((one) => t.states[stateOf(one)])));
+"""
+
+
+def screen() -> Screen:
+    return Screen(json=False, out=io.StringIO(), err=io.StringIO())
+
+
+@pytest.mark.parametrize(("word", "facts"), CASES)
+def test_the_command_line_shows_the_word(word: str, facts: dict[str, Any]) -> None:
+    device = DeviceRecord(1, "Front", **facts)
+    _, row = devices_view([device], screen())
+    assert row.startswith(f"1   Front  {word}  ")
+    assert ["State", word] in [line.split(maxsplit=1) for line in device_view(device, screen())]
+    assert ["Devices", f"1: 1 {word.lower()}"] in [
+        line.split(maxsplit=1) for line in hub_view(ServiceRecord(), [device], [], screen())
+    ]
+
+
+def test_the_page_shows_the_same_words() -> None:
+    devices = [device_json(DeviceRecord(1, "Front", **facts)) for _, facts in CASES]
+    shown = subprocess.run(
+        ["node", "--input-type=module", "-e", WORDS_OF_PAGE, json.dumps(devices)],
+        cwd=FRONTEND,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (shown.stderr, shown.returncode) == ("", 0)
+    assert json.loads(shown.stdout) == [word for word, _ in CASES]
+
+
+def test_an_adapter_in_use_is_no_warning() -> None:
+    colourful = Screen(json=False, out=io.StringIO(), err=io.StringIO(), colour=True)
+    _, row = interfaces_view([InterfaceRecord("wlan0", state="in-use")], {}, colourful)
+    assert "\x1b" not in row
+
+
+def test_every_state_is_in_the_table() -> None:
+    assert {word for word, _ in CASES} == {state.label for state in CameraState}

@@ -1,0 +1,80 @@
+"""The history over HTTP, on the real daemon."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+from tests.http.api.test_connect import connect, register
+from tests.http.served import P, Served
+from tests.processes import Hub
+from wifimgrd.dbus.client.hub import HubClient
+
+MEMBERS = {
+    "id", "time", "device_id", "device_name", "kind", "interface", "code", "message", "ended",
+    "signal_minimum", "signal_mean",
+}  # fmt: skip
+
+
+async def rows(shim: Served, query: str = "") -> Any:
+    return (await shim.get(f"{P}/history{query}")).json["history"]
+
+
+async def test_sessions_and_failures_are_told_newest_first(shim: Served) -> None:
+    device_id = await register(shim)
+    assert (await connect(shim, device_id)).status == 200
+    (row,) = await rows(shim)
+    assert row.keys() == MEMBERS
+    assert (row["kind"], row["device_id"], row["device_name"]) == ("session", device_id, "SIM-CAM-1")
+    assert (row["interface"], row["ended"], row["code"], row["signal_mean"]) == ("wlan0", None, None, 70)
+    await shim.post(f"{P}/wifi/disconnect?device_id={device_id}")
+    assert (await rows(shim))[0]["ended"] > row["time"]
+    other = await register(shim, "SIM-CAM-OFF", "camera-pass-off")
+    assert (await connect(shim, other)).status == 504
+    assert [(one["kind"], one["code"]) for one in await rows(shim)] == [
+        ("failure", "device-not-reachable"),
+        ("session", None),
+    ]
+    assert [one["device_id"] for one in await rows(shim, f"?device_id={device_id}")] == [device_id]
+    newest = (await rows(shim, "?limit=1"))[0]
+    assert [one["kind"] for one in await rows(shim, f"?before={newest['id']}")] == ["session"]
+    assert await rows(shim, "?device_id=4711") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=1001", "limit=x", "limit=", "limit=-1", "limit=1&limit=2", "before=x", "before=0",
+     "device_id=x", "before=9223372036854775808"],
+)  # fmt: skip
+async def test_another_value_is_refused(shim: Served, query: str) -> None:
+    answer = await shim.get(f"{P}/history/?{query}")
+    assert (answer.status, answer.problem["code"]) == (400, "invalid-request")
+
+
+async def test_a_removed_device_stays_in_it_unless_it_is_taken_along(shim: Served) -> None:
+    first, second = await register(shim), await register(shim, "SIM-CAM-2", "camera-pass-2")
+    for device_id in (first, second):
+        await connect(shim, device_id)
+    assert (await shim.ask("DELETE", f"{P}/{first}/?history=2")).status == 400
+    assert (await shim.ask("DELETE", f"{P}/{first}/?history=1")).status == 204
+    assert (await shim.ask("DELETE", f"{P}/{second}/")).status == 204
+    (row,) = await rows(shim)
+    assert (row["device_name"], row["ended"] is not None) == ("SIM-CAM-2", True)
+
+
+async def test_a_session_that_ended_outlives_a_kill_of_the_daemon(
+    shim: Served, daemon: Hub, hub: HubClient
+) -> None:
+    device_id = await register(shim)
+    await connect(shim, device_id)
+    await shim.post(f"{P}/wifi/disconnect?device_id={device_id}")
+    history = daemon.state / "history.db-wal"
+    while not (history.exists() and b"disconnected by a command" in history.read_bytes()):
+        await rows(shim)
+    await daemon.end(signal.SIGKILL)
+    await daemon.start()
+    await hub.wait_until(lambda client: client.available, 10)
+    (row,) = await rows(shim)
+    assert (row["kind"], row["device_id"], row["ended"] is not None) == ("session", device_id, True)

@@ -1,0 +1,26 @@
+"""The guest's own services, as another host has them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .namespace import run
+
+NETWORK_MANAGER = "NetworkManager.service"
+SUPPLICANT = "wpa_supplicant.service"
+_NETWORKD = ("systemd-networkd.service", "systemd-networkd.socket")
+
+
+@contextmanager
+def without_networkmanager() -> Iterator[None]:
+    """NetworkManager is masked, and neither wpa_supplicant nor networkd runs; as before after it."""
+    run("systemctl", "mask", "--runtime", "--now", NETWORK_MANAGER)
+    run("systemctl", "stop", SUPPLICANT)
+    try:
+        yield
+    finally:
+        run("systemctl", "stop", SUPPLICANT, *_NETWORKD)
+        for file in Path("/run/systemd/network").glob("05-wifimgrd-*"):
+            file.unlink()
+        run("systemctl", "unmask", "--runtime", NETWORK_MANAGER)
+        run("systemctl", "start", NETWORK_MANAGER)

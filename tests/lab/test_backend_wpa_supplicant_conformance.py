@@ -1,0 +1,81 @@
+"""The wpa_supplicant backend keeps every backend's promises, on real 802.11 and without NetworkManager."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+
+import pytest
+
+from tests.backends.conformance import BackendConformance
+from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
+from wifimgrd.net.networkd_links import NetworkdLinks
+from wifimgrd.net.wireless import register_interface
+from wifimgrd.netlink.permanent_address import permanent_address
+from wifimgrd.runtime.tasks import Tasks
+
+from .backend_stage import LabStage, systemctl
+from .guest.access_point import Camera
+from .guest.adapters import Adapter
+from .guest.namespace import run
+from .guest.services import SUPPLICANT, without_networkmanager
+from .networkmanager_listener import Memory
+
+
+class WpaSupplicantStage(LabStage):
+    """The lab, with wpa_supplicant as the other side; while it is stopped, the bus does not start it."""
+
+    async def stop_other_side(self) -> None:
+        await systemctl("mask", "--runtime", "--now", SUPPLICANT)
+
+    async def start_other_side(self) -> None:
+        await systemctl("unmask", "--runtime", SUPPLICANT)
+
+
+@pytest.fixture
+def server(empty_air: None) -> Iterator[None]:
+    """A host without NetworkManager."""
+    with without_networkmanager():
+        yield
+
+
+class TestWpaSupplicantBackend(BackendConformance):
+    @pytest.fixture
+    async def stage(
+        self, server: None, cameras: Callable[..., Camera], adapters: Callable[..., Adapter]
+    ) -> AsyncIterator[LabStage]:
+        connection = await BusConnection.open("system")
+        links = NetworkdLinks(connection, LinkFiles())
+
+        async def configure(name: str, local_address: str) -> None:
+            assert not local_address
+            index = socket.if_nametoindex(name)
+            await links.configure(LinkConfiguration(name, index, permanent_address(name).hex(":")))
+
+        async def restart_link(name: str) -> None:
+            for state in ("down", "up"):
+                await asyncio.to_thread(run, "ip", "link", "set", name, state)
+
+        memory = Memory()
+        plugged = {adapter.interface: adapter for adapter in (adapters(), adapters())}
+        stage = WpaSupplicantStage(
+            cameras("A"),
+            plugged,
+            adapters,
+            lambda: WpaSupplicantBackend(
+                memory,
+                Tasks("test"),
+                register_interface=partial(register_interface, connection),
+                configure_link=configure,
+                release_link=links.release,
+                restart_link=restart_link,
+            ),
+        )
+        await stage.start()
+        yield stage
+        await stage.end()
+        await stage.start_other_side()
+        await links.clear()
+        await connection.close()

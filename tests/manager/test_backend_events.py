@@ -1,0 +1,139 @@
+"""Memory, adapters and links that drifted apart, and agree again."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.manager.conftest import Bench, RunOnBench
+from wifimgrd.backends.simulated.adapters import SimulatedAdapters
+from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.manager.hub import Hub
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.ports import AdapterListener
+from wifimgrd.runtime.tasks import Tasks
+
+
+class LateAdapters:
+    """An AdapterSource that reports the adapters of a world only when the test calls for it."""
+
+    def __init__(self, adapters: SimulatedAdapters) -> None:
+        self._adapters = adapters
+        self._listener: AdapterListener | None = None
+
+    async def start(self, listener: AdapterListener) -> None:
+        self._listener = listener
+
+    async def tell(self) -> None:
+        assert self._listener is not None
+        await self._adapters.start(self._listener)
+
+    async def replug(self, name: str) -> None:
+        await self._adapters.replug(name)
+
+    async def stop(self) -> None:
+        await self._adapters.stop()
+
+
+async def drifted(bench: Bench) -> None:
+    """udev lost events, so others may have been missed."""
+    bench.hub._backend_events.adapters_recounted()
+    await asyncio.sleep(0.1)
+
+
+def test_a_link_that_vanished_without_a_word_is_lost_and_the_others_stay(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        kept, gone = await bench.connected(1), await bench.connected(2)
+        bench.world.backend.joined.drop("wlan1")
+        bench.story.forget()
+        await drifted(bench)
+        assert bench.state(gone) is DeviceState.DISCONNECTED
+        assert bench.code(gone) == "connection-lost"
+        assert bench.state(kept) is DeviceState.CONNECTED
+        assert [line for line in bench.story.told if line.startswith(f"{kept} ")] == []
+
+    on_bench(test)
+
+
+def test_an_interrupted_link_that_is_found_up_is_connected_again(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        bench.world.power_off_camera(b"SIM-CAM-1", True)
+        assert bench.state(device) is DeviceState.CONNECTING
+        bench.world.backend.joined.listener = None  # the event of its return is lost
+        bench.world.power_on_camera(b"SIM-CAM-1")
+        await asyncio.sleep(1)
+        bench.world.backend.joined.listener = bench.hub._backend_events
+        assert bench.state(device) is DeviceState.CONNECTING
+        await drifted(bench)
+        assert bench.state(device) is DeviceState.CONNECTED
+        await asyncio.sleep(60)
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_link_whose_interruption_was_missed_is_told_as_interrupted(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        bench.world.backend.joined.listener = None
+        bench.world.power_off_camera(b"SIM-CAM-1", True)
+        bench.world.backend.joined.listener = bench.hub._backend_events
+        assert bench.state(device) is DeviceState.CONNECTED
+        await drifted(bench)
+        assert bench.state(device) is DeviceState.CONNECTING
+        assert bench.code(device) == "connection-lost"
+
+    on_bench(test)
+
+
+def test_a_start_before_udev_knows_its_adapters_drops_no_link(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        await bench.hub.stop()
+        late = LateAdapters(bench.world.adapters)
+        world = bench.world
+        bench.hub = Hub(
+            HubSettings(),
+            world.backend,
+            late,
+            bench.store,
+            [],
+            lambda: 1,
+            world.sockets,
+            world.contact,
+            Tasks("test"),
+        )
+        await bench.hub.start()
+        assert state_of(bench.hub, device) is DeviceState.DISCONNECTED
+        assert [held.device_id for held in await bench.world.backend.links()] == [device]
+        await late.tell()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert state_of(bench.hub, device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def state_of(hub: Hub, device_id: DeviceId) -> DeviceState:
+    return next(status.state for status in hub.device_statuses() if status.device.id == device_id)
+
+
+def test_a_replugged_adapter_waits_for_the_backend_though_that_was_late_to_lose_it(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        adapter = bench.hub._state.allocator.interfaces["wlan0"].adapter
+        facts = bench.hub._backend_events._facts["wlan0"]
+        hub = bench.hub._backend_events
+        hub.adapter_gone("wlan0")
+        hub.interface_facts("wlan0", None)  # the backend comes after udev
+        hub.adapter_present(adapter)
+        status = bench.story.interfaces["wlan0"]
+        assert (status.state.value, status.reason) == ("unavailable", "not known to simulated yet")
+        hub.interface_facts("wlan0", facts)
+        assert bench.story.interfaces["wlan0"].state.value == "available"
+        hub.interface_facts("wlan0", None)  # the backend loses one that udev still has
+        assert bench.story.interfaces["wlan0"].state.value == "unavailable"
+        hub.interface_facts("wlan0", facts)
+
+    on_bench(test)

@@ -1,0 +1,308 @@
+"""The history: which rows are made of what happens, and when they are written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.manager.conftest import Bench, make_bench
+from tests.manager.story import Story
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
+from wifimgrd.domain.events import Event
+from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.manager.history import History
+
+SECOND = 1_000_000
+
+
+class HistoryInMemory:
+    """Keeps what tests/store proves of the real one, and when it was written."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, HistoryRow] = {}
+        self.written_s: list[float] = []
+
+    @property
+    def next_id(self) -> int:
+        return max(self.rows, default=0) + 1
+
+    @property
+    def unended(self) -> Sequence[HistoryRow]:
+        return [row for row in self.rows.values() if row.kind == "session" and not row.ended_us]
+
+    def put(self, rows: Sequence[HistoryRow]) -> None:
+        self.written_s.append(asyncio.get_running_loop().time())
+        self.rows |= {row.id: row for row in rows}
+
+    async def read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
+        await asyncio.sleep(0.001)
+        newest = sorted(self.rows.values(), key=lambda row: -row.id)
+        return [row for row in newest if wanted.fits(row)][: wanted.limit]
+
+    def forget(self, device_id: DeviceId) -> None:
+        self.rows = {one: row for one, row in self.rows.items() if row.device_id != device_id}
+
+    async def close(self) -> None:
+        pass
+
+
+class Told:
+    """A story that passes events on to the history."""
+
+    def __init__(self, story: Story, history: History) -> None:
+        self._publish = story.publish
+        self._history = history
+
+    def __call__(self, event: Event) -> None:
+        self._publish(event)
+        self._history.publish(event)
+
+
+def now_us() -> int:
+    return int(asyncio.get_running_loop().time() * SECOND) + SECOND
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test)
+
+
+@contextmanager
+def remembered(store: HistoryInMemory) -> Iterator[tuple[Bench, History]]:
+    bench, history = make_bench(), History(store, now_us)
+    bench.story.publish = Told(bench.story, history)  # type: ignore[method-assign]
+    bench.hub._state.clock = now_us
+    yield bench, history
+
+
+async def started(bench: Bench, history: History) -> None:
+    await bench.hub.start()
+    history.start("simulated", bench.hub.device_statuses(), bench.hub.device_name)
+
+
+async def kinds(history: History) -> list[str]:
+    return [
+        f"{row.kind} {row.device_name or row.interface} {row.code}"
+        for row in await history.read(HistoryFilter())
+    ]
+
+
+def test_a_session_has_its_begin_its_end_its_reason_and_its_signal() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            device = await bench.connected()
+            (row,) = await history.read(HistoryFilter())
+            assert (row.kind, row.device_id, row.device_name, row.ended_us) == ("session", 1, "SIM-CAM-1", 0)
+            assert (row.interface, row.signal_minimum, row.signal_mean) == ("wlan0", 70, 70)
+            begun_us = row.time_us
+            await asyncio.sleep(60)
+            await bench.hub.disconnect(device)
+            (row,) = await history.read(HistoryFilter())
+            assert row.time_us == begun_us
+            assert row.ended_us - begun_us == pytest.approx(60 * SECOND, abs=SECOND)
+            assert (row.code, row.message) == ("", "It was disconnected by a command.")
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_lost_link_ends_the_session_at_its_interruption_with_the_error() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            await asyncio.sleep(30)
+            lost_us = now_us()
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(15)
+            assert await kinds(history) == ["session SIM-CAM-1 connection-lost"]
+            (row,) = await history.read(HistoryFilter())
+            assert row.ended_us - lost_us == pytest.approx(0, abs=2 * SECOND)
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_an_interruption_that_is_over_in_time_is_no_end() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(3)
+            bench.world.power_on_camera(b"SIM-CAM-1")
+            await asyncio.sleep(5)
+            (row,) = await history.read(HistoryFilter())
+            assert row.ended_us == 0
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_failures_and_refusals_have_a_row() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            device = await bench.create()
+            with pytest.raises(DeviceNotReachable):
+                await bench.hub.connect(device, wait=True)
+            for adapter in ("wlan0", "wlan1", "wlan2"):
+                bench.world.unplug_adapter(adapter)
+            with pytest.raises(NoInterfaceAvailable):
+                await bench.hub.connect(device, wait=False)
+            assert await kinds(history) == [
+                "failure SIM-CAM-1 no-interface-available",
+                "adapter wlan2 unplugged",
+                "adapter wlan1 unplugged",
+                "adapter wlan0 unplugged",
+                "failure SIM-CAM-1 device-not-reachable",
+            ]
+            rows = await history.read(HistoryFilter())
+            assert [rows[0].interface, rows[-1].interface] == ["", "wlan0"]
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_adapters_and_the_backend_have_rows() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            bench.world.unplug_adapter("wlan0")
+            bench.world.plug_adapter("wlan0")
+            bench.world.set_fault("backend-gone", {})
+            await asyncio.sleep(1)
+            rows = await history.read(HistoryFilter())
+            assert [(row.kind, row.code) for row in rows] == [
+                ("backend", "unavailable"),
+                ("adapter", "plugged-in"),
+                ("adapter", "unplugged"),
+            ]
+            assert rows[-1].message == "The adapter wlan0 was pulled out."
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_writes_are_10_s_apart_save_where_a_session_ends() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            begun_s = asyncio.get_running_loop().time()
+            for _ in range(30):
+                bench.world.unplug_adapter("wlan2")
+                bench.world.plug_adapter("wlan2")
+                await asyncio.sleep(1)
+            assert [round(at - begun_s) for at in store.written_s] == [10, 20, 30]
+            device = await bench.connected()
+            await bench.hub.disconnect(device)
+            await asyncio.sleep(0.5)
+            assert len(store.written_s) == 4
+            assert store.rows[max(store.rows)].ended_us
+            await asyncio.sleep(3600)
+            assert len(store.written_s) == 4
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_row_is_on_disk_after_10_s_also_where_a_session_lasts() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            await asyncio.sleep(100)
+            bench.world.unplug_adapter("wlan2")
+            await asyncio.sleep(10.1)
+            assert [row.code for row in store.rows.values()] == ["", "unplugged"]
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_restart_goes_on_with_the_sessions_that_last_and_ends_the_others() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        gone = HistoryRow(
+            1,
+            5,
+            HistoryKind.SESSION,
+            DeviceId(9),
+            "Gone",
+            "wlan0",
+            signal_minimum=50,
+            signal_mean=60,
+            seen_us=77,
+        )
+        store.rows[1] = gone
+        with remembered(store) as (bench, history):
+            await bench.hub.start()
+            device = await bench.create()
+            await bench.hub.connect(device, wait=True)
+            (status,) = bench.hub.device_statuses()
+            assert status.interface == "wlan0"
+            store.rows[2] = HistoryRow(
+                2,
+                6,
+                HistoryKind.SESSION,
+                device,
+                "Old",
+                "wlan0",
+                signal_minimum=10,
+                signal_mean=70,
+                seen_us=8,
+            )
+            history.start("simulated", bench.hub.device_statuses(), bench.hub.device_name)
+            lasts, ended = await history.read(HistoryFilter())
+            assert (lasts.id, lasts.ended_us, lasts.signal_minimum, lasts.device_name) == (2, 0, 10, "Old")
+            assert (ended.id, ended.ended_us) == (1, 77)
+            assert "while the hub was stopped" in ended.message
+            await bench.hub.disconnect(device)
+            assert [row.id for row in await history.read(HistoryFilter())] == [2, 1]
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_page_of_rows_mixes_those_on_disk_and_those_in_memory() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            for _ in range(4):
+                bench.world.unplug_adapter("wlan2")
+                bench.world.plug_adapter("wlan2")
+                await asyncio.sleep(3)
+            ids: list[int] = []
+            before = None
+            while rows := await history.read(HistoryFilter(before=before, limit=3)):
+                ids += [row.id for row in rows]
+                before = ids[-1]
+            assert ids == list(range(8, 0, -1))
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_device_that_is_forgotten_leaves_no_row() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            device, other = await bench.connected(1), await bench.connected(2)
+            await bench.hub.remove(device)
+            assert "session SIM-CAM-1 " in await kinds(history)
+            history.forget(device)
+            assert {row.device_id for row in await history.read(HistoryFilter())} == {other}
+            await bench.hub.stop()
+
+    run(test())

@@ -1,0 +1,217 @@
+"""Wi-Fi power save that is switched on while a camera is connected: noticed, logged once, corrected."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.dbus.connection import BusError
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Ssid
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.events import DeviceRemoved, DeviceStateChanged, SignalChanged
+from wifimgrd.net import wireless
+from wifimgrd.net.commands import CommandError
+from wifimgrd.net.wireless import end_power_save
+from wifimgrd.net_client.power_save import LATER_S, PowerSaveMonitor
+from wifimgrd.runtime.tasks import Tasks
+
+CAMERA = Device(DeviceId(1), "Camera", "x", Ssid(b"x"))
+
+
+class Host:
+    """A helper, and the hub's events."""
+
+    def __init__(self) -> None:
+        self.on: set[str] = set()
+        self.stuck = False
+        self.asked: list[str] = []
+        self.refusal: BusError | None = None
+        self.watch = PowerSaveMonitor(self.end_power_save, Tasks("test"))
+
+    async def end_power_save(self, interface: str) -> bool:
+        self.asked.append(interface)
+        if self.refusal is not None:
+            raise self.refusal
+        was_on = interface in self.on
+        if not self.stuck:
+            self.on.discard(interface)
+        return was_on
+
+    def connect(self) -> None:
+        self.watch.publish(DeviceStateChanged(DeviceStatus(CAMERA, DeviceState.CONNECTED, "wlan0")))
+
+    def disconnect(self) -> None:
+        self.watch.publish(DeviceStateChanged(DeviceStatus(CAMERA)))
+
+    def tell_signal(self) -> None:
+        self.watch.publish(SignalChanged(DeviceStatus(CAMERA, DeviceState.CONNECTED, "wlan0")))
+
+    async def look(self) -> None:
+        """An event of the link, and enough time for the check."""
+        self.tell_signal()
+        await asyncio.sleep(LATER_S + 1)
+
+
+def on_host(test: Callable[[Host], Coroutine[Any, Any, None]]) -> list[str]:
+    """Run a test; returns the logged reasons of drifted adapters."""
+
+    async def whole() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: accidents.append(context))
+        host = Host()
+        await test(host)
+        await host.watch.stop()
+
+    accidents: list[dict[str, Any]] = []
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner, structlog.testing.capture_logs() as logs:
+        runner.run(whole())
+    assert accidents == []
+    return [f"{log['interface']}: {log['reason']}" for log in logs if log["event"] == "adapter_drifted"]
+
+
+SWITCHED_ON = "wlan0: Wi-Fi power save was switched on"
+
+
+def test_what_was_switched_on_is_switched_off_and_told_each_time() -> None:
+    async def test(host: Host) -> None:
+        host.connect()
+        await asyncio.sleep(LATER_S + 1)
+        for _ in range(2):
+            host.on.add("wlan0")
+            await host.look()
+            assert host.on == set()
+            await host.look()
+
+    assert on_host(test) == [SWITCHED_ON] * 2
+
+
+def test_many_occasions_are_one_look_and_it_is_not_at_once() -> None:
+    async def test(host: Host) -> None:
+        host.connect()
+        for _ in range(20):
+            host.tell_signal()
+            await asyncio.sleep(LATER_S / 25)
+        assert host.asked == []
+        await asyncio.sleep(LATER_S)
+        assert host.asked == ["wlan0"]
+        await asyncio.sleep(10 * LATER_S)
+        assert host.asked == ["wlan0"], "nothing was told since"
+
+    assert on_host(test) == []
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_an_adapter_that_no_camera_has_any_more_is_left_alone(removed: bool) -> None:
+    async def test(host: Host) -> None:
+        host.connect()
+        host.on.add("wlan0")
+        if removed:
+            host.watch.publish(DeviceRemoved(CAMERA.id))
+        else:
+            host.disconnect()
+        await asyncio.sleep(2 * LATER_S)
+        assert host.asked == []
+
+    assert on_host(test) == []
+
+
+def test_what_cannot_be_switched_off_is_told_once() -> None:
+    async def test(host: Host) -> None:
+        host.connect()
+        host.on.add("wlan0")
+        host.stuck = True
+        for _ in range(3):
+            await host.look()
+        assert host.asked == ["wlan0"] * 3
+
+    assert on_host(test) == [SWITCHED_ON]
+
+
+def test_what_cannot_be_known_is_asked_for_again_and_not_told() -> None:
+    async def test(host: Host) -> None:
+        host.connect()
+        host.refusal = BusError("org.wifimgrd1.Error.Failed", "command failed: Operation not supported (-95)")
+        await host.look()
+        host.refusal = None
+        host.on.add("wlan0")
+        await host.look()
+        assert host.on == set()
+
+    assert on_host(test) == [SWITCHED_ON]
+
+
+# The part of the helper, with a substitute for `iw`; the lab tests use the real one
+
+
+class Iw:
+    """A program in PATH that has a file for the state of `wlan0`, and records its arguments."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        self.asked = folder / "asked"
+
+    def install(self, on_set: str = 'echo "$5" >state') -> None:
+        program = self.folder / "iw"
+        program.write_text(
+            f'#!/bin/sh\ncd "{self.folder}"\necho "$*" >>asked\n'
+            f'case $3 in get) echo "Power save: $(cat state)" ;; set) {on_set} ;; esac\n'
+        )
+        program.chmod(0o755)
+
+
+@pytest.fixture
+def iw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iw:
+    interfaces = tmp_path / "class" / "net"
+    (interfaces / "wlan0" / "phy80211").mkdir(parents=True)
+    (interfaces / "lo").mkdir()
+    monkeypatch.setattr(wireless, "_INTERFACES", interfaces)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    # `cat` and the like are there, and no other `iw`.
+    (folder / "cat").symlink_to(shutil.which("cat") or "")
+    monkeypatch.setenv("PATH", str(folder))
+    return Iw(folder)
+
+
+def test_power_save_is_switched_off_where_it_is_on(iw: Iw) -> None:
+    iw.install()
+    iw.state.write_text("on")
+    assert end_power_save("wlan0")
+    assert iw.state.read_text().strip() == "off"
+    assert not end_power_save("wlan0")
+    asked = iw.asked.read_text().splitlines()
+    assert asked == [
+        "dev wlan0 get power_save",
+        "dev wlan0 set power_save off",
+        "dev wlan0 get power_save",
+    ]
+
+
+def test_a_driver_that_refuses_is_told_to_the_journal(iw: Iw) -> None:
+    iw.install(on_set="echo 'command failed: Operation not supported (-95)' >&2; exit 161")
+    iw.state.write_text("on")
+    with structlog.testing.capture_logs() as logs:
+        assert end_power_save("wlan0")
+    assert [(log["event"], log["reason"]) for log in logs] == [
+        ("power_save_unchanged", "command failed: Operation not supported (-95)")
+    ]
+
+
+def test_without_iw_nothing_is_known(iw: Iw) -> None:
+    with pytest.raises(CommandError, match=r"^iw dev wlan0 get power_save: .*No such file"):
+        end_power_save("wlan0")
+
+
+@pytest.mark.parametrize("interface", ["", ".", "..", "lo", "wlan9", "wlan0/phy80211", "--version"])
+def test_nothing_but_a_wireless_interface_is_asked_for(iw: Iw, interface: str) -> None:
+    iw.install()
+    with pytest.raises(InvalidRequest):
+        end_power_save(interface)
+    assert not iw.asked.exists()

@@ -1,0 +1,78 @@
+"""The addresses in use around a host, in a network namespace of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Address
+
+import pytest
+
+from wifimgrd.netlink import host_addresses as module
+from wifimgrd.netlink.host_addresses import host_addresses
+
+READ = """
+import json, sys
+from wifimgrd.netlink.host_addresses import host_addresses
+found = host_addresses(sys.argv[1:])
+print(json.dumps([{str(a): i for a, i in some.items()} for some in (found.own, found.neighbours)]))
+"""
+
+
+@pytest.fixture
+def host() -> Iterator[Callable[..., str]]:
+    """Runs commands in the namespace."""
+    name = f"wh{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+
+    def run(*command: str) -> str:
+        whole = ["ip", "netns", "exec", name, *command]
+        return subprocess.run(whole, check=True, capture_output=True, text=True).stdout
+
+    yield run
+    subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+def test_own_addresses_and_neighbours_but_those_at_cameras(host: Callable[..., str]) -> None:
+    host("ip", "link", "set", "lo", "up")
+    for interface, number in (("eth7", 7), ("wlan8", 8)):
+        host("ip", "link", "add", interface, "type", "bridge")
+        host("ip", "address", "add", f"192.168.{number}.10/24", "dev", interface)
+        host("ip", "link", "set", interface, "up")
+        for last, state in ((20, "reachable"), (21, "stale"), (22, "permanent"), (23, "failed")):
+            neighbour = (f"192.168.{number}.{last}", "lladdr", "02:00:00:00:00:01", "nud", state)
+            host("ip", "neighbour", "add", *neighbour, "dev", interface)
+    own, neighbours = json.loads(host(sys.executable, "-c", READ, "wlan8", "wlan9"))
+    assert own == {"127.0.0.1": "lo", "192.168.7.10": "eth7"}
+    assert neighbours == {f"192.168.7.{last}": "eth7" for last in (20, 21, 22)}
+
+
+def test_many_addresses_are_read_whole(host: Callable[..., str]) -> None:
+    host("ip", "link", "add", "eth7", "type", "bridge")
+    lines = "\n".join(
+        f"address add 10.9.{high}.{low}/32 dev eth7" for high in range(4) for low in range(1, 251)
+    )
+    host("sh", "-c", f"printf '%s\\n' '{lines}' | ip -batch -")
+    own, _ = json.loads(host(sys.executable, "-c", READ))
+    assert len(own) == 1000
+
+
+def test_gateways_that_nothing_was_sent_to_yet(host: Callable[..., str]) -> None:
+    for interface, number in (("eth7", 7), ("wlan8", 8)):
+        host("ip", "link", "add", interface, "type", "bridge")
+        host("ip", "address", "add", f"192.168.{number}.10/24", "dev", interface)
+        host("ip", "link", "set", interface, "up")
+        host("ip", "route", "add", "default", "via", f"192.168.{number}.1", "metric", str(number))
+    ways = [word for last in (2, 3) for word in ("nexthop", "via", f"192.168.7.{last}", "weight", "1")]
+    host("ip", "route", "add", "10.0.0.0/8", "table", "77", *ways)
+    _, neighbours = json.loads(host(sys.executable, "-c", READ, "wlan8"))
+    assert neighbours == {f"192.168.7.{last}": "eth7" for last in (1, 2, 3)}
+
+
+def test_name_servers_and_time_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = frozenset({IPv4Address("10.0.0.53"), IPv4Address("10.0.0.123")})
+    monkeypatch.setattr(module, "used_addresses", lambda: servers)
+    assert host_addresses(()).servers == servers

@@ -1,0 +1,65 @@
+"""The kernel's reply about an adapter's permanent address, valid or not."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.netlink.permanent_address import permanent_address, permanent_address_in
+
+ADDRESS = bytes.fromhex("00c0ca123456")
+NAME = struct.pack("=HH6s2x", 10, 3, b"wlan0\0")
+
+
+def answer(*attributes: bytes, kind: int = 16) -> bytes:
+    body = bytes(16) + b"".join(attributes)
+    return struct.pack("=IHHII", 16 + len(body), kind, 0, 1, 0) + body
+
+
+def permanent(octets: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(octets), 54) + octets + bytes(-len(octets) % 4)
+
+
+def test_it_is_found_among_other_attributes() -> None:
+    assert permanent_address_in(answer(NAME, permanent(ADDRESS), NAME)) == ADDRESS
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        answer(NAME),
+        answer(NAME, permanent(b"")),
+        answer(NAME, permanent(bytes(20))),  # InfiniBand
+        answer(permanent(ADDRESS), kind=2),
+        answer(struct.pack("=HH", 0, 54)),
+        answer(permanent(ADDRESS))[:-5],
+        b"",
+    ],
+    ids=["none", "empty", "of another kind", "an error", "no length", "cut", "nothing"],
+)
+def test_what_is_no_permanent_address_is_none(octets: bytes) -> None:
+    assert permanent_address_in(octets) == b""
+
+
+@given(st.binary(), st.binary())
+def test_any_octets_are_taken_for_what_they_are(header: bytes, attributes: bytes) -> None:
+    for octets in (header + attributes, answer(attributes)):
+        assert len(permanent_address_in(octets)) in (0, 6)
+
+
+@pytest.mark.parametrize("name", ["no-such-if", "a name that is too long for an interface", "", "a/b"])
+def test_what_is_not_there_has_none(name: str) -> None:
+    assert permanent_address(name) == b""
+
+
+def test_the_kernel_is_understood() -> None:
+    """Of each interface of this host that has its own address."""
+    for folder in Path("/sys/class/net").iterdir():
+        if folder.is_dir() and (folder / "addr_assign_type").read_text().strip() == "0":
+            own = bytes.fromhex((folder / "address").read_text().strip().replace(":", ""))
+            assert permanent_address(folder.name) in (own, b"")
+    assert permanent_address("lo") == b""

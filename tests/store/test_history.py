@@ -1,0 +1,110 @@
+"""The history on disk."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from structlog.testing import capture_logs
+
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.store.history import FILE_NAME, SqliteHistory
+
+NOW_US = time.time_ns() // 1000
+
+
+def row(number: int, device: int = 1, **more: int) -> HistoryRow:
+    return HistoryRow(
+        number, NOW_US + number, HistoryKind.FAILURE, DeviceId(device), "Front", "wlan0", "busy", "no", **more
+    )
+
+
+async def test_rows_are_read_newest_first_by_device_and_before_a_row(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    rows = [row(number, device=number % 2 + 1) for number in range(1, 8)]
+    history.put(rows)
+    assert list(await history.read(HistoryFilter())) == rows[::-1]
+    assert [one.id for one in await history.read(HistoryFilter(DeviceId(2)))] == [7, 5, 3, 1]
+    assert [one.id for one in await history.read(HistoryFilter(DeviceId(2), before=5))] == [3, 1]
+    assert [one.id for one in await history.read(HistoryFilter(limit=2))] == [7, 6]
+    await history.close()
+
+
+async def test_rows_outlive_a_restart_and_ids_go_on(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert history.next_id == 1
+    history.put([row(1), row(2, device=2)])
+    history.forget(DeviceId(2))
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert history.next_id == 3
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    await history.close()
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+async def test_an_id_that_no_device_can_have_has_no_rows_to_forget(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs:
+        history.forget(DeviceId(2**64 - 1))
+        await history.close()
+    assert logs == []
+
+
+async def test_sessions_that_have_not_ended_are_known_at_the_next_start(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    lasts = replace(row(1), kind=HistoryKind.SESSION)
+    history.put([lasts, replace(row(2, ended_us=NOW_US), kind=HistoryKind.SESSION), row(3)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(history.unended) == [lasts]
+    await history.close()
+
+
+async def test_so_many_rows_are_kept(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(number) for number in range(1, 151)])
+    assert [one.id for one in await history.read(HistoryFilter(limit=1000))] == list(range(150, 50, -1))
+    await history.close()
+
+
+async def test_so_many_days_are_kept(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 2)
+    old_us = NOW_US - 3 * 86_400_000_000
+    history.put([replace(row(1), time_us=old_us), replace(row(2), time_us=old_us, seen_us=NOW_US), row(3)])
+    assert [one.id for one in await history.read(HistoryFilter())] == [3, 2]
+    await history.close()
+
+
+async def test_a_damaged_history_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"no database at all" * 200)
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1)])
+    assert len(await history.read(HistoryFilter())) == 1
+    await history.close()
+    assert (tmp_path / (FILE_NAME + ".damaged")).exists()
+
+
+async def test_a_history_of_another_version_is_set_aside(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
+        opened.execute("PRAGMA user_version = 99")
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(await history.read(HistoryFilter())) == []
+    await history.close()
+
+
+async def test_ten_thousand_rows_are_looked_into_within_20_ms(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 10_000, 90)
+    history.put([row(number, device=number % 30 + 1) for number in range(1, 10_001)])
+    await history.read(HistoryFilter())
+    spent = []
+    for wanted in (HistoryFilter(), HistoryFilter(DeviceId(7)), HistoryFilter(DeviceId(7), before=5000)) * 5:
+        started = time.thread_time_ns()
+        assert len(history._read(wanted)) == 100
+        spent.append(time.thread_time_ns() - started)
+    await history.close()
+    assert min(spent) < 20_000_000

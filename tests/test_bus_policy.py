@@ -1,0 +1,176 @@
+"""What the users of daemon and helper may send to NetworkManager and wpa_supplicant, on a real bus."""
+
+from __future__ import annotations
+
+import getpass
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.dbus import names
+from wifimgrd.dbus.connection import BusConnection, BusError, Signal
+from wifimgrd.networkmanager import definitions as nm
+from wifimgrd.wpa_supplicant import definitions as wpas
+
+CHECKOUT = Path(__file__).parents[1]
+POLICIES = CHECKOUT / "dbus-policy"
+POLICY = {"wifimgrd": POLICIES / "org.wifimgrd1.conf", "wifimgrd-net": POLICIES / "org.wifimgrd1.Net.conf"}
+BASE = """\
+<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <listen>unix:path={socket}</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow user="*"/>
+    <allow own="*"/>
+    <allow send_type="signal"/>
+    <allow send_requested_reply="true" send_type="method_return"/>
+    <allow send_requested_reply="true" send_type="error"/>
+    <allow receive_type="method_call"/>
+    <allow receive_type="method_return"/>
+    <allow receive_type="error"/>
+    <allow receive_type="signal"/>
+    <allow send_destination="org.freedesktop.DBus"/>
+    <deny send_destination="fi.w1.wpa_supplicant1"/>
+    <deny receive_sender="fi.w1.wpa_supplicant1" receive_type="signal"/>
+    <allow send_destination="org.freedesktop.NetworkManager"/>
+  </policy>
+  {policy}
+</busconfig>
+"""
+INTERFACE = wpas.WPAS_PATH + "/Interfaces/1"
+DEVICE = nm.NM_PATH + "/Devices/1"
+PROFILE = nm.NM_PATH + "/Settings/1"
+Call = tuple[str, str, str, str]
+
+ALLOWED: list[Call] = [
+    *((wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, name) for name in ("GetInterface", "RemoveInterface")),
+    *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Scan", "AbortScan", "FlushBSS")),
+    *(
+        (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name)
+        for name in ("AddNetwork", "SelectNetwork", "RemoveAllNetworks", "SignalPoll")
+    ),
+    *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Disconnect", "Reassociate")),
+    *((wpas.WPAS, INTERFACE, names.PROPERTIES, name) for name in ("Get", "GetAll", "Set")),
+    (wpas.WPAS, INTERFACE + "/Networks/0", names.PROPERTIES, "Set"),
+    (nm.NM, nm.NM_PATH, nm.NM, "AddAndActivateConnection2"),
+    (nm.NM, nm.NM_PATH, nm.NM, "DeactivateConnection"),
+    *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSettings", "Delete")),
+    *((nm.NM, DEVICE, names.PROPERTIES, name) for name in ("Get", "GetAll", "Set")),
+    (nm.NM, nm.NM_PATH, names.PROPERTIES, "GetAll"),
+]
+CREATE_INTERFACE: Call = (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "CreateInterface")
+"""The helper's alone: it takes the name of a file."""
+FORBIDDEN: list[Call] = [
+    CREATE_INTERFACE,
+    (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "ExpectDisconnect"),
+    *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("AddBlob", "AddCred", "EAPLogon")),
+    (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE + ".WPS", "Start"),
+    (wpas.WPAS, wpas.WPAS_PATH, names.PROPERTIES, "Set"),
+    *((nm.NM, nm.NM_PATH, nm.NM, name) for name in ("Enable", "Sleep", "Reload", "ActivateConnection")),
+    *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSecrets", "Update", "Update2")),
+    (nm.NM, nm.NM_PATH + "/Settings", nm.NM + ".Settings", "AddConnection"),
+    (nm.NM, nm.NM_PATH + "/AgentManager", nm.NM + ".AgentManager", "Register"),
+    (nm.NM, DEVICE, nm.NM_DEVICE, "Reapply"),
+    (nm.NM, nm.NM_PATH, names.PROPERTIES, "Set"),
+]
+
+
+@pytest.fixture
+def user() -> str:
+    """As whom the test calls."""
+    return "wifimgrd"
+
+
+@pytest.fixture
+def bus(tmp_path: Path, user: str) -> Iterator[MessageBusDaemon]:
+    """With the rules of Debian's packages, and those of `user` for who runs the test."""
+    [policy] = re.findall(rf'<policy user="{user}">.*?</policy>', POLICY[user].read_text(), re.DOTALL)
+    configuration = tmp_path / "bus.conf"
+    policy = policy.replace(f'user="{user}"', f'user="{getpass.getuser()}"')
+    configuration.write_text(BASE.format(socket=tmp_path / "bus", policy=policy))
+    with MessageBusDaemon.start(configuration) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+async def supplicant(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """In the places of wpa_supplicant and NetworkManager, programs that answer whatever comes."""
+    services = [await BusConnection.open(bus.address) for _ in range(2)]
+    for service, name in zip(services, (wpas.WPAS, nm.NM), strict=True):
+        service.serve(service.reply)
+        await service.request_name(name)
+    yield services[0]
+    for service in services:
+        await service.close()
+
+
+@pytest.fixture
+async def daemon(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    daemon = await BusConnection.open(bus.address)
+    yield daemon
+    await daemon.close()
+
+
+@pytest.mark.usefixtures("supplicant")
+@pytest.mark.parametrize("call", ALLOWED, ids=lambda call: f"{call[2]}.{call[3]}")
+async def test_what_the_daemon_uses_arrives(daemon: BusConnection, call: Call) -> None:
+    assert await daemon.call(*call) == []
+
+
+@pytest.mark.usefixtures("supplicant")
+@pytest.mark.parametrize("call", FORBIDDEN, ids=lambda call: f"{call[2]}.{call[3]}")
+async def test_what_it_does_not_use_is_refused_by_the_bus(daemon: BusConnection, call: Call) -> None:
+    with pytest.raises(BusError) as raised:
+        await daemon.call(*call)
+    assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+
+
+@pytest.mark.usefixtures("supplicant")
+@pytest.mark.parametrize("user", ["wifimgrd-net"])
+async def test_the_helper_may_register_interfaces_and_nothing_else(daemon: BusConnection) -> None:
+    assert await daemon.call(*CREATE_INTERFACE) == []
+    for call in (one for one in ALLOWED + FORBIDDEN if one[0] == wpas.WPAS and one != CREATE_INTERFACE):
+        with pytest.raises(BusError) as raised:
+            await daemon.call(*call)
+        assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+
+
+async def test_signals_of_wpa_supplicant_arrive(supplicant: BusConnection, daemon: BusConnection) -> None:
+    seen: list[Signal] = []
+    await daemon.watch(seen.append, interface=wpas.WPAS_INTERFACE, member="ScanDone")
+    supplicant.emit(INTERFACE, wpas.WPAS_INTERFACE, "ScanDone", "b", [True])
+    await supplicant.round_trip()
+    await daemon.round_trip()
+    assert [signal.body for signal in seen] == [[True]]
+
+
+def test_the_daemon_uses_no_method_that_the_policy_forbids() -> None:
+    folders = ("backends", "networkmanager", "wpa_supplicant")
+    files = [file for folder in folders for file in (CHECKOUT / "wifimgrd" / folder).rglob("*.py")]
+    assert len(files) > len(folders)
+    used = "\n".join(file.read_text() for file in files)
+    allowed = {member for _, _, _, member in ALLOWED}
+    for _, _, _, member in FORBIDDEN:
+        assert member in allowed or f'"{member}"' not in used
+    for member in (
+        "RequestScan",
+        "UpdateUnsaved",
+        "AddConnectionUnsaved",
+        "AddConnection2",
+        "ListConnections",
+    ):
+        assert f'"{member}"' not in used
+
+
+def test_every_action_that_the_daemon_checks_is_known_to_polkit_and_granted_to_the_shim() -> None:
+    actions = {names.CONNECT, names.MANAGE_DEVICES, names.DIAGNOSE}
+    declared = ElementTree.parse(POLICIES / "org.wifimgrd1.policy").iter("action")
+    assert {one.get("id") for one in declared} == actions
+    rule, _, _ = (POLICIES / "org.wifimgrd1.rules").read_text().partition("});")
+    assert set(re.findall(r"action\.id == \"([^\"]+)\"", rule)) == actions

@@ -1,0 +1,256 @@
+"""The modules that a lost link and a connect pass, in a run of the daemon and the shim in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, Final, cast, get_args
+
+import wifimgrd
+from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
+from tests.http.served import P, Served
+from tests.message_bus import MessageBusDaemon
+from tests.store_in_memory import StoreInMemory
+from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined
+from wifimgrd.backends.networkmanager.devices import NmDevice
+from wifimgrd.backends.networkmanager.ip_config import LinkReading
+from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
+from wifimgrd.backends.simulated import SimulatedWorld
+from wifimgrd.backends.simulated.backend import SimulatedBackend
+from wifimgrd.dbus import names
+from wifimgrd.dbus.client.changes import Change
+from wifimgrd.dbus.client.channel_messages import STATUS, Message
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.connection import BusConnection, Signal, Variant
+from wifimgrd.dbus.framing import Frame
+from wifimgrd.dbus.service.hub_service import HubService
+from wifimgrd.dbus.transport import Reader, Writer
+from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.events import Event
+from wifimgrd.http.channel.channel import ChannelClient
+from wifimgrd.http.channel.message_types import LoggedEvent
+from wifimgrd.http.settings import Settings
+from wifimgrd.manager.hub import Hub
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.networkmanager.definitions import DeviceState
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
+from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+
+_PACKAGE: Final = str(Path(wifimgrd.__file__).parent) + "/"
+_DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "architecture.md"
+_MOST: Final = 10
+_WATCHED: Final = "/fi/w1/wpa_supplicant1/Interfaces/0"
+_EVENT: Final = (Frame, Signal, WifimgrdError, *get_args(Event), *get_args(Change), Message, LoggedEvent)
+"""The forms of an event on its way."""
+_RECEIVED: Final = Reader._read.__code__
+_SENT_TO_BUS: Final = Writer.send.__code__
+_SENT_TO_BROWSER: Final = ChannelClient.offer.__code__
+_JOINED: Final = SimulatedBackend.join.__code__
+
+
+class Recorder:
+    """Records what leads to each call of a function at which a path, or a part of one, ends.
+
+    A module is on a path if one of its functions is being called then, or was called with the event and
+    returned something, such as another form of it. A module that is called for anything else computes a
+    value, and one that gets the event and returns nothing is another receiver.
+    """
+
+    def __init__(self) -> None:
+        self._origins: dict[asyncio.Task[Any], list[str]] = {}
+        """What led to the creation of each task."""
+        self._is_receiving = False
+        """A socket of the bus is being read."""
+        self._called: dict[str, None] = {}
+        """The modules that were called meanwhile, in order."""
+        self._returned: set[str] = set()
+        """Those that were called with the event and returned something."""
+        self._paths: list[tuple[CodeType, list[str]]] = []
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(self._create_task)
+        sys.setprofile(self._profile)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            loop.set_task_factory(None)
+
+    def path(self, end: CodeType, through: str = "") -> list[str]:
+        """The first path that ends in this function, and leads through this module."""
+        found = [path for code, path in self._paths if code is end and (not through or through in path)]
+        assert found, f"{end.co_qualname} was not called"
+        return found[0]
+
+    def _create_task(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> asyncio.Task[Any]:
+        task = asyncio.Task(work, loop=loop, **options)
+        self._origins[task] = self._running(sys._getframe())
+        return task
+
+    def _running(self, frame: FrameType) -> list[str]:
+        """The modules whose functions are being called, the outermost first."""
+        modules = []
+        inner: FrameType | None = frame
+        while inner is not None:
+            modules += _module(inner.f_code)
+            inner = inner.f_back
+        task = asyncio.current_task()
+        return _each_once([*(self._origins.get(task, ()) if task else ()), *reversed(modules)])
+
+    def _profile(self, frame: FrameType, kind: str, value: object) -> None:
+        code = frame.f_code
+        if code is _RECEIVED:
+            self._is_receiving = kind == "call"
+            self._called, self._returned = {}, set()
+        if kind == "return" and value is not None and _gets_event(frame):
+            self._returned.update(_module(code))
+        if kind != "call":
+            return
+        self._called |= dict.fromkeys(_module(code))
+        if code in (_SENT_TO_BUS, _SENT_TO_BROWSER, _JOINED):
+            running = self._running(frame)
+            returned = [one for one in self._called if one in running or one in self._returned]
+            self._paths.append((code, returned if self._is_receiving else running))
+
+
+def _module(code: CodeType) -> list[str]:
+    """The module of a function as a path in the package; none for other code, and for the domain's values."""
+    module = code.co_filename.removeprefix(_PACKAGE)
+    return [] if module == code.co_filename or module.startswith("domain/") else [module]
+
+
+def _gets_event(frame: FrameType) -> bool:
+    arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    return any(isinstance(frame.f_locals.get(name), _EVENT) for name in arguments)
+
+
+def _each_once(modules: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(modules))
+
+
+def documented(title: str) -> list[str]:
+    """The modules in the table of a section of the document."""
+    _, _, section = _DOCUMENT.read_text().partition(f"## {title}\n")
+    rows = section.partition("\n## ")[0].splitlines()
+    return [row.split("`")[1] for row in rows if row.startswith("| `")]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The daemon with a simulated world and device 1, and the shim."""
+
+    world: SimulatedWorld
+    hub: Hub
+    bus: BusConnection
+    served: Served
+
+
+@asynccontextmanager
+async def product(address: str) -> AsyncIterator[Product]:
+    async def nothing() -> None:
+        """There is no configuration that could be read."""
+
+    async def no_report() -> str:
+        return ""
+
+    world, tasks, bus = SimulatedWorld(), Tasks("test"), await BusConnection.open(address)
+    service = HubService(bus, tasks.part("service"))
+    await service.claim()
+    hub = Hub(
+        HubSettings(connect_on_create=False),
+        world.backend,
+        world.adapters,
+        StoreInMemory(),
+        [service],
+        lambda: 1,
+        world.sockets,
+        world.contact,
+        tasks.part("hub"),
+    )
+    await hub.start()
+    service.start(hub, nothing, no_report, world)
+    camera = {"codename": "x", "connection_type": "wifi", "ssid": "SIM-CAM-1", "password": "camera-pass-1"}
+    try:
+        assert await hub.create(camera) == 1
+        async with Served.start(HubClient(address), Settings()) as served:
+            yield Product(world, hub, bus, served)
+    finally:
+        await hub.stop()
+        await tasks.stop()
+        await bus.close()
+
+
+@asynccontextmanager
+async def supplicant_on(address: str) -> AsyncIterator[BusConnection]:
+    """A wpa_supplicant that replies to no call."""
+    supplicant = await BusConnection.open(address)
+    await supplicant.request_name(WPAS)
+    yield supplicant
+    await supplicant.close()
+
+
+async def watched(made: Product) -> LinkMonitor:
+    """The monitor of a link through NetworkManager, for a link of the simulated world."""
+    supplicant = SupplicantInterface(made.bus, _WATCHED)
+    await supplicant.subscribe()
+    [link] = await made.world.backend.links()
+    device = NmDevice("/d", {"State": DeviceState.ACTIVATED, "Interface": link.interface}, {})
+    monitor = LinkMonitor(
+        cast("BusConnection", NetworkManagerOnTheBus()),
+        HeldLink(link.device_id, link.interface, Ssid(b"SIM-CAM-1"), LINK),
+        Joined(device, supplicant, ActiveConnection("", "/p", "/a"), LinkReading(LINK)),
+        Tasks("test"),
+        lambda *_: None,
+    )
+    assert made.world.backend.joined.listener is not None
+    monitor.start(made.world.backend.joined.listener, lambda _: None)
+    return monitor
+
+
+async def until_connecting(channel: Any) -> None:
+    """Read the channel up to the status of an interrupted link."""
+    message = await channel.receive_json()
+    while message["type"] != STATUS or message["data"]["connection_status"] != "connecting":
+        message = await channel.receive_json()
+
+
+async def test_a_lost_link_passes_ten_modules_at_most(message_bus: MessageBusDaemon) -> None:
+    recorder = Recorder()
+    async with (
+        asyncio.timeout(60),
+        product(message_bus.address) as made,
+        supplicant_on(message_bus.address) as supplicant,
+    ):
+        await made.hub.connect(DeviceId(1), wait=True)
+        monitor = await watched(made)
+        channel = await made.served.channel()
+        with recorder.recording():
+            changed = {"State": Variant("s", SupplicantState.DISCONNECTED)}
+            body = [WPAS_INTERFACE, changed, []]
+            supplicant.emit(_WATCHED, names.PROPERTIES, "PropertiesChanged", "sa{sv}as", body)
+            await until_connecting(channel)
+        monitor.close()
+    daemon = recorder.path(_SENT_TO_BUS, "backends/base_link_monitor.py")
+    path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "dbus/client/live_objects.py")])
+    assert path == documented("The modules of a lost link")
+    assert len(path) <= _MOST
+
+
+async def test_the_modules_of_a_connect_are_those_of_the_document(message_bus: MessageBusDaemon) -> None:
+    recorder = Recorder()
+    async with asyncio.timeout(60), product(message_bus.address) as made:
+        with recorder.recording():
+            answer = await made.served.get(P + "/wifi/connect?device_id=1&wait=30")
+        assert answer.json["status"] == "connected"
+    shim = recorder.path(_SENT_TO_BUS, "dbus/client/hub.py")
+    path = _each_once([*shim, *recorder.path(_JOINED)])
+    assert path == documented("The modules of a connect")

@@ -1,0 +1,114 @@
+"""What is read of the supplicant's list, and in how many rounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Watch, Watches
+from wifimgrd.domain.device import Ssid
+from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+
+OURS = Ssid(b"CAM")
+
+
+class ListOnTheBus:
+    """Replies in rounds: calls that are made together are answered together."""
+
+    def __init__(self, **listed: bytes) -> None:
+        self.listed = listed
+        self.rounds = 0
+        self.age_s = 0
+        self._answering: asyncio.Future[None] | None = None
+
+    async def _round(self) -> None:
+        if self._answering is None or self._answering.done():
+            self.rounds += 1
+            self._answering = asyncio.get_running_loop().create_future()
+            asyncio.get_running_loop().call_later(0.01, self._answering.set_result, None)
+        await self._answering
+
+    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
+        del destination, interface
+        await self._round()
+        return list(self.listed) if name == "BSSs" else self.listed[path]
+
+    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+        del destination, interface
+        await self._round()
+        if path not in self.listed:
+            raise BusError("org.freedesktop.DBus.Error.UnknownObject", path)
+        return {"SSID": self.listed[path], "BSSID": b"\2\0\0\0\0\1", "Frequency": 2412, "Age": self.age_s}
+
+
+async def met(bus: ListOnTheBus, names: dict[str, bytes]) -> list[str]:
+    supplicant = SupplicantInterface(cast("BusConnection", bus), "/if", names)
+    return [point.path for point in await supplicant.networks(OURS)]
+
+
+async def test_an_access_point_that_was_met_before_is_read_together_with_the_list() -> None:
+    bus, names = ListOnTheBus(a=b"CAM"), dict[str, bytes]()
+    assert await met(bus, names) == ["a"]
+    assert (bus.rounds, names) == (2, {"a": b"CAM"})
+    assert await met(bus, names) == ["a"]
+    assert bus.rounds == 3
+
+
+async def test_a_name_that_is_another_networks_by_now_is_read_anew() -> None:
+    names = {"a": b"CAM", "b": b"other"}
+    assert await met(ListOnTheBus(a=b"other", b=b"CAM"), names) == ["b"]
+    assert names == {"b": b"CAM"}
+
+
+async def test_an_access_point_that_is_gone_is_forgotten() -> None:
+    names = {"gone": b"CAM"}
+    assert await met(ListOnTheBus(), names) == []
+    assert names == {}
+
+
+async def test_of_many_the_names_alone_are_read() -> None:
+    bus = ListOnTheBus(**{f"n{number}": b"other" for number in range(9)}, ours=b"CAM")
+    assert await met(bus, {}) == ["ours"]
+    assert bus.rounds == 3
+    assert await met(bus, {"ours": b"CAM"}) == ["ours"]
+    assert bus.rounds == 5
+
+
+@pytest.mark.parametrize(("age_s", "heard"), [(1, ["a"]), (3, [])])
+async def test_what_a_scan_heard_that_was_told_of_late_was_heard_in_it(age_s: int, heard: list[str]) -> None:
+    bus = ListOnTheBus(a=b"CAM")
+    bus.age_s = age_s
+    supplicant = SupplicantInterface(cast("BusConnection", bus), "/if")
+    supplicant.scan_started = asyncio.get_running_loop().time() - 0.5
+    assert [point.path for point in await supplicant.seen_in_scan(OURS)] == heard
+
+
+@dataclass(eq=False)
+class Subscriptions:
+    """Those that the bus has granted and that were not ended; it never answers for ScanDone."""
+
+    granted: list[Watch] = field(default_factory=list)
+
+    async def watch(self, handler: Callable[[Signal], None], **conditions: str) -> Watch:
+        if conditions["member"] == "ScanDone":
+            await asyncio.Event().wait()
+        self.granted.append(Watch(cast("Watches", self), handler, conditions))
+        return self.granted[-1]
+
+    def drop(self, watch: Watch) -> None:
+        self.granted.remove(watch)
+
+
+async def test_a_subscription_that_was_granted_is_ended_also_where_the_wait_for_another_was_given_up() -> (
+    None
+):
+    bus = Subscriptions()
+    supplicant = SupplicantInterface(cast("BusConnection", bus), "/if")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(supplicant.subscribe(), 0.01)
+    supplicant.close()
+    assert bus.granted == []

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""generate_records.py [--page]: write what is derived from the records' fields (wifimgrd/domain/records.py).
+
+- frontend/src/records.ts, the page's types, which the build makes and git does not hold;
+- the properties in wifimgrd/dbus/introspection/org.wifimgrd1.{Device,Interface}.xml, unless --page.
+
+It needs Python's standard library alone. tests/dbus/test_records.py proves that the XML is current.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+CHECKOUT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+from wifimgrd.dbus.client.channel_messages import DATA  # noqa: E402
+from wifimgrd.dbus.client.json_types import SearchJson  # noqa: E402
+from wifimgrd.dbus.properties import property_xml  # noqa: E402
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord  # noqa: E402
+from wifimgrd.http.description.schema import REFERENCE, Schemas  # noqa: E402
+
+INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "dbus" / "introspection"
+TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
+RECORDS: Final = {"Device": DeviceRecord, "Interface": InterfaceRecord}
+_FIRST_PROPERTY: Final = re.compile(r"    <!--(?:(?!-->)[\s\S])*-->\s*<property ")
+_NAMES: Final = {"integer": "number"}
+_END: Final = "  </interface>\n</node>\n"
+
+
+def introspection(name: str) -> str:
+    """The introspection XML of a D-Bus interface with the properties of its record."""
+    text = (INTROSPECTION / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
+    first = _FIRST_PROPERTY.search(text)
+    head = text[: first.start()] if first else text.removesuffix(_END)
+    return head + property_xml(RECORDS[name]) + _END
+
+
+def typescript() -> str:
+    """The types of the JSON objects that the page uses, from their JSON Schemas."""
+    schemas = Schemas()
+    for kind in (*DATA.values(), SearchJson):
+        schemas.of(kind)
+    lines = ["// Made by tools/generate_records.py from the fields in wifimgrd/domain/records.py.\n"]
+    for name, schema in sorted(schemas.named.items()):
+        lines.append(f"\n/** {schema['description']} */\nexport interface {name} {{\n")
+        for member, of in schema["properties"].items():
+            if "description" in of:
+                lines.append(f"  /** {of['description']} */\n")
+            optional = "" if member in schema.get("required", ()) else "?"
+            lines.append(f"  {member}{optional}: {type_of(of)};\n")
+        lines.append("}\n")
+    return "".join(lines)
+
+
+def type_of(schema: Mapping[str, Any]) -> str:
+    """A JSON Schema as a type; raises KeyError for a schema that no record has."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).removeprefix(REFERENCE)
+    if "anyOf" in schema:
+        return " | ".join(type_of(one) for one in schema["anyOf"])
+    if "const" in schema or "enum" in schema:
+        values = schema.get("enum") or [schema["const"]]
+        return " | ".join("null" if one is None else f'"{one}"' for one in values)
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return " | ".join(_plain_type(kind, schema) for kind in kinds)
+
+
+def _plain_type(kind: str, schema: Mapping[str, Any]) -> str:
+    match kind:
+        case "array":
+            items = type_of(schema["items"])
+            return f"({items})[]" if "|" in items else f"{items}[]"
+        case "object" if "properties" in schema:
+            members = "; ".join(f"{name}?: {type_of(one)}" for name, one in schema["properties"].items())
+            return f"{{ {members} }}"
+        case "object":
+            return f"Record<string, {type_of(schema['additionalProperties'])}>"
+    return _NAMES.get(kind, kind)
+
+
+def main() -> None:
+    TYPES.write_text(typescript(), encoding="utf-8")
+    if "--page" not in sys.argv[1:]:
+        for name in RECORDS:
+            text = introspection(name)
+            (INTROSPECTION / f"org.wifimgrd1.{name}.xml").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

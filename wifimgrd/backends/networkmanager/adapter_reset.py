@@ -1,0 +1,92 @@
+"""The recovery steps that NetworkManager and wpa_supplicant carry out on an idle adapter."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import assert_never
+
+import structlog
+
+from wifimgrd.backends.base_backend import RestartLink
+from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
+from wifimgrd.backends.networkmanager.scan import scan
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
+from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
+from wifimgrd.domain.recovery import BackendStep, RecoveryStep
+from wifimgrd.networkmanager.definitions import DeviceState
+from wifimgrd.networkmanager.device import Device
+from wifimgrd.wpa_supplicant import diagnosis
+from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+
+_log = structlog.get_logger(__name__)
+
+
+async def recover(
+    connection: BusConnection,
+    device: NmDevice | None,
+    interface: str,
+    step: BackendStep,
+    restart_link: RestartLink | None,
+) -> None:
+    """Carry out a step; `restart_link` takes a link down and up, None where no helper may do so.
+
+    Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time.
+    """
+    if device is None:
+        raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
+    if device.reserved or device.state != DeviceState.DISCONNECTED:
+        raise Busy("it has something else to do")
+    try:
+        match step:
+            case RecoveryStep.RESCAN:
+                await (await SupplicantInterface.open(connection, interface)).forget()
+                await scan(connection, device, interface)
+            case RecoveryStep.RESTART:
+                await _restart(connection, device, restart_link)
+            case _:
+                assert_never(step)
+    except BusError as error:
+        raise BackendUnavailable(error.message) from None
+    except BusClosed:
+        raise BackendUnavailable("the connection to the message bus was lost") from None
+
+
+async def _restart(connection: BusConnection, device: NmDevice, restart_link: RestartLink | None) -> None:
+    """Make NetworkManager unmanage a device, which removes the supplicant's interface, restart its link, and
+    make NetworkManager manage it again:
+    https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Device.html#gdbus-property-org-freedesktop-NetworkManager-Device.Managed.
+    """
+    managed = Device(connection, device.path)
+    steps: asyncio.Queue[StateChange | DeviceGone] = asyncio.Queue()
+    device.listeners.append(steps.put_nowait)
+    try:
+        try:
+            await managed.set_managed(False)
+            await _reached(device, steps, DeviceState.UNMANAGED)
+            if restart_link is not None:
+                await _restart_link(restart_link, device.name)
+        finally:
+            await asyncio.shield(managed.set_managed(True))
+        await _reached(device, steps, DeviceState.DISCONNECTED)
+    finally:
+        device.listeners.remove(steps.put_nowait)
+
+
+async def _restart_link(restart_link: RestartLink, interface: str) -> None:
+    try:
+        await restart_link(interface)
+    except (BusError, TimeoutError) as error:
+        _log.warning("link_not_restarted", interface=interface, reason=str(error) or "no answer")
+
+
+async def _reached(
+    device: NmDevice, steps: asyncio.Queue[StateChange | DeviceGone], state: DeviceState
+) -> None:
+    while True:
+        match await steps.get():
+            case DeviceGone(unplugged=True):
+                raise diagnosis.adapter_gone(device.name)
+            case StateChange(state=reached) if reached == state:
+                return
+            case DeviceGone() if state is DeviceState.UNMANAGED:
+                return  # NetworkManager also uses the reason of a removal for an unmanaged device

@@ -1,0 +1,45 @@
+"""Find the links in wpa_supplicant that an earlier run of the daemon started."""
+
+from __future__ import annotations
+
+import structlog
+
+from wifimgrd.backends.lease_check import LeaseCheck
+from wifimgrd.backends.wpa_supplicant.attempt import Joined
+from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, read_address
+from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
+from wifimgrd.backends.wpa_supplicant.network import bssid_of, marked_device, ssid_of
+from wifimgrd.backends.wpa_supplicant.services import Services
+from wifimgrd.domain.device import HeldLink
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant.definitions import SupplicantState
+
+_log = structlog.get_logger(__name__)
+
+
+async def adopt(
+    services: Services, interface: WifiInterface, tasks: Tasks, check: LeaseCheck
+) -> LinkMonitor | None:
+    """Return a monitor for this daemon's link on an interface that it has registered, if one is up; whatever
+    else is configured there is removed. Raises the errors of Services.open_interface."""
+    supplicant = await services.open_interface(interface)
+    await supplicant.subscribe()
+    state = await supplicant.state()
+    settings = await supplicant.current_settings()
+    device_id = marked_device(settings)
+    address = await read_address(services.connection, interface.index)
+    if device_id is None or state != SupplicantState.COMPLETED or address is None:
+        await services.disconnect(supplicant)
+        supplicant.close()
+        if device_id is not None:
+            _log.info("leftover_removed", interface=interface.name, device=device_id)
+        return None
+    point = await supplicant.read_bss(await supplicant.current_bss())
+    reading = LinkReading.of(address, point.sighting if point else None, point.link_percent if point else 0)
+    interface.reserved = True
+    held = HeldLink(device_id, interface.name, ssid_of(settings), reading.link)
+    joined = Joined(interface, supplicant, reading, bssid_of(settings))
+    monitor = LinkMonitor(services, held, joined, tasks.part(interface.name), check.require_usable)
+    _log.info("link_adopted", interface=interface.name, device=device_id)
+    return monitor

@@ -1,0 +1,201 @@
+"""One attempt to join a network: find it, associate, and wait for an address or an error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from wifimgrd.backends.base_attempt import BaseAttempt
+from wifimgrd.backends.lease_check import LeaseCheck
+from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
+from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, read_address
+from wifimgrd.backends.wpa_supplicant.network import settings_for
+from wifimgrd.backends.wpa_supplicant.services import Services
+from wifimgrd.dbus import names
+from wifimgrd.dbus.connection import BusError
+from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost, WifimgrdError
+from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant import bss, diagnosis
+from wifimgrd.wpa_supplicant.association import AssociationMonitor
+from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+
+_APPEARANCE_S: Final = 5.0
+"""How long the kernel may take to show an adapter that udev has reported; mostly it is there first."""
+_OLD_ADDRESS_S: Final = 2.0
+"""How long networkd may take to delete the address of the link before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A link that has just come up."""
+
+    interface: WifiInterface
+    supplicant: SupplicantInterface
+    reading: LinkReading
+    bssid: str
+    """The only access point that the supplicant is configured to join; empty = any with the SSID."""
+
+
+class AddressChanged:
+    """An address of the interface was added, changed or deleted."""
+
+
+class Attempt(BaseAttempt[Joined]):
+    """An attempt through wpa_supplicant and networkd."""
+
+    NO_REPLY = "wpa_supplicant or systemd-networkd does not answer"
+
+    def __init__(
+        self,
+        services: Services,
+        inventory: Inventory,
+        request: JoinRequest,
+        deadline: float,
+        check: LeaseCheck,
+    ) -> None:
+        super().__init__(request, deadline, check)
+        self._services = services
+        self._inventory = inventory
+        self._interface: WifiInterface | None = None
+        self._supplicant: SupplicantInterface | None = None
+        self._monitor: AssociationMonitor | None = None
+
+    def _refusal(self, error: BusError) -> WifimgrdError:
+        self._log.warning("join_refused", error=str(error))
+        if error.name == names.ACCESS_DENIED:
+            return BackendUnavailable("the message bus denies wifimgrd access to wpa_supplicant")
+        who = "wpa_supplicant" if error.name.startswith(WPAS) else "the system"
+        return BackendUnavailable(f"{who} refused: {error.message}")
+
+    async def _join(self) -> Joined:
+        self._interface = interface = await self._present_interface()
+        interface.on_gone.append(self._interface_gone)
+        interface.reserved = True
+        self._supplicant = supplicant = await self._services.open_interface(interface)
+        points = await self._prepare(interface, supplicant)
+        key_management = bss.choose_key_management(points, self._ssid, self._request.passphrase)
+        bssid = bss.bssid_to_pin(points, key_management, self._request.sightings)
+        self._monitor = monitor = AssociationMonitor(
+            supplicant,
+            self._ssid,
+            points,
+            bssid,
+            self._log,
+            protected=not self._request.passphrase.is_open,
+        )
+        monitor.subscribe()
+        interface.on_address.append(self._address_changed)
+        settings = settings_for(self._request, key_management, bssid)
+        await supplicant.select_network(await supplicant.add_network(settings))
+        address = await self._wait_for_address(interface, monitor)
+        reading = await self._reading(supplicant, address, points)
+        self._check.require_usable(self._ssid, reading)
+        self._unsubscribe(interface)
+        monitor.close()
+        return Joined(interface, supplicant, reading, monitor.bssid)
+
+    async def _present_interface(self) -> WifiInterface:
+        name = self._request.interface
+        if (interface := await self._inventory.wait_for(name, _APPEARANCE_S)) is None:
+            raise InterfaceLost(f"there is no adapter {name}")
+        return interface
+
+    async def _prepare(self, interface: WifiInterface, supplicant: SupplicantInterface) -> list[bss.Bss]:
+        """Find the network while networkd is configured for the link; returns the access points."""
+        found, configured = await asyncio.gather(
+            self._find(interface, supplicant),
+            self._services.configure_address(interface.name, self._request.local_address),
+            return_exceptions=True,
+        )
+        for outcome in (found, configured):
+            if isinstance(outcome, BaseException):
+                raise outcome
+        await self._wait_without_address(interface)
+        return cast("list[bss.Bss]", found)
+
+    async def _find(self, interface: WifiInterface, supplicant: SupplicantInterface) -> list[bss.Bss]:
+        return await self._found(supplicant.locate(self._ssid, self._request.sightings, interface.bands))
+
+    async def _wait_without_address(self, interface: WifiInterface) -> None:
+        """Return once the address of the link before is gone, so that it is not taken for the new one."""
+        changed = asyncio.Event()
+        interface.on_address.append(changed.set)
+        try:
+            async with asyncio.timeout(_OLD_ADDRESS_S):
+                while await read_address(self._services.connection, interface.index) is not None:
+                    await changed.wait()
+                    changed.clear()
+        except TimeoutError:
+            raise BackendUnavailable(
+                f"systemd-networkd does not delete the old address of {interface.name}"
+            ) from None
+        finally:
+            interface.on_address.remove(changed.set)
+
+    async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
+        """The address; raises the cause as soon as it is known that there will be none."""
+        while True:
+            event = await monitor.next_event()
+            await monitor.process(event)
+            is_sign = isinstance(event, AddressChanged) or (isinstance(event, Mapping) and "State" in event)
+            if is_sign and monitor.is_associated:
+                address = await read_address(self._services.connection, interface.index)
+                if address is not None and monitor.diagnosis.completed and not monitor.has_events:
+                    return address
+
+    async def _reading(
+        self, supplicant: SupplicantInterface, address: LinkAddress, points: list[bss.Bss]
+    ) -> LinkReading:
+        path = await supplicant.current_bss()
+        point = next((one for one in points if one.path == path), None) or await supplicant.read_bss(path)
+        if point is None:  # it was dropped from the list a moment ago
+            return LinkReading.of(address, None, 0)
+        return LinkReading.of(address, point.sighting, point.link_percent)
+
+    def _verdict_at_deadline(self) -> WifimgrdError:
+        if self._interface is None:
+            return InterfaceLost(f"there is no adapter {self._request.interface}")
+        if self._monitor is None:
+            return self._not_found_in_time()
+        while self._monitor.has_events:
+            if isinstance(event := self._monitor.queued(), Mapping):
+                try:
+                    self._monitor.properties_changed(event)
+                except WifimgrdError as cause:
+                    return cause
+        if self._monitor.diagnosis.completed and self._monitor.is_associated:
+            return diagnosis.no_address(self._ssid)
+        return self._monitor.diagnosis.at_deadline(visible=self._monitor.visible)
+
+    def _interface_gone(self) -> None:
+        self.abort(diagnosis.adapter_gone(self._request.interface))
+
+    def _address_changed(self) -> None:
+        if self._monitor:
+            self._monitor.post(AddressChanged())
+
+    def _unsubscribe(self, interface: WifiInterface) -> None:
+        for subscribed, handler in (
+            (interface.on_gone, self._interface_gone),
+            (interface.on_address, self._address_changed),
+        ):
+            if handler in subscribed:
+                subscribed.remove(handler)
+
+    async def _clean_up(self) -> None:
+        monitor, supplicant, interface = self._monitor, self._supplicant, self._interface
+        self._monitor = self._supplicant = None
+        if monitor:
+            monitor.close()
+        if interface is None:
+            return
+        try:
+            if supplicant:
+                await self._services.disconnect(supplicant)
+                supplicant.close()
+        finally:  # an attempt that was aborted can be cancelled during its clean-up
+            interface.reserved = False
+            self._unsubscribe(interface)

@@ -1,0 +1,213 @@
+"""The backend that joins networks through wpa_supplicant, and takes addresses by systemd-networkd."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from ipaddress import IPv4Network
+from typing import Final
+
+import structlog
+
+from wifimgrd.backends.base_backend import BUS_ERRORS, READY_S, BaseBackend, RestartLink
+from wifimgrd.backends.wpa_supplicant.adapter_reset import recover
+from wifimgrd.backends.wpa_supplicant.adoption import adopt
+from wifimgrd.backends.wpa_supplicant.attempt import Attempt, Joined
+from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
+from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
+from wifimgrd.backends.wpa_supplicant.registration import RegisterInterface, Registrations
+from wifimgrd.backends.wpa_supplicant.scan import is_visible, scan, scan_results
+from wifimgrd.backends.wpa_supplicant.services import ConfigureLink, ReleaseLink, Services
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.domain.device import HeldLink, Sighting, Ssid
+from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
+from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.domain.network import ScanResult
+from wifimgrd.domain.recovery import BackendStep
+from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant.country import Country
+
+_log = structlog.get_logger(__name__)
+
+_NOT_RUNNING: Final = "wpa_supplicant is not running"
+_NETWORKD_RETURN_S: Final = 1.0
+"""After a crash or a restart networkd is back within this time."""
+
+
+class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
+    """Implements `ports.Backend`.
+
+    `memory` stores which interfaces were registered. `register_interface` registers one with wpa_supplicant,
+    `configure_link` and `release_link` have networkd take addresses, and `restart_link` takes a link down and
+    up: this process has no privilege for these. `country` is the regulatory domain to set, or None to leave
+    it alone. `bus` is `system` or a D-Bus address. `cameras` is the network of the cameras' addresses on this
+    host.
+    """
+
+    def __init__(
+        self,
+        memory: BackendMemory,
+        tasks: Tasks,
+        *,
+        register_interface: RegisterInterface,
+        configure_link: ConfigureLink,
+        release_link: ReleaseLink,
+        restart_link: RestartLink | None = None,
+        country: str | None = None,
+        bus: str = "system",
+        cameras: IPv4Network | None = None,
+    ) -> None:
+        super().__init__(tasks, bus=bus, cameras=cameras)
+        self._registrations = Registrations(memory, register_interface)
+        self._configure_link = configure_link
+        self._release_link = release_link
+        self._restart_link = restart_link
+        self._country = Country(country)
+        self._inventory = Inventory(self)
+
+    @property
+    def name(self) -> str:
+        """As in `[backend] name`."""
+        return "wpa_supplicant"
+
+    async def start(self, listener: BackendListener) -> None:
+        """Start watching; see Backend.start."""
+        self._inventory.start()
+        await super().start(listener)
+
+    async def stop(self) -> None:
+        """Give idle interfaces back and close; links stay up."""
+        self._listener = None
+        with_links = set(self._link_monitors)
+        await self._end_work()
+        for interface in self._inventory.interfaces.values():
+            if interface.name not in with_links:
+                await self._give_back(interface.name)
+        self._inventory.stop()
+        await self._close()
+
+    async def claim(self, interface: str) -> None:
+        """The interface is registered when it is first needed; see Backend.claim."""
+
+    async def release(self, interface: str) -> None:
+        """Give an interface back; see Backend.release."""
+        if interface not in self._link_monitors and interface not in self._attempts:
+            await self._give_back(interface)
+
+    async def scan(self, interface: str) -> None:
+        """Scan all channels on an idle interface; see Backend.scan."""
+        await scan(await self._ready(), self._inventory, interface)
+
+    async def is_visible(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
+        """Scan for one network on an idle interface; see Backend.is_visible."""
+        return await is_visible(await self._ready(), self._inventory, interface, ssid, sightings)
+
+    async def recover(self, interface: str, step: BackendStep) -> None:
+        """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""
+        await recover(await self._ready(), self._inventory, interface, step, self._restart_link)
+
+    async def recent_scan_results(self) -> Sequence[ScanResult]:
+        """The scan results of all interfaces; see Backend.recent_scan_results."""
+        return await scan_results(await self._ready(), self._inventory)
+
+    # -- what joining and leaving is with wpa_supplicant
+
+    def _services_on(self, connection: BusConnection) -> Services:
+        return Services(connection, self, self._registrations, self._configure_link, self._country)
+
+    def _attempt(self, services: Services, request: JoinRequest, deadline: float) -> Attempt:
+        return Attempt(services, self._inventory, request, deadline, self._check)
+
+    def _monitor(self, services: Services, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:
+        return LinkMonitor(services, held, joined, tasks, self._check.require_usable)
+
+    async def _disconnect(self, monitor: LinkMonitor) -> None:
+        if self._services:
+            await self._services.disconnect(monitor.supplicant)
+        monitor.interface.reserved = False
+
+    def _release_interface(self, monitor: LinkMonitor) -> None:
+        monitor.interface.reserved = False
+
+    def _reserved(self) -> set[str]:
+        return {interface.name for interface in self._inventory.interfaces.values() if interface.reserved}
+
+    def _services_lost(self) -> None:
+        self._country.forget_all()
+
+    async def _give_back(self, name: str) -> None:
+        """Unregister an interface, and end networkd's part in it."""
+        services = self._services
+        if services is None or not services.has_registered(name):
+            return
+        try:
+            async with asyncio.timeout(READY_S):
+                await services.close_interface(name)
+                await self._release_link(name)
+        except BUS_ERRORS as error:
+            _log.warning("interface_not_given_back", interface=name, error=str(error))
+
+    # -- callbacks of the inventory and of the services
+
+    def interface_seen(self, interface: WifiInterface) -> None:
+        """An interface appeared, or it may be used by another program now."""
+        if self._services and self._status.state is BackendState.READY:
+            self._tasks.start("facts", self._report(self._services, interface), expected=BUS_ERRORS)
+
+    def interface_gone(self, interface: WifiInterface) -> None:
+        """An interface was removed."""
+        if self._listener:
+            self._listener.interface_facts(interface.name, None)
+
+    def owners_changed(self) -> None:
+        """Other programs use other interfaces now."""
+        for interface in self._inventory.interfaces.values():
+            self.interface_seen(interface)
+
+    async def supplicant_found(self) -> None:
+        """wpa_supplicant is running: adopt this daemon's links that are up, and end those that are gone."""
+        services = self._services
+        if services is None:
+            return
+        found: list[LinkMonitor] = []
+        for interface in list(self._inventory.interfaces.values()):
+            if services.has_registered(interface.name):
+                try:
+                    monitor = await adopt(services, interface, self._tasks, self._check)
+                except InterfaceLost:
+                    continue
+                if monitor is not None:
+                    found.append(monitor)
+            await self._report(services, interface)
+        self._watch_adopted(found, "wpa_supplicant was restarted")
+        self.status_changed(BackendStatus(BackendState.READY, ""))
+
+    def supplicant_lost(self) -> None:
+        """wpa_supplicant went away: attempts are aborted, and the links have ended."""
+        self.status_changed(BackendStatus(BackendState.UNAVAILABLE, _NOT_RUNNING))
+        self._abort_attempts("wpa_supplicant stopped")
+        for monitor in list(self._link_monitors.values()):
+            ssid = monitor.held.ssid.printable
+            monitor.end(ConnectionLost(f'the connection to "{ssid}" dropped: wpa_supplicant stopped'))
+
+    def networkd_lost(self) -> None:
+        """Networkd went away; systemd starts it again, unless it was stopped."""
+        self._tasks.start("networkd", self._restart_networkd(), expected=(WifimgrdError, *BUS_ERRORS))
+
+    async def _restart_networkd(self) -> None:
+        """Have the helper start networkd, where there is a link whose lease it is to renew."""
+        await asyncio.sleep(_NETWORKD_RETURN_S)
+        services = self._services
+        for monitor in list(self._link_monitors.values()):
+            if services and not services.has_networkd:
+                await services.configure_address(monitor.held.interface, monitor.local_address)
+
+    async def _report(self, services: Services, interface: WifiInterface) -> None:
+        obstacle = await services.obstacle(interface.name)
+        facts = BackendFacts(obstacle, interface.bands)
+        if self._inventory.by_name(interface.name) is interface and facts != interface.facts:
+            interface.facts = facts
+            if self._listener:
+                self._listener.interface_facts(interface.name, facts)

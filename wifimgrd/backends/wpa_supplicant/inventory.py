@@ -1,0 +1,118 @@
+"""A live list of the kernel's Wi-Fi interfaces."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.netlink.events import NetworkEvents
+from wifimgrd.netlink.nl80211 import bands_of
+
+_INTERFACES: Final = Path("/sys/class/net")
+
+
+@dataclass(slots=True)
+class WifiInterface:
+    """A Wi-Fi interface of this host."""
+
+    index: int
+    """The kernel's index, which is never assigned to another interface."""
+    name: str
+    bands: frozenset[Band] = frozenset()
+    facts: BackendFacts | None = None
+    """As they were last reported."""
+    reserved: bool = False
+    """An attempt or a link of this daemon's uses it."""
+    names: dict[str, bytes] = field(default_factory=dict)
+    """SSIDs by the object paths of its BSSs, from earlier reads."""
+    on_gone: list[Callable[[], None]] = field(default_factory=list)
+    on_address: list[Callable[[], None]] = field(default_factory=list)
+    """Called when an address of it was added, changed or deleted."""
+
+    @property
+    def has_carrier(self) -> bool:
+        """Whether it is associated, according to the kernel."""
+        try:
+            return (_INTERFACES / self.name / "carrier").read_text().strip() == "1"
+        except OSError:  # it is down, or gone
+            return False
+
+
+class InventoryListener(Protocol):
+    """Receives changes of the interfaces."""
+
+    def interface_seen(self, interface: WifiInterface) -> None:
+        """An interface appeared, or one that is not reserved has other addresses."""
+
+    def interface_gone(self, interface: WifiInterface) -> None:
+        """An interface was removed or renamed."""
+
+
+class Inventory:
+    """Watches the interfaces by the kernel's messages; nothing is polled."""
+
+    def __init__(self, listener: InventoryListener) -> None:
+        self.interfaces: dict[int, WifiInterface] = {}
+        """By index."""
+        self._listener = listener
+        self._events = NetworkEvents(self._link_changed, self._address_changed, self._read_all)
+        self._appeared = asyncio.Event()
+
+    def start(self) -> None:
+        """Subscribe, then read every interface; raises OSError."""
+        self._events.open()
+        self._read_all()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        self._events.close()
+
+    def by_name(self, name: str) -> WifiInterface | None:
+        """The interface of that name, if the kernel has it."""
+        return next((one for one in self.interfaces.values() if one.name == name), None)
+
+    async def wait_for(self, name: str, timeout_s: float) -> WifiInterface | None:
+        """The interface of that name as soon as the kernel has it; None after `timeout_s` seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.by_name(name) is None:
+                    self._appeared.clear()
+                    await self._appeared.wait()
+        return self.by_name(name)
+
+    def _read_all(self) -> None:
+        present = dict(socket.if_nameindex())
+        for index in [*self.interfaces]:
+            if index not in present:
+                self._link_changed(index, "")
+        for index, name in present.items():
+            self._link_changed(index, name)
+            self._address_changed(index)
+
+    def _link_changed(self, index: int, name: str) -> None:
+        known = self.interfaces.get(index)
+        if known is not None and known.name == name:
+            return
+        if known is not None:
+            del self.interfaces[index]
+            for gone in list(known.on_gone):
+                gone()
+            self._listener.interface_gone(known)
+        if name and (_INTERFACES / name / "phy80211").exists():
+            seen = self.interfaces[index] = WifiInterface(index, name, bands_of(index))
+            self._appeared.set()
+            self._listener.interface_seen(seen)
+
+    def _address_changed(self, index: int) -> None:
+        if interface := self.interfaces.get(index):
+            for changed in list(interface.on_address):
+                changed()
+            if not interface.reserved:
+                self._listener.interface_seen(interface)

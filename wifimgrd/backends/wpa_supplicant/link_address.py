@@ -1,0 +1,101 @@
+"""The address of a link, as networkd describes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv4Interface
+from typing import Any, Final
+
+from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.domain.device import Link, Sighting
+from wifimgrd.domain.leases import camera_address
+from wifimgrd.networkd.definitions import NO_SUCH_LINK
+from wifimgrd.networkd.manager import Networkd
+
+_IPV4: Final = 2
+_SOURCES: Final = ("DHCPv4", "static")
+_REMOVING: Final = "removing"
+"""networkd describes an address until the kernel has confirmed its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAddress:
+    """The host's address on a link."""
+
+    lease: IPv4Interface
+    server: str = ""
+    """The address of the DHCP server that gave it; empty for a static one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReading:
+    """A link's current data."""
+
+    link: Link
+    lease: IPv4Interface
+    """The host's address on the link, with its prefix."""
+    is_leased: bool = True
+    """A DHCP server gave it."""
+
+    @classmethod
+    def of(cls, address: LinkAddress, sighting: Sighting | None, signal_percent: int) -> LinkReading:
+        """The reading of a link that has this address."""
+        local = str(address.lease.ip)
+        link = Link(
+            local_address=local,
+            camera_address=camera_address([address.server], local),
+            signal_percent=signal_percent,
+            sighting=sighting,
+        )
+        return cls(link, address.lease, bool(address.server))
+
+    def at(self, address: LinkAddress) -> LinkReading:
+        """This link with another address."""
+        return LinkReading.of(address, self.link.sighting, self.link.signal_percent)
+
+    def seen(self, sighting: Sighting, signal_percent: int) -> LinkReading:
+        """This link at an access point."""
+        return replace(self, link=replace(self.link, sighting=sighting, signal_percent=signal_percent))
+
+
+def address_in(description: str) -> LinkAddress | None:
+    """The IPv4 address in networkd's description of a link; None where it has none.
+
+    The description's `ConfigProvider` is the DHCP server:
+    https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.network1.html
+    """
+    try:
+        found = [one for one in json.loads(description).get("Addresses", ()) if _is_taken(one)]
+        return _address(found[0]) if found else None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _is_taken(described: Mapping[str, Any]) -> bool:
+    """Whether networkd has set an IPv4 address, and is not about to delete it."""
+    return (
+        described["Family"] == _IPV4
+        and described["ConfigSource"] in _SOURCES
+        and _REMOVING not in described["ConfigState"].split(",")
+    )
+
+
+def _address(described: Mapping[str, Any]) -> LinkAddress:
+    lease = IPv4Interface((bytes(described["Address"]), int(described["PrefixLength"])))
+    provider = described.get("ConfigProvider")
+    return LinkAddress(lease, str(IPv4Address(bytes(provider))) if provider else "")
+
+
+async def read_address(connection: BusConnection, index: int) -> LinkAddress | None:
+    """The address of the link with this index; None where it has none, or networkd does not have the link.
+
+    Raises BusError, BusClosed, TimeoutError.
+    """
+    try:
+        return address_in(await Networkd(connection).describe(index))
+    except BusError as error:
+        if error.name == NO_SUCH_LINK:
+            return None
+        raise

@@ -1,0 +1,148 @@
+"""Watch a link until it ends: loss, restoration, changes of the address and of the access point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
+from wifimgrd.backends.wpa_supplicant.attempt import Joined
+from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, read_address
+from wifimgrd.backends.wpa_supplicant.services import Services
+from wifimgrd.dbus.connection import BusError
+from wifimgrd.domain.device import HeldLink, Ssid
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant import diagnosis
+from wifimgrd.wpa_supplicant.bss import link_percent
+from wifimgrd.wpa_supplicant.definitions import SupplicantState
+
+_SIGNAL_S: Final = 10.0
+"""From one reading of the signal strength to the next: wpa_supplicant sends no signals about it."""
+_NOTICE_S: Final = 0.3
+"""How long after the kernel the supplicant may report the same loss; mostly it reports it first."""
+_WITHOUT_NETWORKD_S: Final = 5.0
+"""How long an associated link may be without an address while networkd does not run. It takes addresses away
+when it is stopped or restarted, and gives them back when it runs again."""
+
+
+class LinkMonitor(BaseLinkMonitor[LinkReading]):
+    """Watches one link through wpa_supplicant (the association) and the kernel and networkd (the address)."""
+
+    def __init__(
+        self,
+        services: Services,
+        held: HeldLink,
+        joined: Joined,
+        tasks: Tasks,
+        require_usable: Callable[[Ssid, LinkReading], None],
+    ) -> None:
+        super().__init__(held, joined, tasks, require_usable)
+        self.interface = joined.interface
+        self._checked = joined.reading.lease
+        self._services = services
+        self._notice: asyncio.TimerHandle | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._read_due = False
+        self.interface.on_gone.append(self._gone)
+        self.interface.on_address.append(self._read_soon)
+
+    @property
+    def identity(self) -> str:
+        """The interface's object in wpa_supplicant, which has one network."""
+        return self.supplicant.path
+
+    @property
+    def local_address(self) -> str:
+        """The address that networkd is configured to take, with its prefix; empty for DHCP."""
+        return "" if self._reading.is_leased else str(self._reading.lease)
+
+    def close(self) -> None:
+        """Stop watching, without notifying the listener."""
+        super().close()
+        if self._gone in self.interface.on_gone:
+            self.interface.on_gone.remove(self._gone)
+        if self._read_soon in self.interface.on_address:
+            self.interface.on_address.remove(self._read_soon)
+        if self._notice:
+            self._notice.cancel()
+
+    def _watch(self) -> None:
+        asyncio.get_running_loop().call_soon(self._read_soon)  # it may have changed since it was read
+        self._start_task(self._follow_signal)
+
+    def _associated(self) -> None:
+        self._read_soon()
+
+    async def _disconnect(self) -> None:
+        await self._services.disconnect(self.supplicant)
+
+    def _gone(self) -> None:
+        self.end(diagnosis.adapter_gone(self.held.interface))
+
+    # -- the signal strength
+
+    async def _follow_signal(self) -> None:
+        """Read the signal strength of the link from time to time."""
+        while True:
+            await asyncio.sleep(_SIGNAL_S)
+            try:
+                dbm = await self.supplicant.link_signal_dbm()
+            except BusError:  # not associated now
+                continue
+            sighting = self._reading.link.sighting
+            if self.is_up and sighting is not None and dbm is not None:
+                self._apply(self._reading.seen(sighting, link_percent(dbm)))
+
+    # -- the address
+
+    def _read_soon(self) -> None:
+        """Read the address, and once more where it changes during the read."""
+        self._read_due = True
+        if self._listener is not None and (self._reader is None or self._reader.done()):
+            self._reader = self._start_task(self._read)
+
+    async def _read(self) -> None:
+        while self._read_due:
+            self._read_due = False
+            address = await read_address(self._services.connection, self.interface.index)
+            if self._read_due:
+                continue
+            if address is None:
+                self._without_address()
+                continue
+            if self._notice:
+                self._notice.cancel()
+                self._notice = None
+            if self._state == SupplicantState.COMPLETED:
+                reading = self._reading.at(address)
+                if self._interrupted and (point := await self._search.access_point()):
+                    reading = reading.seen(point.sighting, point.link_percent)
+                if not await self._refuse_unusable(reading):
+                    self._apply(reading)
+
+    def _without_address(self) -> None:
+        """The kernel has no address: the association is lost, or the lease has expired."""
+        if self._interrupted or self._notice is not None:
+            return
+        self._notice = asyncio.get_running_loop().call_later(_NOTICE_S, self._check_carrier)
+
+    def _check_carrier(self) -> None:
+        self._notice = None
+        if self._interrupted or self._state != SupplicantState.COMPLETED:
+            return
+        if self.interface.has_carrier:
+            self._wait_for_networkd(asyncio.get_running_loop().time() + _WITHOUT_NETWORKD_S)
+        else:  # wpa_supplicant 2.10 can take the end of an association for that of an earlier one
+            self._reassociate()
+
+    def _wait_for_networkd(self, until: float) -> None:
+        """The lease has expired, unless networkd has just been restarted, or is away until that loop time."""
+        self._notice = None
+        if self._interrupted or self._state != SupplicantState.COMPLETED:
+            return
+        loop = asyncio.get_running_loop()
+        if (pause_s := self._services.networkd_settles_s()) > 0 and loop.time() < until:
+            self._notice = loop.call_later(pause_s, self._wait_for_networkd, until)
+        else:
+            self._interrupt(diagnosis.not_renewed(self.held.ssid))

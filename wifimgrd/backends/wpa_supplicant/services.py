@@ -1,0 +1,237 @@
+"""wpa_supplicant and networkd as this backend needs them, over one connection to the message bus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, Protocol
+
+import structlog
+
+from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
+from wifimgrd.netlink.host_addresses import host_addresses
+from wifimgrd.networkd.definitions import NETWORK1
+from wifimgrd.networkmanager.definitions import NM
+from wifimgrd.wpa_supplicant.country import Country
+from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.wpa_supplicant.interface import Supplicant, SupplicantInterface
+
+_log = structlog.get_logger(__name__)
+
+IWD: Final = "net.connman.iwd"
+"""https://git.kernel.org/pub/scm/network/wireless/iwd.git/tree/doc/device-api.txt"""
+_FIRST_RETRY_S: Final = 0.5
+_LAST_RETRY_S: Final = 8.0
+"""The longest pause between two requests to start wpa_supplicant."""
+
+_NETWORKD_SETTLES_S: Final = 1.0
+"""After a restart networkd gives an address back within 0.35 s, as measured with systemd 252."""
+
+ConfigureLink = Callable[[str, str], Awaitable[None]]
+"""Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
+ReleaseLink = Callable[[str], Awaitable[None]]
+"""Ends that."""
+
+
+class ServicesListener(Protocol):
+    """Notified of the services."""
+
+    async def supplicant_found(self) -> None:
+        """wpa_supplicant is running, with no interfaces or with those of an earlier run of the daemon."""
+
+    def supplicant_lost(self) -> None:
+        """wpa_supplicant went away, and all associations with it."""
+
+    def networkd_lost(self) -> None:
+        """Networkd went away: links stay associated; their addresses are deleted, or not renewed."""
+
+    def owners_changed(self) -> None:
+        """Which interfaces other programs use may have changed."""
+
+
+class Services:
+    """Watches wpa_supplicant by NameOwnerChanged, and starts it where it does not run."""
+
+    def __init__(
+        self,
+        connection: BusConnection,
+        listener: ServicesListener,
+        registrations: Registrations,
+        configure_link: ConfigureLink,
+        country: Country,
+    ) -> None:
+        self.connection = connection
+        self._listener = listener
+        self._registrations = registrations
+        self._configure_link = configure_link
+        self._country = country
+        self._bus_id = ""
+        self._owner = ""
+        self._networkd_since: float | None = None
+        """The loop time at which networkd was first seen; None while it does not run."""
+        self._others: set[str] = set()
+        """NetworkManager and iwd, where they run."""
+        self._watches: list[Watch] = []
+        self._changed = asyncio.Event()
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    @property
+    def owner(self) -> str:
+        """The run of wpa_supplicant, as Registrations has it; empty while it does not run."""
+        return f"{self._bus_id} {self._owner}" if self._owner else ""
+
+    async def watch(self) -> None:
+        """Watch them until cancelled; raises BusError, BusClosed, TimeoutError."""
+        [self._bus_id] = await self.connection.call_bus("GetId", "", [])
+        for name in (WPAS, NETWORK1, NM, IWD):
+            self._watches.append(await self.connection.watch_owner(self._owner_changed, name))
+        if await self.connection.name_owner(NETWORK1):
+            self._networkd_since = asyncio.get_running_loop().time()
+        for name in (NM, IWD):
+            if await self.connection.name_owner(name):
+                self._others.add(name)
+        supplicant = Supplicant(self.connection)
+        for subscribe in (supplicant.watch_registered, supplicant.watch_unregistered):
+            self._watches.append(await subscribe(self._registration_changed))
+        self._owner = await self.connection.name_owner(WPAS) or ""
+        while True:
+            if not self._owner:
+                await self._start_supplicant()
+            owner = self._owner
+            await self._listener.supplicant_found()
+            while self._owner == owner:
+                await self._next_change()
+
+    async def close(self) -> None:
+        """Stop watching."""
+        watches, self._watches = self._watches, []
+        for watch in watches:
+            watch.drop()
+
+    async def _start_supplicant(self) -> None:
+        """Have the bus start wpa_supplicant, until it runs."""
+        pause_s = _FIRST_RETRY_S
+        while not self._owner:
+            try:
+                await self.connection.call_bus("StartServiceByName", "su", [WPAS, 0])
+                self._owner = await self.connection.name_owner(WPAS) or ""
+            except (BusError, TimeoutError) as error:
+                _log.debug("supplicant_not_started", error=str(error))
+            if not self._owner:
+                await self._next_change(pause_s)
+                pause_s = min(_LAST_RETRY_S, 2 * pause_s)
+
+    def _owner_changed(self, signal: Signal) -> None:
+        name, _, after = signal.body
+        if name == WPAS:
+            had, self._owner = self._owner, after
+            if had and had != after:
+                self._country.forget_all()
+                self._listener.supplicant_lost()
+            self._changed.set()
+            return
+        if name == NETWORK1:
+            self._networkd_since = asyncio.get_running_loop().time() if after else None
+            if not after:
+                self._listener.networkd_lost()
+            return
+        (self._others.add if after else self._others.discard)(name)
+        self._listener.owners_changed()
+
+    def _registration_changed(self, _: Signal) -> None:
+        self._listener.owners_changed()
+
+    async def _next_change(self, timeout_s: float | None = None) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
+        self._changed.clear()
+
+    # -- interfaces
+
+    async def obstacle(self, name: str) -> str:
+        """Which other program uses an interface, as a sentence for `unavailable`; empty where none does.
+
+        Raises BusError, BusClosed, TimeoutError.
+        """
+        if IWD in self._others:
+            return "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd` frees them"
+        if self._registrations.is_own(name, self.owner):
+            return ""
+        try:
+            await Supplicant(self.connection).interface(name)
+        except BusError:
+            taken = await self._registrations.owner_on_the_host(self.connection, name)
+        else:
+            taken = self._taken_by()
+        return taken or _address_obstacle(name)
+
+    def _taken_by(self) -> str:
+        who = "NetworkManager" if NM in self._others else "another program"
+        return f"{who} has registered it with wpa_supplicant"
+
+    async def open_interface(self, interface: WifiInterface) -> SupplicantInterface:
+        """wpa_supplicant's object of an interface, registered where it was not yet.
+
+        Raises InterfaceLost, BackendUnavailable, BusError, BusClosed, TimeoutError.
+        """
+        if not self.owner:
+            raise BackendUnavailable("wpa_supplicant is not running")
+        async with self._lock(interface.name):
+            try:
+                path = await self._registrations.register(self.connection, self.owner, interface.name)
+            except InterfaceTaken as taken:
+                raise InterfaceLost(f"the adapter {interface.name} is not free: {taken}") from None
+            await self._country.apply(self.connection, interface.name, path)
+        return SupplicantInterface(self.connection, path, interface.names)
+
+    async def close_interface(self, name: str) -> None:
+        """Give an interface back; never raises for one that is gone. Raises BusClosed, TimeoutError."""
+        async with self._lock(name):
+            await self._registrations.unregister(self.connection, self.owner, name)
+
+    def has_registered(self, name: str) -> bool:
+        """Whether this daemon has registered the interface, in this run or an earlier one."""
+        return self._registrations.is_own(name, self.owner)
+
+    async def disconnect(self, supplicant: SupplicantInterface) -> None:
+        """Remove the networks of an interface, also where it or wpa_supplicant is gone."""
+        try:
+            await supplicant.remove_all_networks()
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.debug("networks_not_removed", path=supplicant.path, error=str(error))
+
+    async def configure_address(self, name: str, local_address: str) -> None:
+        """Have networkd take an address on an interface; raises BackendUnavailable, TimeoutError."""
+        try:
+            await self._configure_link(name, local_address)
+        except BusError as error:
+            raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+
+    @property
+    def has_networkd(self) -> bool:
+        """Whether networkd runs."""
+        return self._networkd_since is not None
+
+    def networkd_settles_s(self) -> float:
+        """After how many seconds a missing address is not one that networkd is about to give back."""
+        if self._networkd_since is None:
+            return _NETWORKD_SETTLES_S
+        return self._networkd_since + _NETWORKD_SETTLES_S - asyncio.get_running_loop().time()
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+
+def _address_obstacle(name: str) -> str:
+    """That an interface which this daemon does not use has an address, so that another program does."""
+    try:
+        own = host_addresses(()).own
+    except OSError:
+        return ""
+    address = next((address for address, interface in own.items() if interface == name), None)
+    return "" if address is None else f"another program has given it the address {address}"

@@ -1,0 +1,65 @@
+"""The messages of a message bus, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+class BusClosed(ConnectionError):
+    """The connection to the message bus was closed, or could not be opened."""
+
+
+class NameTaken(Exception):
+    """Another connection owns the well-known name."""
+
+
+class BusError(Exception):
+    """An error reply: its D-Bus name, its message and its further arguments."""
+
+    def __init__(self, name: str, message: str, body: Sequence[Any] = ()) -> None:
+        super().__init__(f"{name}: {message}")
+        self.name = name
+        self.message = message
+        self.body = tuple(body)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCall:
+    """A received method call; variants in its body are unpacked."""
+
+    sender: str
+    path: str
+    interface: str
+    """Empty where the caller named none."""
+    member: str
+    signature: str
+    body: list[Any]
+    serial: int
+    expects_reply: bool
+    interactive: bool
+    """The caller allows interactive authorization."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A received signal; variants in its body are unpacked."""
+
+    sender: str
+    """The sender's unique name."""
+    path: str
+    interface: str
+    member: str
+    body: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A received reply; variants in its body are unpacked."""
+
+    serial: int
+    """The serial of the call."""
+    error_name: str | None
+    """Set where it is an error."""
+    body: list[Any]

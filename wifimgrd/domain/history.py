@@ -1,0 +1,127 @@
+"""What happened, as rows: values, and the signal of a session so far. No clock, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import InvalidRequest
+
+DEFAULT_LIMIT: Final = 100
+LARGEST_LIMIT: Final = 1000
+LARGEST_ID: Final = 2**63 - 1
+
+
+class HistoryKind(StrEnum):
+    """What a row is about."""
+
+    SESSION = "session"
+    """A device was connected, from `time_us` to `ended_us`; code and message say why it ended."""
+    FAILURE = "failure"
+    """An attempt failed or was refused."""
+    ADAPTER = "adapter"
+    """An adapter came or went, or something was tried with one that does not work."""
+    BACKEND = "backend"
+    """What joins networks came or went."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One thing that happened."""
+
+    id: int
+    """Larger than that of any row before."""
+    time_us: int
+    """When it happened or began, microseconds since the epoch."""
+    kind: HistoryKind
+    device_id: DeviceId | None = None
+    device_name: str = ""
+    """What the device was called then."""
+    interface: str = ""
+    code: str = ""
+    message: str = ""
+    """The code as a sentence."""
+    ended_us: int = 0
+    """When a session ended; 0 while it lasts, and of other kinds."""
+    signal_minimum: int | None = None
+    """Percent."""
+    signal_mean: int | None = None
+    """Percent, weighted by time."""
+    seen_us: int = 0
+    """When a session that has not ended was last known to last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """The signal of a session up to a moment."""
+
+    percent: int
+    since_us: int
+    minimum: int
+    weighted: int = 0
+    """Percent times microseconds, before `since_us`."""
+    passed_us: int = 0
+
+    @classmethod
+    def first(cls, percent: int, now_us: int) -> Signal:
+        """A session begins."""
+        return cls(percent, now_us, percent)
+
+    def changed(self, percent: int, now_us: int) -> Signal:
+        """Another strength from now on."""
+        passed_us = max(0, now_us - self.since_us)
+        return Signal(
+            percent,
+            now_us,
+            min(self.minimum, percent),
+            self.weighted + self.percent * passed_us,
+            self.passed_us + passed_us,
+        )
+
+    def mean(self, now_us: int) -> int:
+        """The mean from the beginning until now, weighted by time."""
+        until = self.changed(self.percent, now_us)
+        return round(until.weighted / until.passed_us) if until.passed_us else self.percent
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """Which rows somebody wants to read: the newest ones that fit."""
+
+    device_id: DeviceId | None = None
+    before: int | None = None
+    """Rows before the one of this id alone."""
+    limit: int = DEFAULT_LIMIT
+
+    def fits(self, row: HistoryRow) -> bool:
+        """Whether a row is one of those, the limit aside."""
+        is_meant = self.device_id is None or row.device_id == self.device_id
+        return is_meant and (self.before is None or row.id < self.before)
+
+
+def parse_filter(fields: Mapping[str, object]) -> HistoryFilter:
+    """Check a filter; raises InvalidRequest. Unknown keys are ignored."""
+    limits = {
+        "device_id": (1, LARGEST_ID),
+        "before": (1, LARGEST_ID),
+        "limit": (1, LARGEST_LIMIT),
+    }
+    read: dict[str, int] = {}
+    for name, (lowest, highest) in limits.items():
+        if name not in fields:
+            continue
+        value = fields[name]
+        if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
+            sentence = f"A whole number from {lowest} to {highest}."
+            raise InvalidRequest(f"{name}: {sentence}", {name: (sentence,)})
+        read[name] = value
+    device_id = DeviceId(read["device_id"]) if "device_id" in read else None
+    return HistoryFilter(device_id, read.get("before"), read.get("limit", DEFAULT_LIMIT))
+
+
+def ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
+    """A session that ended while the hub did not run: when it was last known to last."""
+    return replace(row, ended_us=max(row.seen_us, row.time_us), message=message)

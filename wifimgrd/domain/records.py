@@ -1,0 +1,322 @@
+"""What clients see of a device and of an interface. Each field is declared here and nowhere else.
+
+The properties on D-Bus and their introspection XML, the JSON of HTTP, of the channel and of
+`wifimgrctl --json`, OpenAPI, AsyncAPI and the page's types are derived from these classes. A field has one
+name: `waiting_since` here and in JSON is `WaitingSince` on D-Bus, unless its Field gives another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import CONNECTION_TYPE, DeviceState, DeviceStatus
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.registration import MAC_PATTERN, USB_PORT_PATTERN
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+PIN_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "properties": {
+            "mac": {"type": "string", "pattern": f"^{MAC_PATTERN}$"},
+            "usb_port": {"type": "string", "pattern": f"^{USB_PORT_PATTERN}$"},
+        },
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+    }
+)
+"""The keywords of the JSON Schema of a device's pin."""
+
+
+class Kind(StrEnum):
+    """What the value of a field is. If the field may be None, D-Bus has 0, an empty value or `/` for that."""
+
+    ID = "id"
+    TEXT = "text"
+    OCTETS = "octets"
+    TIME = "time"
+    """Microseconds since the epoch; RFC 3339 in JSON."""
+    PERCENT = "percent"
+    NUMBER = "number"
+    """Signed, 32 bits."""
+    FLAG = "flag"
+    TEXTS = "texts"
+    MAPPING = "mapping"
+    """Text -> text."""
+    INTERFACE = "interface"
+    """An interface's name; its object's path on D-Bus."""
+    DEVICE = "device"
+    """A device's id; its object's path on D-Bus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What is declared of a field beside its name and its type: the metadata of an Annotated."""
+
+    kind: Kind
+    description: str
+    """For clients, of D-Bus and of JSON alike."""
+    keywords: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    """Further keywords of its JSON Schema; those of TEXTS are for each of them."""
+    dbus: str = ""
+    """Its name on D-Bus if that is not the camel case of its name."""
+    json: str = ""
+    """Its name in JSON if that is not its name; `outer.inner` for a member of an inner object."""
+    in_status: bool = False
+    """It is part of the messages and answers about the state of a device's connection."""
+    while_connected: bool = False
+    """It has its default unless the device is connected; JSON has null then."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundField:
+    """A field of a record."""
+
+    name: str
+    field: Field
+    is_nullable: bool
+
+    @property
+    def dbus_name(self) -> str:
+        """The name of its property on D-Bus."""
+        return self.field.dbus or "".join(part.capitalize() for part in self.name.split("_"))
+
+    @property
+    def json_name(self) -> str:
+        """The name of its member in JSON; `outer.inner` for a member of an inner object."""
+        return self.field.json or self.name
+
+
+def fields_of(record: type) -> tuple[BoundField, ...]:
+    """The fields of a record class, in the order of their declaration."""
+    hints = get_type_hints(record, include_extras=True)
+    bound = []
+    for name, hint in hints.items():
+        if get_origin(hint) is Annotated:
+            plain, declared = get_args(hint)
+            bound.append(BoundField(name, declared, type(None) in get_args(plain)))
+    return tuple(bound)
+
+
+def _one_of(values: type[StrEnum]) -> Mapping[str, Any]:
+    return {"enum": [one.value for one in values]}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRecord:
+    """A device, as clients see it."""
+
+    id: Annotated[int, Field(Kind.ID, "The device's id: positive, never reused.")]
+    name: Annotated[str, Field(Kind.TEXT, "What people call it.")] = ""
+    codename: Annotated[str, Field(Kind.TEXT, "The camera's model, as in the catalog.")] = ""
+    connection_type: Annotated[str, Field(Kind.TEXT, "`wifi`, the only one.", {"const": CONNECTION_TYPE})] = (
+        CONNECTION_TYPE
+    )
+    state: Annotated[
+        str,
+        Field(
+            Kind.TEXT,
+            "`disconnected`, `connecting`, `connected` or `disconnecting`.",
+            _one_of(DeviceState),
+            json="connection_status",
+            in_status=True,
+        ),
+    ] = DeviceState.DISCONNECTED.value
+    ssid: Annotated[
+        bytes, Field(Kind.OCTETS, "The network's name, as octets.", json="connection_settings")
+    ] = b""
+    interface: Annotated[
+        str | None, Field(Kind.INTERFACE, "The interface that it is assigned.", in_status=True)
+    ] = None
+    local_address: Annotated[str | None, Field(Kind.TEXT, "This host's IPv4 address on the link.")] = None
+    camera_address: Annotated[
+        str | None,
+        Field(Kind.TEXT, "The camera's own address on the link: the gateway, or the one of its model."),
+    ] = None
+    signal_strength: Annotated[
+        int | None, Field(Kind.PERCENT, "The strength of the signal.", while_connected=True)
+    ] = None
+    address: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The IPv4 address at which programs on this host reach the camera while it is connected. It is"
+            " the device's own for life; there is none if addresses are switched off or used up"
+            " (`[cameras] network`).",
+        ),
+    ] = None
+    reachable: Annotated[
+        bool,
+        Field(
+            Kind.FLAG,
+            "Whether it is connected and answers. It is checked at intervals: true from an answer on, the one"
+            " that gave this host its address included; false after three checks in a row without an answer.",
+            while_connected=True,
+        ),
+    ] = False
+    last_connection_attempt: Annotated[
+        int | None, Field(Kind.TIME, "When the last attempt to connect began.", in_status=True)
+    ] = None
+    last_successful_connection: Annotated[
+        int | None, Field(Kind.TIME, "When it was last connected.", in_status=True)
+    ] = None
+    last_disconnection: Annotated[
+        int | None, Field(Kind.TIME, "When its last connection ended.", in_status=True)
+    ] = None
+    connection_error_code: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "Why the last attempt or link ended; kept until an attempt succeeds.",
+            _one_of(ErrorCode),
+            in_status=True,
+        ),
+    ] = None
+    connection_error_message: Annotated[
+        str | None, Field(Kind.TEXT, "The same as a sentence for people.", in_status=True)
+    ] = None
+    connection_error_at: Annotated[
+        int | None, Field(Kind.TIME, "When that happened, if it is known.", in_status=True)
+    ] = None
+    waiting_since: Annotated[
+        int | None,
+        Field(
+            Kind.TIME,
+            "Since when it waits for a free adapter; set until the outcome of its attempt.",
+            in_status=True,
+        ),
+    ] = None
+    icon: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The address of an icon of its model: a path of the HTTP service, or a complete address.",
+            json="device_type_icon_url",
+        ),
+    ] = None
+    auto_reconnect: Annotated[
+        bool, Field(Kind.FLAG, "Whether it is reconnected automatically after its link was lost.")
+    ] = True
+    priority: Annotated[
+        int,
+        Field(Kind.NUMBER, "If adapters are scarce, the device of higher priority is reconnected first."),
+    ] = 0
+    lost_at: Annotated[
+        int | None,
+        Field(
+            Kind.TIME,
+            "When its link was lost, while it is being reconnected; after a restart of the daemon, since when"
+            " that is tried.",
+        ),
+    ] = None
+    pin: Annotated[
+        Mapping[str, str] | None,
+        Field(
+            Kind.MAPPING,
+            "The adapter that is reserved for it, by its MAC address (`mac`) or its USB port (`usb_port`)."
+            " Where the configuration (`[[interfaces.reserve]]`) has another rule, that one counts, and there"
+            " is a warning.",
+            PIN_SCHEMA,
+        ),
+    ] = None
+    warnings: Annotated[
+        tuple[str, ...],
+        Field(
+            Kind.TEXTS,
+            "Settings that were accepted and may be mistakes, as sentences: such as a network that is"
+            " registered twice.",
+        ),
+    ] = ()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it is connected; the fields that are `while_connected` count then alone."""
+        return self.state == DeviceState.CONNECTED.value
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceRecord:
+    """A Wi-Fi interface of this host, as clients see it."""
+
+    name: Annotated[str, Field(Kind.TEXT, "The kernel's name of the interface, e.g. `wlan0`.")]
+    state: Annotated[
+        str, Field(Kind.TEXT, "`available`, `in-use` or `unavailable`.", _one_of(InterfaceState))
+    ] = InterfaceState.AVAILABLE.value
+    reason: Annotated[str | None, Field(Kind.TEXT, "Why it is unavailable.")] = None
+    device_id: Annotated[
+        int | None, Field(Kind.DEVICE, "The device that it is assigned to.", dbus="Device")
+    ] = None
+    mac_address: Annotated[str | None, Field(Kind.TEXT, "The adapter's permanent MAC address.")] = None
+    driver: Annotated[str | None, Field(Kind.TEXT, "The kernel's driver.")] = None
+    usb_vendor_id: Annotated[
+        str | None, Field(Kind.TEXT, "Four hexadecimal digits.", json="usb.vendor_id")
+    ] = None
+    usb_product_id: Annotated[
+        str | None, Field(Kind.TEXT, "Four hexadecimal digits.", json="usb.product_id")
+    ] = None
+    usb_product: Annotated[
+        str | None,
+        Field(Kind.TEXT, "The product's name in the adapter's descriptor.", json="usb.product"),
+    ] = None
+    usb_port: Annotated[str | None, Field(Kind.TEXT, "The USB port, e.g. `1-1.4`.", json="usb.port")] = None
+    bands: Annotated[
+        tuple[str, ...],
+        Field(Kind.TEXTS, "`2.4GHz`, `5GHz`, `6GHz`; empty if they are not known.", _one_of(Band)),
+    ] = ()
+
+
+def device_record(status: DeviceStatus) -> DeviceRecord:
+    """A device for clients."""
+    device, link, failure, pin = status.device, status.link, status.device.failure, status.device.pin
+    pinned = {name: text for name, text in (("mac", pin.mac), ("usb_port", pin.usb_port)) if text}
+    return DeviceRecord(
+        id=device.id,
+        name=device.name,
+        codename=device.codename,
+        state=status.state.value,
+        ssid=device.ssid.octets,
+        interface=status.interface,
+        local_address=link.local_address if link else None,
+        camera_address=link.camera_address if link else None,
+        signal_strength=link.signal_percent if link else None,
+        address=status.address or None,
+        reachable=status.reachable,
+        last_connection_attempt=device.last_attempt_us or None,
+        last_successful_connection=device.last_success_us or None,
+        last_disconnection=device.last_disconnection_us or None,
+        connection_error_code=failure.code.value if failure else None,
+        connection_error_message=failure.message if failure else None,
+        connection_error_at=failure.at_us if failure else None,
+        waiting_since=device.waiting_since_us or None,
+        icon=status.icon or None,
+        auto_reconnect=device.auto_reconnect,
+        priority=device.priority,
+        lost_at=status.lost_us or None,
+        pin=pinned or None,
+        warnings=status.warnings,
+    )
+
+
+def interface_record(status: InterfaceStatus) -> InterfaceRecord:
+    """An interface for clients."""
+    adapter = status.interface.adapter
+    return InterfaceRecord(
+        name=adapter.name,
+        state=status.state.value,
+        reason=status.reason or None,
+        device_id=status.device_id,
+        mac_address=adapter.identity.mac,
+        driver=adapter.driver,
+        usb_vendor_id=adapter.usb_vendor_id,
+        usb_product_id=adapter.usb_product_id,
+        usb_product=adapter.usb_product,
+        usb_port=adapter.identity.usb_port,
+        bands=tuple(sorted(band.value for band in status.interface.facts.bands)),
+    )

@@ -1,0 +1,200 @@
+"""The types of the bodies of requests and answers, beside the records; see
+`wifimgrd.dbus.client.json_types`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, NotRequired, TypedDict
+
+from wifimgrd.dbus.client.json_types import Id, InterfaceName, Keywords, Pin
+from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.registration import HIGHEST_PRIORITY
+
+_TEXT: Final = {"minLength": 1, "maxLength": 128}
+Ssid = Annotated[
+    str,
+    "1 to 32 octets in UTF-8, without control characters.",
+    Keywords(minLength=1, maxLength=32, format="ssid"),
+]
+Password = Annotated[
+    str,
+    "8 to 63 printable ASCII characters, or 64 hexadecimal digits; empty for an open network.",
+    Keywords(pattern="^([ -~]{8,63}|[0-9A-Fa-f]{64})?$", writeOnly=True),
+]
+Codename = Annotated[str, "The camera's model, as in the catalog.", Keywords(**_TEXT, format="label")]
+Name = Annotated[
+    str,
+    "What people call it, and no other device; by default the SSID, with ` #2` if that is taken.",
+    Keywords(**_TEXT, format="label"),
+]
+
+AutoReconnect = Annotated[
+    bool, "Whether to reconnect it automatically after its link was lost; true by default."
+]
+Priority = Annotated[
+    int,
+    "If adapters are scarce, the device of higher priority is reconnected first; 0 by default.",
+    Keywords(minimum=-HIGHEST_PRIORITY, maximum=HIGHEST_PRIORITY),
+]
+
+
+class SettingsInput(TypedDict):
+    """The network of a camera's access point."""
+
+    ssid: Ssid
+    password: Password
+
+
+class CreateInput(TypedDict):
+    """A camera to register. Unknown members are ignored."""
+
+    codename: Codename
+    connection_type: Annotated[str, Keywords(const="wifi")]
+    connection_settings: SettingsInput
+    name: NotRequired[Name]
+    auto_reconnect: NotRequired[AutoReconnect]
+    priority: NotRequired[Priority]
+
+
+class SettingsChange(TypedDict, total=False):
+    """Changes to a camera's network; a link that is up stays."""
+
+    ssid: Ssid
+    password: Password
+
+
+class ChangeInput(TypedDict, total=False):
+    """Changes to a camera; absent members stay as they are."""
+
+    name: Name
+    connection_settings: SettingsChange
+    codename: Codename
+    auto_reconnect: AutoReconnect
+    priority: Priority
+    pin: Pin | None
+
+
+class ConnectAnswer(TypedDict):
+    """The result of a command to connect."""
+
+    message: str
+    status: Annotated[str, Keywords(enum=["connecting", "connected"])]
+    device_connection_id: Id
+    interface: InterfaceName | None
+
+
+class WaitingAnswer(TypedDict):
+    """No adapter is free: the device waits for one."""
+
+    message: str
+    status: Annotated[str, Keywords(const="waiting")]
+    device_connection_id: Id
+
+
+class DisconnectAnswer(TypedDict):
+    """The result of a command to disconnect."""
+
+    message: str
+    status: Annotated[str, Keywords(enum=["disconnecting", "disconnected"])]
+    device_connection_id: Id
+
+
+class FieldJson(TypedDict):
+    """A field of a form."""
+
+    name: Annotated[str, "Its label."]
+    type: Annotated[str, Keywords(enum=["text", "password"])]
+    required: bool
+
+
+class ConnectionTypeJson(TypedDict):
+    """How a model is connected, and the fields that this needs."""
+
+    name: str
+    fields: dict[str, FieldJson]
+
+
+class ButtonConfigJson(TypedDict):
+    """The text and the action of a button of the wizard."""
+
+    text: str
+    action: Annotated[str, Keywords(const="WIZARD_ADD_DEVICE")]
+
+
+class ButtonJson(TypedDict):
+    """A button of the wizard."""
+
+    type: Annotated[str, Keywords(const="button")]
+    config: ButtonConfigJson
+
+
+class ActionsJson(TypedDict):
+    """The buttons below a page of the wizard."""
+
+    right: ButtonJson
+
+
+class StepJson(TypedDict):
+    """A page of the platform's wizard."""
+
+    template: Annotated[str, "HTML, with the slot that the platform's page puts the form in."]
+    actions: ActionsJson
+
+
+class ModelJson(TypedDict):
+    """A camera model."""
+
+    codename: str
+    device_name: str
+    device_image_url: Annotated[str, "The address of a picture of it."] | None
+    connection_types: dict[str, ConnectionTypeJson]
+    wizard_steps: list[StepJson]
+
+
+class ModelsJson(TypedDict):
+    """The catalog of camera models."""
+
+    supported_devices: list[ModelJson]
+
+
+class HealthJson(TypedDict):
+    """The state of the service."""
+
+    status: Annotated[str, Keywords(const="ok")]
+    daemon: Annotated[str, Keywords(enum=["available", "unavailable"])]
+    reason: Annotated[str, "Why the daemon is not available."] | None
+    version: Annotated[str, "Of the daemon."] | None
+    backend: Annotated[str, "The part that joins networks."] | None
+    backend_state: Annotated[str, Keywords(enum=[one.value for one in BackendState])]
+    backend_reason: Annotated[str, "Why it is not ready."] | None
+    tiles: NotRequired[Annotated[list[dict[str, Any]], "With `?verbose`: how each tileset's sources are."]]
+
+
+class SessionInput(TypedDict):
+    """The token, for a cookie."""
+
+    token: str
+
+
+class TilesetJson(TypedDict):
+    """TileJSON 3.0.0 of a tileset; further members are those of its file."""
+
+    tilejson: Annotated[str, Keywords(const="3.0.0")]
+    tiles: list[str]
+    name: str
+    scheme: Annotated[str, Keywords(const="xyz")]
+    minzoom: int
+    maxzoom: int
+    bounds: list[float]
+
+
+class ListedTilesetJson(TilesetJson):
+    """A tileset in the list."""
+
+    tileset: Annotated[str, "Its name in addresses."]
+    url: Annotated[str, "Of its TileJSON."]
+
+
+class TilesetsJson(TypedDict):
+    """The tilesets that can be used."""
+
+    tilesets: list[ListedTilesetJson]

@@ -1,0 +1,59 @@
+"""Liveness: whether this process serves, and whether the daemon is available."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.access.token import AccessToken, public
+from wifimgrd.http.api.body_types import HealthJson
+from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.routes import Routes
+
+
+@parameter("verbose", str, "Given with any value: more details.")
+def query_verbose(request: web.Request) -> bool:
+    """Whether the answer has further details."""
+    return "verbose" in request.query
+
+
+class Health:
+    """The resource at `/healthz`."""
+
+    def __init__(self, client: HubClient, token: AccessToken | None = None) -> None:
+        self._client = client
+        self._token = token
+        self.tiles: Callable[[], list[dict[str, Any]]] | None = None
+        """The state of each tileset."""
+
+    def add_to(self, routes: Routes) -> None:
+        """Add the route."""
+        routes.add("GET HEAD", "/healthz", self.health)
+
+    @public
+    @operation("health", "service", reads=(query_verbose,), answer=HealthJson, public=True)
+    async def health(self, request: web.Request) -> web.Response:
+        """The state of this service, the daemon and its backend.
+
+        The status is always 200; the body has the state. With `verbose`, an authorized client also gets
+        the state of the tilesets.
+        """
+        client = self._client
+        service = client.service
+        answer: HealthJson = {
+            "status": "ok",
+            "daemon": "available" if client.available else "unavailable",
+            "reason": client.reason or None,
+            "version": service.version or None,
+            "backend": service.backend or None,
+            "backend_state": service.backend_state,
+            "backend_reason": service.backend_reason or None,
+        }
+        admitted = self._token is None or self._token.admits(request.headers)
+        if query_verbose(request) and admitted:
+            answer["tiles"] = [] if self.tiles is None else self.tiles()
+        return json_response(answer)

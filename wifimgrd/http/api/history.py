@@ -1,0 +1,86 @@
+"""The history: sessions, failures, adapters and the backend."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from aiohttp import web
+
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_records import history_json
+from wifimgrd.dbus.client.json_types import HistoryJson, Keywords
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
+from wifimgrd.http.api.requests import available, invalid
+from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.routes import Routes
+
+_NUMBER: Final = re.compile("[0-9]{1,19}")
+
+
+@parameter(
+    "device_id",
+    Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)],
+    "Of this device alone, which may have been removed since.",
+)
+def query_device(request: web.Request) -> int | None:
+    """The query parameter `device_id`, if it is given."""
+    return _number(request, "device_id", LARGEST_ID)
+
+
+@parameter(
+    "before", Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)], "Rows before the one of this id alone."
+)
+def query_before(request: web.Request) -> int | None:
+    """The query parameter `before`, if it is given."""
+    return _number(request, "before", LARGEST_ID)
+
+
+@parameter(
+    "limit",
+    Annotated[int, Keywords(minimum=1, maximum=LARGEST_LIMIT, default=DEFAULT_LIMIT)],
+    "At most so many rows.",
+)
+def query_limit(request: web.Request) -> int | None:
+    """The query parameter `limit`, if it is given."""
+    return _number(request, "limit", LARGEST_LIMIT)
+
+
+def _number(request: web.Request, name: str, highest: int) -> int | None:
+    values = request.query.getall(name, [])
+    if not values:
+        return None
+    if len(values) > 1 or not _NUMBER.fullmatch(values[0]) or not 1 <= int(values[0]) <= highest:
+        raise invalid(f"{name} must be given once, as a whole number from 1 to {highest}")
+    return int(values[0])
+
+
+class History:
+    """The resource at `P/history`."""
+
+    def __init__(self, client: HubClient, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+
+    def add_to(self, routes: Routes) -> None:
+        """Add the route."""
+        routes.add("GET HEAD", self._prefix + "/history", self.list)
+
+    @operation(
+        "list_history",
+        "service",
+        reads=(query_device, query_before, query_limit),
+        answer=HistoryJson,
+        errors=(ErrorCode.BACKEND_UNAVAILABLE,),
+    )
+    async def list(self, request: web.Request) -> web.Response:
+        """The history, the newest first: sessions, failures, adapters and the backend.
+
+        The next page is requested with `before` and the `id` of the last row.
+        """
+        device_id, before, limit = query_device(request), query_before(request), query_limit(request)
+        rows = await available(self._client).history(device_id, before, limit)
+        answer: HistoryJson = {"history": [history_json(row) for row in rows]}
+        return json_response(answer)

@@ -1,0 +1,258 @@
+"""`/metrics`: the state on the bus and the shim's own counters, for Prometheus.
+
+https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Protocol
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from wifimgrd import __version__
+from wifimgrd.dbus.client.changes import (
+    AttemptFailed,
+    Change,
+    DaemonAppeared,
+    DaemonVanished,
+    DeviceChanged,
+    DeviceRemoved,
+)
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.http.channel.channel import now_us
+from wifimgrd.http.description.operations import operation
+from wifimgrd.http.routes import Routes
+
+_ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
+_SENDING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
+_OUTAGE_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600)
+_SUCCESS: Final = "success"
+_ATTEMPT_CODES: Final = (
+    ErrorCode.NO_INTERFACE_AVAILABLE,
+    ErrorCode.DEVICE_NOT_REACHABLE,
+    ErrorCode.AUTHENTICATION_FAILED,
+    ErrorCode.ASSOCIATION_REFUSED,
+    ErrorCode.ADDRESS_FAILED,
+    ErrorCode.INTERFACE_LOST,
+    ErrorCode.BACKEND_UNAVAILABLE,
+    ErrorCode.CANCELLED,
+    ErrorCode.INTERNAL,
+)
+
+TileCounts = Callable[[], Mapping[tuple[str, str, str], int]]
+"""Requests for tiles so far, by tileset, type of source and outcome."""
+
+
+class Channels(Protocol):
+    """The counted values of the management channel."""
+
+    @property
+    def listeners(self) -> int:
+        """The number of connected clients."""
+
+    @property
+    def dropped(self) -> int:
+        """The number of clients that were disconnected because they did not read."""
+
+
+class Metrics:
+    """The resource at `/metrics`, and the listener that counts."""
+
+    def __init__(self, client: HubClient, audience: Channels, clock: Callable[[], int] = now_us) -> None:
+        self._clock = clock
+        self.tile_counts: TileCounts | None = None
+        self._client = client
+        self._attempting: set[int] = set()
+        """Devices with a running attempt; an interrupted link is not one."""
+        self._registry = CollectorRegistry()
+        self._attempts = Counter(
+            "wifimgrd_connection_attempts",
+            "Connection attempts that ended, by outcome: success, or the error's code.",
+            ["outcome"],
+            registry=self._registry,
+        )
+        self._connect_time = Histogram(
+            "wifimgrd_connect_seconds",
+            "From the start of a successful attempt to the connection.",
+            buckets=_ATTEMPT_BUCKETS,
+            registry=self._registry,
+        )
+        self._interruptions = Counter(
+            "wifimgrd_link_interruptions",
+            "Links that dropped and were waited for.",
+            registry=self._registry,
+        )
+        self._reconnects = Counter(
+            "wifimgrd_reconnects", "Dropped links that came back by themselves.", registry=self._registry
+        )
+        self._telling_time = Histogram(
+            "wifimgrd_loss_told_seconds",
+            "From the daemon's detection of a lost link to this service's message to its clients.",
+            buckets=_SENDING_BUCKETS,
+            registry=self._registry,
+        )
+        self._outage_time = Histogram(
+            "wifimgrd_outage_seconds",
+            "From the loss of a link to the connection that came back by itself.",
+            buckets=_OUTAGE_BUCKETS,
+            registry=self._registry,
+        )
+        self._lost = Counter(
+            "wifimgrd_links_lost", "Links that ended for good, by the error's code.", ["code"],
+            registry=self._registry,
+        )  # fmt: skip
+        for outcome in (_SUCCESS, *_ATTEMPT_CODES):
+            self._attempts.labels(str(outcome))
+        for code in (ErrorCode.CONNECTION_LOST, ErrorCode.INTERFACE_LOST):
+            self._lost.labels(str(code))
+        ProcessCollector(registry=self._registry)
+        self._registry.register(_Now(self, audience))
+        client.subscribe(self._count)
+
+    def add_to(self, routes: Routes) -> None:
+        """Add the route."""
+        routes.add("GET HEAD", "/metrics", self.metrics)
+
+    @operation("metrics", "service", media_types=("text/plain", "application/openmetrics-text"), answer=str)
+    async def metrics(self, request: web.Request) -> web.Response:
+        """Metrics, for Prometheus.
+
+        In its text format, or in that of OpenMetrics if the client accepts it.
+        """
+        write, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=write(self._registry), headers={"Content-Type": content_type})
+
+    def families(self, audience: Channels) -> Iterator[Metric]:
+        """The values that are read now, not counted here."""
+        client = self._client
+        build = GaugeMetricFamily("wifimgrd_build_info", "Always 1.", labels=["version", "backend"])
+        build.add_metric([__version__, client.service.backend], 1)
+        yield build
+        ready = client.available and client.service.backend_state == BackendState.READY
+        yield _gauge("wifimgrd_daemon_up", "Whether the daemon is there.", client.available)
+        yield _gauge("wifimgrd_backend_ready", "Whether cameras can be connected now.", ready)
+        if client.available:
+            devices = Tally(device.state for device in client.devices.values())
+            yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
+            reachable = sum(device.reachable for device in client.devices.values())
+            yield _gauge("wifimgrd_devices_reachable", "Connected cameras that answer.", reachable)
+            interfaces = Tally(interface.state for interface in client.interfaces.values())
+            yield _by_state("wifimgrd_interfaces", "Wi-Fi interfaces.", InterfaceState, interfaces)
+        recoveries = CounterMetricFamily(
+            "wifimgrd_adapter_recoveries",
+            "Steps taken with adapters that do not work, since the daemon's start.",
+            labels=["step"],
+        )
+        for step in RecoveryStep:
+            recoveries.add_metric([step.value], client.service.recoveries.get(step.value, 0))
+        yield recoveries
+        yield _gauge("wifimgrd_websocket_clients", "Clients on the channel.", audience.listeners)
+        dropped = CounterMetricFamily(
+            "wifimgrd_websocket_drops", "Clients given up because they did not read."
+        )
+        dropped.add_metric([], audience.dropped)
+        yield dropped
+        tiles = CounterMetricFamily(
+            "wifimgrd_tile_requests", "Requests for tiles.", labels=["tileset", "source", "outcome"]
+        )
+        for labels, count in (self.tile_counts() if self.tile_counts else {}).items():
+            tiles.add_metric(labels, count)
+        yield tiles
+
+    def _count(self, change: Change) -> None:
+        match change:
+            case DaemonAppeared():
+                self._attempting = {
+                    device.id for device in self._client.devices.values() if _is_attempt(device)
+                }
+            case DaemonVanished():
+                self._attempting.clear()
+            case DeviceRemoved(device_id):
+                self._attempting.discard(device_id)
+            case AttemptFailed(device_id, code):
+                self._failed(device_id, code)
+            case DeviceChanged(before, after, is_step=True):
+                self._moved(before, after)
+
+    def _failed(self, device_id: int, code: str) -> None:
+        """An attempt failed or was refused, or a link ended for good."""
+        before = self._client.devices.get(device_id)
+        at_rest = before is not None and before.state == DeviceState.DISCONNECTED
+        if device_id in self._attempting or at_rest:
+            self._attempting.discard(device_id)
+            self._attempts.labels(code).inc()
+        else:
+            self._lost.labels(code).inc()
+
+    def _moved(self, before: DeviceRecord, device: DeviceRecord) -> None:
+        if before.state == DeviceState.CONNECTED and device.lost_at is not None:
+            self._telling_time.observe(max(0, self._clock() - device.lost_at) / 1e6)
+        match before.state, device.state:
+            case DeviceState.DISCONNECTED, DeviceState.CONNECTING:
+                self._attempting.add(device.id)
+            case DeviceState.CONNECTED, DeviceState.CONNECTING:
+                self._interruptions.inc()
+            case DeviceState.CONNECTING, DeviceState.CONNECTED:
+                self._connected(before, device)
+            case DeviceState.CONNECTING, DeviceState.DISCONNECTING if device.id in self._attempting:
+                self._attempting.discard(device.id)
+                self._attempts.labels(str(ErrorCode.CANCELLED)).inc()
+
+    def _connected(self, before: DeviceRecord, device: DeviceRecord) -> None:
+        is_attempt = device.id in self._attempting
+        if is_attempt:
+            self._attempting.discard(device.id)
+            self._attempts.labels(_SUCCESS).inc()
+            self._connect_time.observe(_seconds_to_connect(device))
+        if before.lost_at is not None or not is_attempt:
+            self._reconnects.inc()
+        if before.lost_at is not None:
+            back_us = device.last_successful_connection or before.lost_at
+            self._outage_time.observe(max(0, back_us - before.lost_at) / 1e6)
+
+
+class _Now(Collector):
+    """Collects values when they are requested."""
+
+    def __init__(self, metrics: Metrics, audience: Channels) -> None:
+        self._metrics = metrics
+        self._audience = audience
+
+    def collect(self) -> Iterable[Metric]:
+        """See Collector."""
+        return self._metrics.families(self._audience)
+
+
+def _is_attempt(device: DeviceRecord) -> bool:
+    return (
+        device.state == DeviceState.CONNECTING and device.connection_error_code != ErrorCode.CONNECTION_LOST
+    )
+
+
+def _seconds_to_connect(device: DeviceRecord) -> float:
+    """By the daemon's own clock."""
+    begun, done = device.last_connection_attempt or 0, device.last_successful_connection or 0
+    return max(0, done - begun) / 1e6
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+def _by_state(name: str, text: str, states: Iterable[str], counted: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=["state"])
+    for state in states:
+        family.add_metric([str(state)], counted.get(state, 0))
+    return family

@@ -1,0 +1,193 @@
+"""Parsing of requests: device ids, waits, idempotency keys and JSON bodies."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_types import Keywords
+from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, ErrorCode
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.http.description.operations import parameter
+from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, Problem
+
+BODY_LIMIT: Final = 64 * 1024
+"""Octets of a request body, after decompression."""
+LONGEST_WAIT_S: Final = 120
+KEY_LIMIT: Final = 255
+
+_WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
+"""By content coding, for zlib."""
+_INTEGER: Final = re.compile(r"-?[0-9]+")
+_SECONDS: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,30})?")
+_NO_DEVICE: Final = 0
+"""An id that is never assigned."""
+
+
+def invalid(detail: str, members: Mapping[str, Any] | None = None) -> Problem:
+    """A request that violates the rules."""
+    return Problem(ErrorCode.INVALID_REQUEST, detail, members=members)
+
+
+def integer_id(text: str, name: str) -> int:
+    """The id in a text of ASCII decimal digits. Any integer is a valid question, even if the answer is
+    that there is no such device."""
+    if not _INTEGER.fullmatch(text):
+        raise invalid(f"{name} must be an integer")
+    return int(text) if len(text) <= 20 else _NO_DEVICE
+
+
+def available(client: HubClient) -> HubClient:
+    """The client, whose objects are current; raises BackendUnavailable while the daemon is away."""
+    if not client.available:
+        raise BackendUnavailable(client.reason or "wifimgrd is not running")
+    return client
+
+
+def known_device(client: HubClient, device_id: int) -> DeviceRecord:
+    """A device as it is now; raises DeviceNotFound, and BackendUnavailable."""
+    device = available(client).devices.get(device_id)
+    if device is None:
+        raise DeviceNotFound(f"there is no device {device_id}")
+    return device
+
+
+@parameter("id", int, "The device's id.", place="path", required=True)
+def path_id(request: web.Request) -> int:
+    """The device id in the path."""
+    return integer_id(request.match_info["id"], "the device id in the path")
+
+
+@parameter("device_id", int, "The device's id.", required=True)
+def query_id(request: web.Request) -> int:
+    """The query parameter `device_id`."""
+    values = request.query.getall("device_id", [])
+    if len(values) != 1:
+        raise invalid("device_id must be given once" if values else "device_id is missing")
+    return integer_id(values[0], "device_id")
+
+
+@parameter(
+    "wait",
+    Annotated[float, Keywords(minimum=0, maximum=LONGEST_WAIT_S, multipleOf=0.001, default=0)],
+    "Seconds to wait for the outcome, in decimal; where they run out the attempt goes on.",
+)
+def query_wait(request: web.Request) -> float:
+    """The query parameter `wait`, in seconds; 0 if it is not given."""
+    text, *again = request.query.getall("wait", ["0"])
+    if again or not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_S:
+        raise invalid(f"wait must be a number of seconds from 0 to {LONGEST_WAIT_S}")
+    return float(text)
+
+
+@parameter(
+    "when_free",
+    Annotated[str, Keywords(enum=["0", "1"], default="0")],
+    "`1`: where no adapter is free, let the device wait for one.",
+)
+def query_when_free(request: web.Request) -> bool:
+    """The query parameter `when_free`; False if it is not given."""
+    return query_switch(request, "when_free")
+
+
+def query_switch(request: web.Request, name: str) -> bool:
+    """A query parameter that is `1` or `0`; False if it is not given."""
+    text, *again = request.query.getall(name, ["0"])
+    if again or text not in ("0", "1"):
+        raise invalid(f"{name} must be 0 or 1")
+    return text == "1"
+
+
+@parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "This interface alone.")
+def query_interface(request: web.Request) -> str | None:
+    """The query parameter `interface`, if it is given."""
+    values = request.query.getall("interface", [])
+    if len(values) > 1 or "" in values:
+        raise invalid("interface must be given once, as a name")
+    return values[0] if values else None
+
+
+@parameter(
+    "Idempotency-Key",
+    Annotated[str, Keywords(pattern=f"^[ -~]{{1,{KEY_LIMIT}}}$")],
+    "A repeat of the same key answers with the first result.",
+    place="header",
+)
+def idempotency_key(request: web.Request) -> str | None:
+    """The header `Idempotency-Key`, if it is given."""
+    values = request.headers.getall("Idempotency-Key", [])
+    if not values:
+        return None
+    key = values[0]
+    if len(values) > 1 or not (key.isascii() and key.isprintable() and 1 <= len(key) <= KEY_LIMIT):
+        raise invalid(f"Idempotency-Key must be given once, with 1 to {KEY_LIMIT} printable ASCII characters")
+    return key
+
+
+async def json_body(request: web.Request) -> Any:
+    """The body as JSON, whatever its declared type: UTF-8 (RFC 8259), no duplicate keys, no NaN."""
+    octets = await _body(request)
+    try:
+        return json.loads(octets.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_no_constant)
+    except RecursionError:
+        raise invalid("the body is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise invalid("the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise invalid(f"the body is not JSON: {error.msg}, at character {error.pos}") from None
+    except ValueError:
+        raise invalid("the body holds a number out of bounds") from None
+
+
+async def _body(request: web.Request) -> bytes:
+    if request.content_length is not None and request.content_length > BODY_LIMIT:
+        raise _too_large()
+    octets = bytearray()
+    try:
+        async for chunk in request.content.iter_any():
+            octets += chunk
+            if len(octets) > BODY_LIMIT:
+                raise _too_large()
+    except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError, ConnectionError):
+        raise invalid("the body cannot be read as it was announced") from None
+    return _unpacked(bytes(octets), request.headers.get("Content-Encoding", "").strip().lower())
+
+
+def _unpacked(octets: bytes, coding: str) -> bytes:
+    """A body without its content coding, at most up to the limit."""
+    if coding in ("", "identity"):
+        return octets
+    if coding not in _WINDOW_BITS:
+        raise invalid("the body has a content coding that is neither gzip nor deflate")
+    machine = zlib.decompressobj(_WINDOW_BITS[coding])
+    try:
+        plain = machine.decompress(octets, BODY_LIMIT + 1)
+    except zlib.error:
+        raise invalid("the body cannot be read as it was announced") from None
+    if len(plain) > BODY_LIMIT:
+        raise _too_large()
+    if not machine.eof:
+        raise invalid("the body cannot be read as it was announced")
+    return plain
+
+
+def _too_large() -> Problem:
+    return Problem(PAYLOAD_TOO_LARGE, f"the body is over {BODY_LIMIT // 1024} kB")
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise invalid("the body names a member twice")
+    return members
+
+
+def _no_constant(_: str) -> Any:
+    raise invalid("the body holds NaN or Infinity, which JSON does not have")

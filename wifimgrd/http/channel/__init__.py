@@ -1,0 +1,1 @@
+"""The management channel: numbered messages over WebSocket and Server-Sent Events."""

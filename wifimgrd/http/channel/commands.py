@@ -1,0 +1,235 @@
+"""Commands that a client of the channel sends as messages: connect and disconnect.
+
+They do the same as the routes. Their results are events for every client; a refusal is `command.failed` for
+that client alone, and `observation.device.action.failed` where no status `failed` reports it: the platform's
+frontend shows a message for each of these two, and ignores `command.failed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from wifimgrd.dbus.client.changes import AttemptFailed, Change, DeviceChanged
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
+from wifimgrd.http.api.requests import integer_id, invalid, known_device
+from wifimgrd.http.channel.message_types import (
+    ACTION_FAILED,
+    COMMAND_FAILED,
+    CONNECT_COMMAND,
+    DISCONNECT_COMMAND,
+    ActionFailedJson,
+    CommandFailedJson,
+    LoggedEvent,
+)
+from wifimgrd.http.errors import TOO_MANY_REQUESTS, Problem, problem_of_failure
+from wifimgrd.http.json_text import dumps
+
+COMMANDS_AT_ONCE: Final = 20
+"""Commands of one client that are accepted within PERIOD_S; more are refused."""
+PERIOD_S: Final = 1.0
+_ALONE: Final = frozenset({ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_AUTHORIZED})
+"""The codes of refusals after which nothing more is sent."""
+_LONGEST_ECHO: Final = 20
+"""Characters of an id that is repeated in a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a client; its values are not checked yet."""
+
+    kind: str
+    device_connection_id: object
+    when_free: object = False
+
+    @property
+    def waits_for_adapter(self) -> bool:
+        """Whether the device waits if no adapter is free; raises Problem if the value is not a boolean."""
+        if not isinstance(self.when_free, bool):
+            raise invalid("when_free must be true or false")
+        return self.when_free
+
+    @property
+    def device_id(self) -> int:
+        """The id of the device; raises Problem if the value is not an id."""
+        match self.device_connection_id:
+            case bool():
+                pass
+            case int(number):
+                return number
+            case float(number) if number.is_integer():  # JSON has one type for all numbers
+                return int(number)
+            case str(text) if text.isascii() and text.isdecimal():
+                return integer_id(text, "device_connection_id")
+        raise invalid("device_connection_id must be the device's id, a number or a text of digits")
+
+
+def parse_command(text: str) -> Command | None:
+    """The command in a message; None for every other message, which is ignored."""
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or message.get("type") not in (CONNECT_COMMAND, DISCONNECT_COMMAND):
+        return None
+    return Command(message["type"], message.get("device_connection_id"), message.get("when_free", False))
+
+
+class CommandRate:
+    """Limits the commands of one client: COMMANDS_AT_ONCE in each PERIOD_S. Pure: time is passed in."""
+
+    def __init__(self) -> None:
+        self._admitted: deque[float] = deque(maxlen=COMMANDS_AT_ONCE)
+
+    def admits(self, now: float) -> bool:
+        """Whether another command is accepted at `now`, in seconds; if so, it is counted."""
+        if len(self._admitted) == COMMANDS_AT_ONCE and now - self._admitted[0] < PERIOD_S:
+            return False
+        self._admitted.append(now)
+        return True
+
+
+class CommandEvents(Protocol):
+    """The part of the channel that commands need."""
+
+    def command_begins(self, device_id: int) -> None:
+        """Send what is held back for a device, since a command for it begins."""
+
+    def send_status(self, device_id: int) -> None:
+        """Send a device's status to every client."""
+
+
+class ClientCommands:
+    """Runs the commands of one client; those for the same device one after the other."""
+
+    def __init__(
+        self,
+        hub: HubClient,
+        authorize: Callable[[], None],
+        events: CommandEvents,
+        reply: Callable[[LoggedEvent, bool], None],
+        running: set[asyncio.Task[None]],
+    ) -> None:
+        """`authorize` raises Problem if the client may not send commands. `reply` sends it a refusal; its
+        second argument is whether a status `failed` reports it, too. `running` holds the tasks, which
+        continue after the client has disconnected."""
+        self._hub = hub
+        self._authorize = authorize
+        self._events = events
+        self._reply = reply
+        self._running = running
+        self._last: dict[int, asyncio.Task[None]] = {}
+        """The last command of each device with running commands."""
+        self._rate = CommandRate()
+
+    def receive(self, text: str) -> None:
+        """Start the command in a message; never waits."""
+        command = parse_command(text)
+        if command is None:
+            return
+        try:
+            device_id, when_free = self._admit(command)
+        except Exception as error:  # noqa: BLE001 - each failure is reported
+            problem = problem_of_failure(error)
+            self._refuse(command, problem)
+            if problem.code == ErrorCode.BACKEND_UNAVAILABLE:
+                self._explain(problem)
+            return
+        task = asyncio.create_task(self._carry_out(command, device_id, when_free, self._last.get(device_id)))
+        self._last[device_id] = task
+        self._running.add(task)
+        task.add_done_callback(lambda done: self._finished(device_id, done))
+
+    def _admit(self, command: Command) -> tuple[int, bool]:
+        """The device of a command and its `when_free`; raises the error with which it is refused."""
+        if not self._rate.admits(time.monotonic()):
+            raise Problem(TOO_MANY_REQUESTS, f"at most {COMMANDS_AT_ONCE} commands a second are carried out")
+        self._authorize()
+        device = known_device(self._hub, command.device_id)
+        return device.id, command.waits_for_adapter
+
+    def _finished(self, device_id: int, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if self._last.get(device_id) is task:
+            del self._last[device_id]
+
+    async def _carry_out(
+        self, command: Command, device_id: int, when_free: bool, before: asyncio.Task[None] | None
+    ) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        self._events.command_begins(device_id)
+        has_status = False
+        failures: set[str] = set()
+        unreported: Problem | None = None
+
+        def watch(change: Change) -> None:
+            nonlocal has_status
+            match change:
+                case AttemptFailed(failed_id, code) if failed_id == device_id:
+                    failures.add(code)
+                case DeviceChanged(after=device, is_step=True) if device.id == device_id:
+                    has_status = True
+
+        unsubscribe = self._hub.subscribe(watch)
+        try:
+            await self._call(command, device_id, when_free)
+        except Exception as error:  # noqa: BLE001 - each failure is reported
+            problem = problem_of_failure(error)
+            has_failed = problem.code in failures
+            self._refuse(command, problem, has_failed=has_failed)
+            if problem.code in _ALONE:
+                return
+            unreported = None if has_failed else problem
+        finally:
+            unsubscribe()
+        if not has_status and device_id in self._hub.devices:
+            self._events.send_status(device_id)
+        if unreported is not None:
+            self._explain(unreported)
+
+    async def _call(self, command: Command, device_id: int, when_free: bool) -> None:
+        """Call the daemon; returns once the command has begun. Its result is reported by events."""
+        if device_id not in self._hub.devices and self._hub.available:
+            raise DeviceNotFound(f"there is no device {device_id}")
+        try:
+            if command.kind == CONNECT_COMMAND:
+                await self._hub.connect_device(device_id, when_free=when_free)
+            else:
+                await self._hub.disconnect_device(device_id, timeout_s=0)
+        except TimeoutError:
+            if not self._hub.available:
+                raise
+
+    def _refuse(self, command: Command, problem: Problem, *, has_failed: bool = False) -> None:
+        answer: CommandFailedJson = {
+            "type": COMMAND_FAILED,
+            "command": command.kind,
+            "device_connection_id": _echo(command.device_connection_id),
+            "code": str(problem.code),
+            "message": problem.detail,
+        }
+        self._reply(LoggedEvent(COMMAND_FAILED, dumps(answer)), has_failed)
+
+    def _explain(self, problem: Problem) -> None:
+        answer: ActionFailedJson = {"type": ACTION_FAILED, "data": {"message": problem.detail}}
+        self._reply(LoggedEvent(ACTION_FAILED, dumps(answer)), False)
+
+
+def _echo(value: Any) -> Any:
+    """An id as the client sent it; None for a value that cannot be one, or is too long to repeat."""
+    match value:
+        case str() if len(value) <= _LONGEST_ECHO:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case int() if abs(value) < 10**_LONGEST_ECHO:
+            return value
+    return None

@@ -1,0 +1,92 @@
+"""The types of the messages of the management channel, and a message as it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Final, NotRequired, TypedDict
+
+from wifimgrd.dbus.client import channel_messages
+from wifimgrd.dbus.client.json_members import DeviceJson, InterfaceJson
+from wifimgrd.dbus.client.json_types import Keywords, ServiceJson
+from wifimgrd.domain.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """A message as every client receives it."""
+
+    type: str
+    text: str
+    """The whole message as JSON."""
+    mark: str | None = None
+    """EPOCH:SEQ, the mark from which a client can continue; None if the message has no number."""
+
+
+class TilesetUpdatedJson(TypedDict):
+    """A tileset's file appeared, changed or disappeared."""
+
+    tileset: str
+    available: bool
+    version: Annotated[str, "Differs if the content differs."] | None
+
+
+class SnapshotJson(TypedDict):
+    """The present state; the events after it are the changes to it."""
+
+    type: Annotated[str, Keywords(const="snapshot")]
+    epoch: Annotated[str, "Identifies one run of the service."]
+    seq: Annotated[int, "The number of the last event before the snapshot.", Keywords(minimum=0)]
+    service: ServiceJson
+    devices: list[DeviceJson]
+    interfaces: list[InterfaceJson]
+
+
+CONNECT_COMMAND: Final = "command.device.device_connection.connect"
+DISCONNECT_COMMAND: Final = "command.device.device_connection.disconnect"
+COMMAND_FAILED: Final = "command.failed"
+ACTION_FAILED: Final = "observation.device.action.failed"
+_COMMANDS: Final = [CONNECT_COMMAND, DISCONNECT_COMMAND]
+
+
+class CommandJson(TypedDict):
+    """A command of a client to connect or disconnect a device."""
+
+    type: Annotated[str, Keywords(enum=_COMMANDS)]
+    device_connection_id: Annotated[
+        int | str,
+        "The device's id, as a number or as a text of digits.",
+        Keywords(minimum=1, pattern="^[0-9]+$"),
+    ]
+    when_free: NotRequired[Annotated[bool, "For connect: the device waits for an adapter if none is free."]]
+
+
+class CommandFailedJson(TypedDict):
+    """A command of this client alone was refused."""
+
+    type: Annotated[str, Keywords(const=COMMAND_FAILED)]
+    command: Annotated[str, Keywords(enum=_COMMANDS)]
+    device_connection_id: Annotated[int | float | str | None, "As it was sent, if it can be an id."]
+    code: Annotated[str, Keywords(enum=sorted(one.value for one in ErrorCode))]
+    message: Annotated[str, "The reason as a sentence for people."]
+
+
+class ActionFailedDataJson(TypedDict):
+    """Why a command was refused."""
+
+    message: Annotated[str, "A sentence for people."]
+
+
+class ActionFailedJson(TypedDict):
+    """A command of this client alone was refused, in the words of the platform's frontend."""
+
+    type: Annotated[str, Keywords(const=ACTION_FAILED)]
+    data: ActionFailedDataJson
+
+
+DATA: Final[Mapping[str, type]] = MappingProxyType(
+    {**channel_messages.DATA, "tileset.updated": TilesetUpdatedJson}
+)
+"""Every type of event, with the type of its data."""
+UNNUMBERED: Final = frozenset({"device.signal"})

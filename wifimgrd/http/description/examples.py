@@ -1,0 +1,314 @@
+"""Examples of requests and of their answers, by operation: for `/openapi.json`, and so for `/docs`.
+
+They are those of the simulated world. `tests/http/test_examples.py` sends each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from wifimgrd import __version__
+from wifimgrd.catalog import load
+from wifimgrd.dbus.client.json_records import (
+    device_json,
+    history_json,
+    interfaces_json,
+    search_json,
+    status_json,
+)
+from wifimgrd.dbus.client.json_types import HistoryJson
+from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.http.api.body_types import (
+    ChangeInput,
+    ConnectAnswer,
+    CreateInput,
+    DisconnectAnswer,
+    HealthJson,
+    ListedTilesetJson,
+    ModelsJson,
+    SessionInput,
+    TilesetJson,
+    TilesetsJson,
+    WaitingAnswer,
+)
+from wifimgrd.http.api.models import model_json
+from wifimgrd.http.description.operations import Operation, Parameter
+from wifimgrd.http.page.files import Files
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What is sent for one operation, and what comes back."""
+
+    body: Any = None
+    answer: Any = None
+    """None where the example request itself is the only way to show it, e.g. for a picture."""
+    further: Mapping[int, Any] = field(default_factory=dict)
+    """Other answers, by status."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Those that are others than in PARAMETERS."""
+
+
+PARAMETERS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "id": 1,
+        "device_id": 1,
+        "interface": "wlan2",
+        "before": 100,
+        "limit": 10,
+        "wait": 10.0,
+        "when_free": "1",
+        "history": "1",
+        "verbose": "1",
+        "Idempotency-Key": "add-front-1",
+        "rest": "osc/info",
+        "since": "5f0c2a1e:41",
+        "Last-Event-ID": "5f0c2a1e:41",
+        "tileset": "terrain",
+        "z": 0,
+        "x": 0,
+        "y": 0,
+        "path": "sprite.json",
+        "Range": "bytes=0-126",
+        "If-Range": '"8d777f385d3dfec8815d20f7496026dc"',
+    }
+)
+"""Values of parameters by name."""
+
+
+def _microseconds(moment: str) -> int:
+    return round(datetime.fromisoformat(moment).timestamp() * 1_000_000)
+
+
+_ADAPTER: Final = InterfaceRecord(
+    "wlan0",
+    state="in-use",
+    device_id=1,
+    mac_address="02:00:00:00:00:00",
+    driver="rtw88_8812au",
+    usb_vendor_id="0bda",
+    usb_product_id="8812",
+    usb_product="Simulated 802.11ac adapter",
+    usb_port="1-1.1",
+    bands=("2.4GHz", "5GHz"),
+)
+_ADAPTERS: Final = {
+    one.name: one
+    for one in (
+        _ADAPTER,
+        replace(
+            _ADAPTER,
+            name="wlan1",
+            state="available",
+            device_id=None,
+            mac_address="02:00:00:00:00:01",
+            usb_port="1-1.2",
+        ),
+    )
+}
+_NEW: Final = DeviceRecord(
+    1,
+    "Front",
+    codename="insta360-x3",
+    state="connecting",
+    ssid=b"SIM-CAM-1",
+    interface="wlan0",
+    address="10.77.0.1",
+    last_connection_attempt=_microseconds("2026-11-20T17:07:43.799218+00:00"),
+    icon="/icons/panorama-camera.svg",
+)
+_DEVICE: Final = replace(
+    _NEW,
+    state="connected",
+    local_address="192.168.42.10",
+    camera_address="192.168.42.1",
+    signal_strength=70,
+    reachable=True,
+    last_successful_connection=_microseconds("2026-11-20T17:07:44.021139+00:00"),
+)
+_NETWORKS: Final = SearchRecord(
+    networks=(
+        NetworkRecord(
+            ssid=b"SIM-CAM-3",
+            bssids=("02:5c:de:a9:8a:21",),
+            frequencies_mhz=(5180,),
+            security="wpa2",
+            bands=("5GHz",),
+            signal_strength=70,
+            last_seen_us=_microseconds("2026-11-20T17:09:12.500110+00:00"),
+            interfaces=("wlan1",),
+            device_id=None,
+        ),
+    ),
+    scanned=("wlan1",),
+    skipped={"wlan0": 'in use by "Front" (device 1)'},
+)
+_SESSION: Final = HistoryRecord(
+    id=1,
+    time_us=_microseconds("2026-11-20T17:07:44.021139+00:00"),
+    kind="session",
+    device_id=1,
+    device_name="Front",
+    interface="wlan0",
+    code="connection-lost",
+    message="the connection was lost: the camera SIM-CAM-1 was switched off",
+    ended_us=_microseconds("2026-11-20T18:30:02.113045+00:00"),
+    signal_minimum=55,
+    signal_mean=68,
+)
+_CREATE: Final[CreateInput] = {
+    "codename": "insta360-x3",
+    "connection_type": "wifi",
+    "connection_settings": {"ssid": "SIM-CAM-1", "password": "camera-pass-1"},
+    "name": "Front",
+}
+_CHANGE: Final[ChangeInput] = {"name": "Nose", "priority": 10}
+_CONNECT: Final[ConnectAnswer] = {
+    "message": "connecting Front",
+    "status": "connecting",
+    "device_connection_id": 1,
+    "interface": "wlan0",
+}
+_WAITING: Final[WaitingAnswer] = {
+    "message": "Front waits for an adapter",
+    "status": "waiting",
+    "device_connection_id": 1,
+}
+_DISCONNECT: Final[DisconnectAnswer] = {
+    "message": "Front is disconnected",
+    "status": "disconnected",
+    "device_connection_id": 1,
+}
+_MODELS: Final[ModelsJson] = {"supported_devices": [model_json(load()["insta360-x3"])]}
+_HISTORY: Final[HistoryJson] = {"history": [history_json(_SESSION)]}
+_HEALTH: Final[HealthJson] = {
+    "status": "ok",
+    "daemon": "available",
+    "reason": None,
+    "version": __version__,
+    "backend": "networkmanager",
+    "backend_state": "ready",
+    "backend_reason": None,
+}
+_TOKEN: Final[SessionInput] = {"token": "the-token-in-token_file"}
+_TILESET: Final[TilesetJson] = {
+    "tilejson": "3.0.0",
+    "scheme": "xyz",
+    "tiles": ["http://127.0.0.1:8080/tiles/terrain/{z}/{x}/{y}.png"],
+    "name": "World",
+    "minzoom": 0,
+    "maxzoom": 5,
+    "bounds": [-180.0, -85.0511, 180.0, 85.0511],
+}
+_LISTED: Final[ListedTilesetJson] = {
+    **_TILESET,
+    "tileset": "terrain",
+    "url": "http://127.0.0.1:8080/tiles/terrain.json",
+}
+_TILESETS: Final[TilesetsJson] = {"tilesets": [_LISTED]}
+_CONTOUR_TILES: Final = "plugin-views/platform_plugin_map/map/contours/contours/{z}/{x}/{y}.mvt"
+_CONTOURS: Final[TilesetJson] = {
+    "tilejson": "3.0.0",
+    "scheme": "xyz",
+    "tiles": [f"http://127.0.0.1:8080/{_CONTOUR_TILES}"],
+    "name": "contours",
+    "minzoom": 1,
+    "maxzoom": 12,
+    "bounds": [-10.0, -20.0, 30.0, 40.0],
+}
+_METRICS: Final = """\
+# HELP wifimgrd_backend_ready Whether cameras can be connected now.
+# TYPE wifimgrd_backend_ready gauge
+wifimgrd_backend_ready 1.0
+"""
+_REPORT: Final = (
+    "The daemon's own report. On the host, `wifimgrctl diagnose` has more: journals, units, other programs.\n"
+)
+_EVENTS: Final = """\
+event: device.signal
+data: {"type":"device.signal","time":"2026-11-20T17:07:49.000000Z","data":{"id":1,"signal_strength":65}}
+
+"""
+_CAMERA: Final = {"manufacturer": "Insta360", "model": "Insta360 X3", "apiLevel": [2]}
+
+
+def _asset() -> str:
+    """The page's script as it was built, whose name has a hash in it."""
+    document = Files().document("index.html") or ""
+    found = re.search(r'assets/([^"/]+\.js)"', document)
+    return found[1] if found else "page.js"
+
+
+EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
+    {
+        "list_devices": Example(answer=[device_json(_DEVICE)]),
+        "get_device": Example(answer=device_json(_DEVICE)),
+        "create_device": Example(body=_CREATE, answer=device_json(_NEW)),
+        "update_device": Example(
+            body=_CHANGE, answer=device_json(replace(_DEVICE, name="Nose", priority=10))
+        ),
+        "remove_device": Example(),
+        "list_models": Example(answer=_MODELS),
+        "connect": Example(answer=_CONNECT, further={202: _WAITING}),
+        "disconnect": Example(answer=_DISCONNECT),
+        "connection_status": Example(answer=status_json(_DEVICE)),
+        "relay": Example(answer=_CAMERA),
+        "list_interfaces": Example(answer=interfaces_json(_ADAPTERS)),
+        "list_networks": Example(answer=search_json(_NETWORKS)),
+        "list_history": Example(answer=_HISTORY),
+        "health": Example(answer=_HEALTH),
+        "metrics": Example(answer=_METRICS),
+        "diagnose": Example(answer=_REPORT),
+        "follow_events": Example(answer=_EVENTS),
+        "join_channel": Example(),
+        "join_squawk": Example(),
+        "create_session": Example(body=_TOKEN),
+        "end_session": Example(),
+        "page": Example(),
+        "docs": Example(),
+        "asset": Example(parameters={"name": _asset()}),
+        "icon": Example(parameters={"name": "camera.svg"}),
+        "openapi": Example(),
+        "asyncapi": Example(),
+        "list_tilesets": Example(answer=_TILESETS),
+        "tilejson": Example(answer=_TILESET),
+        "tile": Example(parameters={"y": "0.png"}),
+        "platform_tile": Example(),
+        "map_style": Example(),
+        "map_resource": Example(),
+        "map_tiles": Example(),
+        "map_contours": Example(),
+        "map_contours_tilejson": Example(answer=_CONTOURS),
+        "map_contour_tile": Example(parameters={"z": "1", "x": "1", "y": "0"}),
+    }
+)
+"""By the name of the operation."""
+
+
+def example_of(operation: Operation) -> Example:
+    """The example of an operation; raises LookupError if it has none."""
+    return EXAMPLES[operation.name]
+
+
+def value_of(operation: Operation, parameter: Parameter) -> Any:
+    """The value of a parameter in the example of an operation; raises LookupError if it has none."""
+    own = example_of(operation).parameters
+    return own[parameter.name] if parameter.name in own else PARAMETERS[parameter.name]
+
+
+def example_address(operation: Operation, path: str) -> str:
+    """The path of an operation with the example's values, and its query with what is required."""
+    query = {}
+    for one in operation.parameters:
+        if one.place == "path":
+            path = path.replace(f"{{{one.name}}}", quote(str(value_of(operation, one))))
+        elif one.place == "query" and one.required:
+            query[one.name] = value_of(operation, one)
+    return f"{path}?{urlencode(query)}" if query else path

@@ -1,0 +1,1 @@
+"""The relay: cameras by HTTP and WebSocket, each through its own interface."""

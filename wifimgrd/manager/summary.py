@@ -1,0 +1,24 @@
+"""The hub's state in one sentence, for `systemctl status`."""
+
+from __future__ import annotations
+
+from wifimgrd.domain.events import BackendState
+from wifimgrd.manager.hub import Hub
+
+
+def summary(hub: Hub) -> str:
+    """E.g. "3 devices, 2 connected, 1 of 3 interfaces free", and why the backend is not ready."""
+    interfaces = hub.interface_counts
+    line = (
+        f"{_counted(hub.device_count, 'device')}, {hub.connected_count} connected, "
+        f"{interfaces.available} of {_counted(interfaces.total, 'interface')} free"
+    )
+    backend = hub.backend_status
+    if backend.state is not BackendState.READY:
+        line += f"; {hub.backend_name} is {backend.state.value}"
+        line += f": {backend.reason}" if backend.reason else ""
+    return line
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,38 @@
+"""Addresses on the hub's adapters, which systemd-networkd takes for the helper."""
+
+from __future__ import annotations
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
+
+
+class HelperLinks(Proxy):
+    """The helper's methods for the addresses of links; each raises BusError, BusClosed, TimeoutError."""
+
+    SERVICE = names.NET_BUS_NAME
+    INTERFACE = names.NET
+    TIMEOUT_S = 40.0
+    """The helper may have to start networkd, and waits for it and for what it answers."""
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, names.NET_PATH)
+
+    async def configure_link(self, interface: str, local_address: str) -> None:
+        """Have the interface take an address once it has a carrier: by DHCP, or `local_address` with its
+        prefix, such as `192.168.54.2/24`."""
+        await self.call("ConfigureLink", "ss", [interface, local_address])
+
+    async def release_link(self, interface: str) -> None:
+        """Have the interface lose that address; it may be gone."""
+        await self.call("ReleaseLink", "s", [interface])
+
+    @staticmethod
+    def are_configured() -> bool:
+        """Whether the helper has had networkd take addresses, for this daemon or an earlier one."""
+        return (SETTINGS_FOLDER / SETTINGS_FILE).exists()
+
+    async def clear(self) -> None:
+        """Have networkd take no more addresses; the cameras' routes and rules end, too."""
+        await self.call("Clear")

@@ -1,0 +1,85 @@
+"""Send liveness probes and keep-alive messages to a camera through its interface."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.camera_model import HTTP_PORT, KeepAlive, Probe
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import DeviceNotReachable, ServiceRefused, WifimgrdError
+from wifimgrd.ports import Answer, CameraSockets
+
+_log = structlog.get_logger()
+
+PATIENCE_S: Final = 3.0
+"""A camera that takes longer is silent. Long enough for a lost packet, and for the start of wifimgrd-net."""
+_REST_S: Final = 0.5
+_MOST_READ: Final = 65_536
+"""Octets of an answer that are read before the connection is closed: cameras send a few hundred."""
+
+
+class SocketProbes:
+    """A CameraContact over sockets."""
+
+    def __init__(self, sockets: CameraSockets) -> None:
+        self._sockets = sockets
+
+    async def probe(self, device_id: DeviceId, interface: str, address: str, probe: Probe) -> Answer:
+        """See CameraContact."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                with await self._sockets.open(
+                    device_id, interface, address, probe.port, SocketKind.TCP
+                ) as one:
+                    return await _answer(one, address, probe) if probe.path else Answer.ANSWERED
+        except ServiceRefused:
+            # A host that refuses a connection is there, but not the HTTP service that the model has.
+            return Answer.SILENT if probe.path else Answer.ANSWERED
+        except (DeviceNotReachable, OSError):  # TimeoutError is one
+            return Answer.SILENT
+        except WifimgrdError as error:
+            _log.debug("cannot_ask", interface=interface, reason=error.message)
+            return Answer.UNKNOWN
+
+    async def keep_alive(
+        self, device_id: DeviceId, interface: str, address: str, keep_alive: KeepAlive
+    ) -> None:
+        """See CameraContact."""
+        kind = SocketKind.TCP if keep_alive.path else SocketKind.UDP
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                with await self._sockets.open(device_id, interface, address, keep_alive.port, kind) as one:
+                    if keep_alive.path:
+                        await _get(one, address, keep_alive.port, keep_alive.path)
+                    else:
+                        await asyncio.get_running_loop().sock_sendall(one, keep_alive.payload.encode())
+        except (WifimgrdError, OSError) as error:
+            _log.debug("keep_alive_failed", interface=interface, reason=str(error) or "no answer")
+
+
+async def _answer(one: socket.socket, address: str, probe: Probe) -> Answer:
+    answer = await _get(one, address, probe.port, probe.path)
+    return Answer.ANSWERED if answer.startswith(b"HTTP/") else Answer.SILENT
+
+
+async def _get(one: socket.socket, address: str, port: int, path: str) -> bytes:
+    """The beginning of the answer to a GET request (RFC 9112, 3 and 9.6)."""
+    host = address if port == HTTP_PORT else f"{address}:{port}"
+    loop = asyncio.get_running_loop()
+    request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+    await loop.sock_sendall(one, request.encode("ascii"))
+    answer = b""
+    while b"\n" not in answer and len(answer) < _MOST_READ and (more := await loop.sock_recv(one, 4096)):
+        answer += more
+    with suppress(OSError):  # the rest is read, so that closing does not reset the connection
+        async with asyncio.timeout(_REST_S):
+            rest = 0
+            while rest < _MOST_READ and (more := await loop.sock_recv(one, 4096)):
+                rest += len(more)
+    return answer

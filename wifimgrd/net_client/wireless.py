@@ -1,0 +1,33 @@
+"""Wireless settings that the helper changes for the daemon."""
+
+from __future__ import annotations
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.dbus.proxy import Proxy
+
+
+class HelperWireless(Proxy):
+    """The helper's methods for wireless interfaces; each raises BusError, BusClosed, TimeoutError."""
+
+    SERVICE = names.NET_BUS_NAME
+    INTERFACE = names.NET
+    TIMEOUT_S = 10.0
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, names.NET_PATH)
+
+    async def restart_link(self, interface: str) -> None:
+        """Take the link down and up."""
+        await self.call("RestartLink", "s", [interface])
+
+    async def end_power_save(self, interface: str) -> bool:
+        """Switch power save off; returns whether it was on."""
+        [was_on] = await self.call("EndPowerSave", "s", [interface])
+        return bool(was_on)
+
+    async def register_interface(self, interface: str) -> str:
+        """Register the interface with wpa_supplicant, and return its object path there; wpa_supplicant's own
+        errors are passed on."""
+        [path] = await self.call("RegisterInterface", "s", [interface])
+        return str(path)

@@ -1,0 +1,82 @@
+"""The kernel's Wi-Fi over generic netlink: the regulatory domain, and an adapter's bands.
+
+https://www.kernel.org/doc/html/latest/networking/regulatory.html and, for the numbers,
+include/uapi/linux/nl80211.h, genetlink.h and netlink.h of the kernel. Each function blocks until the kernel
+has replied, which it does at once.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.netlink.messages import DONE, ERROR, attribute, attributes, messages, request
+
+_NETLINK_GENERIC: Final = 16
+_REQUEST: Final = 0x0001
+_DUMP: Final = 0x0300
+_GENERIC: Final = struct.Struct("=BBH")
+"""struct genlmsghdr: command, version, reserved."""
+_CONTROLLER: Final = 0x10
+_GET_FAMILY: Final = 3
+_FAMILY_ID: Final = 1
+_FAMILY_NAME: Final = 2
+_GET_WIPHY: Final = 1
+_GET_REGULATORY_DOMAIN: Final = 31
+_ATTR_IFINDEX: Final = 3
+_ATTR_ALPHA2: Final = 33
+_ATTR_WIPHY_BANDS: Final = 22
+_ATTR_SPLIT_WIPHY_DUMP: Final = 174
+_BANDS: Final = {0: Band.GHZ_2_4, 1: Band.GHZ_5, 3: Band.GHZ_6}
+"""enum nl80211_band; of 60 GHz there is none for cameras."""
+_TIMEOUT_S: Final = 1.0
+_LARGEST: Final = 1 << 16
+
+
+def regulatory_domain() -> str | None:
+    """Two letters, `00` for the world domain; None where the kernel has no Wi-Fi or reports no domain."""
+    for answer in _query(_GET_REGULATORY_DOMAIN, 0, b""):
+        if domain := answer.get(_ATTR_ALPHA2):
+            return domain.rstrip(b"\0").decode("ascii", "replace")
+    return None
+
+
+def bands_of(index: int) -> frozenset[Band]:
+    """The bands of the adapter with this interface index; empty where they are not known."""
+    wanted = attribute(_ATTR_IFINDEX, struct.pack("=I", index)) + attribute(_ATTR_SPLIT_WIPHY_DUMP, b"")
+    found = set()
+    for answer in _query(_GET_WIPHY, _DUMP, wanted):
+        found |= _BANDS.keys() & attributes(answer.get(_ATTR_WIPHY_BANDS, b"")).keys()
+    return frozenset(_BANDS[number] for number in found)
+
+
+def _query(command: int, flags: int, payload: bytes) -> Iterator[dict[int, bytes]]:
+    """The attributes of each reply to a request of nl80211; none where it was refused."""
+    with (
+        suppress(OSError, struct.error),
+        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_GENERIC) as netlink,
+    ):
+        netlink.settimeout(_TIMEOUT_S)
+        netlink.bind((0, 0))
+        name = attribute(_FAMILY_NAME, b"nl80211\0")
+        for answer in _replies(netlink, _CONTROLLER, _GET_FAMILY, 0, name):
+            (family,) = struct.unpack("=H", answer.get(_FAMILY_ID, b"\0\0"))
+            yield from _replies(netlink, family, command, flags, payload)
+
+
+def _replies(
+    netlink: socket.socket, family: int, command: int, flags: int, payload: bytes
+) -> list[dict[int, bytes]]:
+    netlink.send(request(family, _REQUEST | flags, _GENERIC.pack(command, 1, 0) + payload))
+    found: list[dict[int, bytes]] = []
+    while True:
+        for message in messages(netlink.recv(_LARGEST)):
+            if message.kind in (DONE, ERROR):
+                return found
+            found.append(attributes(message.body, _GENERIC.size))
+            if not flags & _DUMP:
+                return found

@@ -1,0 +1,26 @@
+"""The D-Bus names of systemd-networkd and of systemd, each with the address of its documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+NETWORK1: Final = "org.freedesktop.network1"
+"""https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.network1.html"""
+NETWORK1_PATH: Final = "/org/freedesktop/network1"
+NETWORK1_MANAGER: Final = NETWORK1 + ".Manager"
+NETWORKD_UNIT: Final = "systemd-networkd.service"
+
+SETTINGS_FOLDER: Final = Path("/run/systemd/networkd.conf.d")
+"""Additions to networkd.conf(5) until the next boot."""
+SETTINGS_FILE: Final = "50-wifimgrd.conf"
+"""The helper's addition, which is there while networkd takes addresses for it."""
+
+NO_SUCH_LINK: Final = NETWORK1 + ".NoSuchLink"
+"""The error of a call for a link that networkd does not have:
+https://github.com/systemd/systemd/blob/v252/src/libsystemd/sd-bus/bus-common-errors.h"""
+
+SYSTEMD1: Final = "org.freedesktop.systemd1"
+"""https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.systemd1.html"""
+SYSTEMD1_PATH: Final = "/org/freedesktop/systemd1"
+SYSTEMD1_MANAGER: Final = SYSTEMD1 + ".Manager"

@@ -1,0 +1,95 @@
+"""NetworkManager's root object.
+
+https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from wifimgrd.dbus.connection import BusConnection, Signal, Variant, Watch
+from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.networkmanager import definitions
+
+SETTINGS_SIGNATURE = "a{sa{sv}}"
+"""The D-Bus signature of a connection profile's settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Radio:
+    """The global Wi-Fi switches."""
+
+    enabled: bool = True
+    hardware_enabled: bool = True
+
+    def updated(self, properties: Mapping[str, Any]) -> Self:
+        """Updated with those of NetworkManager's properties that are given."""
+        return replace(
+            self,
+            enabled=bool(properties.get("WirelessEnabled", self.enabled)),
+            hardware_enabled=bool(properties.get("WirelessHardwareEnabled", self.hardware_enabled)),
+        )
+
+
+class NetworkManager(Proxy):
+    """The root object."""
+
+    SERVICE = definitions.NM
+    INTERFACE = definitions.NM
+    TIMEOUT_S = 10.0
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, definitions.NM_PATH)
+
+    @staticmethod
+    def devices(properties: Mapping[str, Any]) -> list[str]:
+        """The object paths of all devices, from the properties as read."""
+        return list(properties["Devices"])
+
+    @staticmethod
+    def is_starting(properties: Mapping[str, Any]) -> bool:
+        """Whether it has not dealt with all devices since its start, from the properties as read."""
+        return bool(properties.get("Startup"))
+
+    async def add_and_activate(
+        self, settings: Mapping[str, Mapping[str, Variant]], device: str
+    ) -> tuple[str, str]:
+        """Add a volatile profile and activate it on a device; returns the object paths of the profile and of
+        the active connection."""
+        options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
+        body = [settings, device, definitions.NO_OBJECT, options]
+        profile, active, _ = await self.call(
+            "AddAndActivateConnection2", SETTINGS_SIGNATURE + "ooa{sv}", body
+        )
+        return profile, active
+
+    async def deactivate(self, active_connection: str) -> None:
+        """Deactivate an active connection."""
+        await self.call("DeactivateConnection", "o", [active_connection])
+
+    async def watch_devices(
+        self,
+        added: Callable[[Signal], None],
+        removed: Callable[[Signal], None],
+        state_changed: Callable[[Signal], None],
+    ) -> list[Watch]:
+        """Subscribe to devices that are added (path), removed (path), and to the states of all of them
+        (new, old, reason)."""
+        service = definitions.NM
+        watch = self.connection.watch
+        return list(
+            await asyncio.gather(
+                watch(added, sender=service, interface=service, member="DeviceAdded"),
+                watch(removed, sender=service, interface=service, member="DeviceRemoved"),
+                watch(state_changed, sender=service, interface=definitions.NM_DEVICE, member="StateChanged"),
+            )
+        )
+
+    async def watch_any_property(self, handler: Callable[[Signal], None]) -> Watch:
+        """Subscribe to changes of the root object's properties on any of its interfaces."""
+        return await self.connection.watch(
+            handler, sender=self.SERVICE, path=self.path, member="PropertiesChanged"
+        )

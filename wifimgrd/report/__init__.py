@@ -1,0 +1,1 @@
+"""Reports of a fault, without data that strangers must not see."""

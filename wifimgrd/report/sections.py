@@ -1,0 +1,69 @@
+"""The sections of a report that the command line and the daemon share."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from wifimgrd import __version__
+from wifimgrd.dbus.client.json_records import device_json, interfaces_json, service_json
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.report.anonymize import Anonymizer
+
+
+def report(
+    aliases: Anonymizer,
+    devices: Collection[DeviceRecord],
+    state: Mapping[str, object] | None,
+    texts: Mapping[str, str],
+) -> dict[str, str]:
+    """The sections of the report, with aliases: the hub's state, and other texts. `devices` are all whose
+    names may be in them."""
+    for device in devices:
+        aliases.hide("SSID", [device.ssid])
+    for device in devices:
+        aliases.hide("NAME", [device.name])
+    sections = {title: aliases.applied(text).rstrip() for title, text in texts.items()}
+    if state is not None:
+        # Before it is JSON: an escaped name is another text.
+        sections["Hub"] = json.dumps(aliases.applied_to_value(state), indent=1, ensure_ascii=False)
+    return sections
+
+
+def state_of(
+    service: ServiceRecord, interfaces: Mapping[str, InterfaceRecord], devices: Collection[DeviceRecord]
+) -> Mapping[str, object]:
+    """The daemon's state: adapters, and why each is taken, free or unavailable."""
+    return {
+        "service": service_json(service),
+        "interfaces": interfaces_json(interfaces)["interfaces"],
+        "devices": [
+            {key: value for key, value in device_json(device).items() if key != "device_type_icon_url"}
+            for device in devices
+        ],
+    }
+
+
+def versions() -> str:
+    """The versions of wifimgrd and of what it runs on."""
+    try:
+        system = platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
+    except OSError:
+        system = "unknown"
+    return (
+        f"wifimgrd {__version__}\nPython {platform.python_version()}\n"
+        f"{system}\nLinux {platform.release()} {platform.machine()}"
+    )
+
+
+def machine_key() -> bytes:
+    """The key of this computer's aliases, see machine-id(5); raises OSError."""
+    return Path("/etc/machine-id").read_bytes().strip()
+
+
+def as_text(sections: Mapping[str, str]) -> list[str]:
+    """Sections under their titles."""
+    return [f"== {title} ==\n{text}\n" for title, text in sections.items()]

@@ -1,0 +1,203 @@
+"""Scan results of wpa_supplicant, and pure functions over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.device import Passphrase, Sighting, Ssid
+from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
+from wifimgrd.domain.network import ScanResult, Security
+
+LIKELY_FREQUENCIES: Final = (2412, 2437, 2462, 5180, 5220, 5745, 5785)
+"""Centre frequencies, MHz, that cameras usually use: channels 1, 6, 11, 36, 44, 149, 157."""
+_WEAKEST_DBM: Final = -100
+_STRONGEST_DBM: Final = -40
+
+
+class KeyManagement(StrEnum):
+    """`802-11-wireless-security.key-mgmt`, as far as cameras need it:
+    https://networkmanager.dev/docs/api/1.42/settings-802-11-wireless-security.html.
+    """
+
+    NONE = "none"
+    """An open network: the profile has no security setting."""
+    PSK = "wpa-psk"
+    """WPA2 and WPA; NetworkManager offers SAE with it, too."""
+    SAE = "sae"
+
+
+@dataclass(frozen=True, slots=True)
+class Bss:
+    """One BSS of wpa_supplicant's scan results."""
+
+    path: str
+    """Its D-Bus object."""
+    ssid: bytes
+    bssid: str
+    """Lower case with colons."""
+    frequency_mhz: int
+    age_s: int
+    """Whole seconds since it was last received."""
+    suites: frozenset[str] = frozenset()
+    """The key management suites that it offers, by the supplicant's names; empty = open or WEP."""
+    private: bool = False
+    """The Privacy bit of its beacons is set: frames are encrypted."""
+    signal_dbm: int = _WEAKEST_DBM
+    is_rsn: bool = False
+    """It offers WPA2 or later, not WPA alone."""
+
+    @property
+    def sighting(self) -> Sighting:
+        """Its BSSID and frequency."""
+        return Sighting(self.bssid, self.frequency_mhz)
+
+    @property
+    def signal_percent(self) -> int:
+        """Its signal strength on NetworkManager's scale: 100 from -40 dBm on, 0 from -100 dBm down.
+        https://gitlab.freedesktop.org/NetworkManager/NetworkManager (nm_wifi_utils_level_to_quality).
+        """
+        over_dbm = min(max(self.signal_dbm, _WEAKEST_DBM), _STRONGEST_DBM) - _WEAKEST_DBM
+        return 100 * over_dbm // (_STRONGEST_DBM - _WEAKEST_DBM)
+
+    @property
+    def link_percent(self) -> int:
+        """The signal strength of a link to it; see `link_percent`."""
+        return link_percent(self.signal_dbm)
+
+    @property
+    def offers_psk(self) -> bool:
+        """Whether it accepts a passphrase by WPA-PSK or WPA2-PSK."""
+        return any(suite.endswith(("psk", "psk-sha256")) for suite in self.suites)
+
+    @property
+    def offers_sae(self) -> bool:
+        """Whether it accepts a passphrase by SAE (WPA3)."""
+        return any(suite.endswith("sae") for suite in self.suites)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it needs no passphrase."""
+        return not self.suites and not self.private
+
+
+def link_percent(signal_dbm: int) -> int:
+    """The signal strength of a link, on the scale that NetworkManager uses for the active access point: 100
+    from -20 dBm on, 30 from -90 dBm down.
+    https://gitlab.freedesktop.org/NetworkManager/NetworkManager (nl80211_xbm_to_percent).
+    """
+    return 120 + min(max(signal_dbm, -90), -20)
+
+
+def bss_of(path: str, properties: Mapping[str, Any]) -> Bss:
+    """Read a BSS object's properties: https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_bss."""
+    suites = [*properties.get("RSN", {}).get("KeyMgmt", ()), *properties.get("WPA", {}).get("KeyMgmt", ())]
+    return Bss(
+        path,
+        bytes(properties.get("SSID", b"")),
+        bytes(properties.get("BSSID", b"")).hex(":"),
+        int(properties.get("Frequency", 0)),
+        int(properties.get("Age", 0)),
+        frozenset(suites),
+        bool(properties.get("Privacy", False)),
+        int(properties.get("Signal", _WEAKEST_DBM)),
+        bool(properties.get("RSN", {}).get("KeyMgmt", ())),
+    )
+
+
+def security_of(point: Bss) -> Security:
+    """The security that an access point requires of stations."""
+    if point.offers_sae:
+        return Security.WPA2_WPA3 if point.offers_psk else Security.WPA3
+    if point.offers_psk:
+        return Security.WPA2 if point.is_rsn else Security.WPA
+    if "owe" in point.suites:
+        return Security.OWE
+    if point.suites:
+        return Security.ENTERPRISE
+    return Security.WEP if point.private else Security.OPEN
+
+
+def scan_result(interface: str, point: Bss, now_us: int) -> ScanResult:
+    """An access point as a scan result of an interface; `now_us` is the time, in microseconds."""
+    return ScanResult(
+        interface,
+        Ssid(point.ssid),
+        point.sighting,
+        security_of(point),
+        point.signal_percent,
+        now_us - point.age_s * 1_000_000,
+    )
+
+
+def choose_key_management(found: Iterable[Bss], ssid: Ssid, passphrase: Passphrase) -> KeyManagement:
+    """Choose the key management by what the access points with that SSID offer.
+
+    An access point with the same SSID and another kind of security is never joined: raises
+    AuthenticationFailed where the password does not fit the kind of network (none given for a
+    protected one, one given for an open one), AssociationRefused where it takes no passphrase at all.
+    """
+    points = list(found)
+    if passphrase.is_open:
+        if any(point.is_open for point in points):
+            return KeyManagement.NONE
+    elif any(point.offers_psk for point in points):
+        return KeyManagement.PSK
+    elif any(point.offers_sae for point in points):
+        return KeyManagement.SAE
+    if any(point.is_open for point in points):
+        raise AuthenticationFailed(
+            f'the network "{ssid.printable}" is open, but a password is set for it; remove the password'
+        )
+    if any(point.offers_psk or point.offers_sae for point in points):
+        raise AuthenticationFailed(f'the network "{ssid.printable}" asks for a password, and none is set')
+    kind = "a user name and a certificate" if any(point.suites for point in points) else "WEP"
+    raise AssociationRefused(
+        f'the network "{ssid.printable}" wants {kind}, which cameras are not joined with'
+    )
+
+
+def bssid_to_pin(found: Iterable[Bss], key_management: KeyManagement, known: Sequence[Sighting]) -> str:
+    """The BSSID of the access point to join; empty where the supplicant is to choose.
+
+    Of several that fit the key management, it is the one of the most recent sighting that is among them: an
+    access point that was never joined may be another camera with the same SSID.
+    """
+    fitting = {point.bssid for point in found if _fits(point, key_management)}
+    if len(fitting) == 1:
+        return fitting.pop()
+    return next((sighting.bssid for sighting in known if sighting.bssid in fitting), "")
+
+
+def _fits(point: Bss, key_management: KeyManagement) -> bool:
+    match key_management:
+        case KeyManagement.NONE:
+            return point.is_open
+        case KeyManagement.PSK:
+            return point.offers_psk or point.offers_sae
+    return point.offers_sae
+
+
+def frequencies_to_try(
+    known: Sequence[Sighting], listed: Iterable[Bss], bands: frozenset[Band]
+) -> tuple[int, ...]:
+    """The channels to scan before a full scan, MHz, best first: those where the network was
+    seen before, or else the likely ones. Bands that the adapter lacks are left out, because the
+    kernel refuses a scan request with a channel that the adapter does not support.
+    """
+    seen = [sighting.frequency_mhz for sighting in known] + [point.frequency_mhz for point in listed]
+    wanted = seen or LIKELY_FREQUENCIES
+    usable = (mhz for mhz in wanted if mhz > 0 and (not bands or Band.of_frequency(mhz) in bands))
+    return tuple(dict.fromkeys(usable))
+
+
+def seen_since(found: Iterable[Bss], elapsed_s: float) -> list[Bss]:
+    """Those that were received in the last `elapsed_s` seconds.
+
+    The supplicant rounds ages down, and its list includes entries that the kernel caches for half a
+    minute, so an access point in the list may be gone.
+    """
+    return [point for point in found if point.age_s <= elapsed_s]

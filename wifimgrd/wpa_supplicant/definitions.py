@@ -1,0 +1,65 @@
+"""wpa_supplicant's D-Bus names, states and codes, each with the address of its documentation."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Final
+
+WPAS: Final = "fi.w1.wpa_supplicant1"
+WPAS_PATH: Final = "/fi/w1/wpa_supplicant1"
+WPAS_INTERFACE: Final = WPAS + ".Interface"
+WPAS_BSS: Final = WPAS + ".BSS"
+WPAS_NETWORK: Final = WPAS + ".Network"
+WPAS_SCAN_ERROR: Final = WPAS_INTERFACE + ".ScanError"
+"""Scan was refused: one runs already, or the interface is down."""
+WPAS_INTERFACE_EXISTS: Final = WPAS + ".InterfaceExists"
+"""CreateInterface was refused: the interface is registered already."""
+WPAS_INVALID_ARGUMENTS: Final = WPAS + ".InvalidArgs"
+
+
+class SupplicantState(StrEnum):
+    """`State` of an interface: https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_interface."""
+
+    DISCONNECTED = "disconnected"
+    INACTIVE = "inactive"
+    DISABLED = "interface_disabled"
+    SCANNING = "scanning"
+    AUTHENTICATING = "authenticating"
+    ASSOCIATING = "associating"
+    ASSOCIATED = "associated"
+    FOUR_WAY = "4way_handshake"
+    GROUP = "group_handshake"
+    COMPLETED = "completed"
+    UNKNOWN = "unknown"
+
+
+class ReasonCode(IntEnum):
+    """Why a station was disconnected (`DisconnectReason`): IEEE 802.11-2020, table 9-49.
+
+    Negative where the station itself ended it:
+    https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_interface.
+    """
+
+    UNSPECIFIED = 1
+    PREVIOUS_AUTH_NOT_VALID = 2
+    DEAUTH_LEAVING = 3
+    INACTIVITY = 4
+    NO_MORE_STATIONS = 5
+    DISASSOC_LEAVING = 8
+    MIC_FAILURE = 14
+    FOUR_WAY_TIMEOUT = 15
+    IEEE_802_1X_FAILED = 23
+
+
+class StatusCode(IntEnum):
+    """How an access point answered (`AuthStatusCode`, `AssocStatusCode`): IEEE 802.11-2020, table 9-50."""
+
+    SUCCESS = 0
+    UNSPECIFIED_FAILURE = 1
+    CHALLENGE_FAILURE = 15
+    NO_MORE_STATIONS = 17
+    TRY_LATER = 30
+    INVALID_PMKID = 53
+    ANTI_CLOGGING_TOKEN = 76
+    GROUP_UNSUPPORTED = 77
+    HASH_TO_ELEMENT = 126
