@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, 
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.events import DeviceRemoved, DeviceStateChanged, SignalChanged
 from wifimgrd.net import wireless
-from wifimgrd.net.commands import CommandError
 from wifimgrd.net.wireless import end_power_save
 from wifimgrd.net_client.power_save import LATER_S, PowerSaveMonitor
 from wifimgrd.runtime.tasks import Tasks
@@ -146,72 +145,67 @@ def test_what_cannot_be_known_is_asked_for_again_and_not_told() -> None:
     assert on_host(test) == [SWITCHED_ON]
 
 
-# The part of the helper, with a substitute for `iw`; the lab tests use the real one
+# The part of the helper, on a substitute for the kernel; the lab tests use the real one
 
 
-class Iw:
-    """A program in PATH that has a file for the state of `wlan0`, and records its arguments."""
+@dataclass
+class Kernel:
+    """Has the power save of `wlan0`."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.state = folder / "state"
-        self.asked = folder / "asked"
+    on: bool = True
+    requests: list[str] = field(default_factory=list)
+    unknown: OSError | None = None
+    refusal: OSError | None = None
 
-    def install(self, on_set: str = 'echo "$5" >state') -> None:
-        program = self.folder / "iw"
-        program.write_text(
-            f'#!/bin/sh\ncd "{self.folder}"\necho "$*" >>asked\n'
-            f'case $3 in get) echo "Power save: $(cat state)" ;; set) {on_set} ;; esac\n'
-        )
-        program.chmod(0o755)
+    def has_power_save(self, index: int) -> bool:
+        self.requests.append(f"get {index}")
+        if self.unknown:
+            raise self.unknown
+        return self.on
+
+    def end_power_save(self, index: int) -> None:
+        self.requests.append(f"off {index}")
+        if self.refusal:
+            raise self.refusal
+        self.on = False
 
 
 @pytest.fixture
-def iw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iw:
-    interfaces = tmp_path / "class" / "net"
-    (interfaces / "wlan0" / "phy80211").mkdir(parents=True)
-    (interfaces / "lo").mkdir()
-    monkeypatch.setattr(wireless, "_INTERFACES", interfaces)
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    # `cat` and the like are there, and no other `iw`.
-    (folder / "cat").symlink_to(shutil.which("cat") or "")
-    monkeypatch.setenv("PATH", str(folder))
-    return Iw(folder)
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
+    (tmp_path / "lo").mkdir()
+    kernel = Kernel()
+    monkeypatch.setattr(wireless, "_INTERFACES", tmp_path)
+    monkeypatch.setattr(wireless, "nl80211", kernel)
+    monkeypatch.setattr("socket.if_nametoindex", {"wlan0": 7}.__getitem__)
+    return kernel
 
 
-def test_power_save_is_switched_off_where_it_is_on(iw: Iw) -> None:
-    iw.install()
-    iw.state.write_text("on")
+def test_power_save_is_switched_off_where_it_is_on(kernel: Kernel) -> None:
     assert end_power_save("wlan0")
-    assert iw.state.read_text().strip() == "off"
+    assert not kernel.on
     assert not end_power_save("wlan0")
-    asked = iw.asked.read_text().splitlines()
-    assert asked == [
-        "dev wlan0 get power_save",
-        "dev wlan0 set power_save off",
-        "dev wlan0 get power_save",
-    ]
+    assert kernel.requests == ["get 7", "off 7", "get 7"]
 
 
-def test_a_driver_that_refuses_is_told_to_the_journal(iw: Iw) -> None:
-    iw.install(on_set="echo 'command failed: Operation not supported (-95)' >&2; exit 161")
-    iw.state.write_text("on")
+def test_a_driver_that_refuses_is_told_to_the_journal(kernel: Kernel) -> None:
+    kernel.refusal = OSError(95, "Operation not supported")
     with structlog.testing.capture_logs() as logs:
         assert end_power_save("wlan0")
     assert [(log["event"], log["reason"]) for log in logs] == [
-        ("power_save_unchanged", "command failed: Operation not supported (-95)")
+        ("power_save_unchanged", "[Errno 95] Operation not supported")
     ]
 
 
-def test_without_iw_nothing_is_known(iw: Iw) -> None:
-    with pytest.raises(CommandError, match=r"^iw dev wlan0 get power_save: .*No such file"):
+def test_a_driver_without_power_save_leaves_it_unknown(kernel: Kernel) -> None:
+    kernel.unknown = OSError(95, "Operation not supported")
+    with pytest.raises(OSError, match="not supported"):
         end_power_save("wlan0")
+    assert kernel.requests == ["get 7"]
 
 
 @pytest.mark.parametrize("interface", ["", ".", "..", "lo", "wlan9", "wlan0/phy80211", "--version"])
-def test_nothing_but_a_wireless_interface_is_asked_for(iw: Iw, interface: str) -> None:
-    iw.install()
+def test_nothing_but_a_wireless_interface_is_asked_for(kernel: Kernel, interface: str) -> None:
     with pytest.raises(InvalidRequest):
         end_power_save(interface)
-    assert not iw.asked.exists()
+    assert not kernel.requests

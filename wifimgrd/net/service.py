@@ -299,7 +299,7 @@ def _end_power_save(interface: str) -> bool:
     """Handle the call `EndPowerSave`; raises InvalidRequest."""
     try:
         return end_power_save(interface)
-    except CommandError as error:  # mostly a driver without power save, so it is not logged
+    except OSError as error:  # mostly a driver without power save, so it is not logged
         raise BusError(NAME_OF[InternalError.code], str(error)) from None
 
 

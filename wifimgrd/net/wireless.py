@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Final
 
@@ -11,13 +12,12 @@ from wifimgrd.dbus.connection import BusConnection, Variant
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.net import commands, iproute
 from wifimgrd.net.commands import CommandError
+from wifimgrd.netlink import nl80211
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 _log = structlog.get_logger()
 
 _INTERFACES: Final = Path("/sys/class/net")
-_ON: Final = "Power save: on"
-"""https://git.kernel.org/pub/scm/linux/kernel/git/jberg/iw.git/tree/ps.c"""
 _ANSWER_S: Final = 5.0
 """How long wpa_supplicant may take to reply."""
 
@@ -31,15 +31,16 @@ def restart_link(interface: str) -> None:
 def end_power_save(interface: str) -> bool:
     """Switch a wireless interface's power save off, and return whether it was on.
 
-    Raises InvalidRequest for any other interface, and CommandError where the setting cannot be read: the
-    driver has no power save, or there is no `iw`.
+    Raises InvalidRequest for any other interface, and OSError where the setting cannot be read: mostly, the
+    driver has no power save.
     """
     require_wireless(interface)
-    if commands.run("iw", "dev", interface, "get", "power_save").strip() != _ON:
+    index = socket.if_nametoindex(interface)
+    if not nl80211.has_power_save(index):
         return False
     try:
-        commands.run("iw", "dev", interface, "set", "power_save", "off")
-    except CommandError as error:
+        nl80211.end_power_save(index)
+    except OSError as error:
         _log.warning("power_save_unchanged", interface=interface, reason=str(error))
     return True
 

@@ -26,7 +26,7 @@ from wifimgrd.runtime.tasks import Tasks
 _log = structlog.get_logger()
 
 LATER_S: Final = 10.0
-"""From an event to the check, which starts a process: one check for all events in that time, and none while a
+"""From an event to the check: one check for all events in that time, and none while a
 client waits for a camera."""
 
 EndPowerSave = Callable[[str], Awaitable[bool]]
@@ -81,7 +81,7 @@ class PowerSaveMonitor:
         try:
             was_on = await self._end_power_save(interface)
         except (BusError, BusClosed, TimeoutError) as error:
-            # Mostly a driver that has no power save, or a host without `iw`: nothing to report.
+            # Mostly a driver that has no power save: nothing to report.
             _log.debug("power_save_unknown", interface=interface, reason=str(error))
             return
         if not was_on:

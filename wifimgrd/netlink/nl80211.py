@@ -1,4 +1,4 @@
-"""The kernel's Wi-Fi over generic netlink: the regulatory domain, and an adapter's bands.
+"""The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands, and its power save.
 
 https://www.kernel.org/doc/html/latest/networking/regulatory.html and, for the numbers,
 include/uapi/linux/nl80211.h, genetlink.h and netlink.h of the kernel. Each function blocks until the kernel
@@ -7,6 +7,7 @@ has replied, which it does at once.
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from wifimgrd.netlink.messages import DONE, ERROR, attribute, attributes, messag
 
 _NETLINK_GENERIC: Final = 16
 _REQUEST: Final = 0x0001
+_ACKNOWLEDGE: Final = 0x0004
 _DUMP: Final = 0x0300
 _GENERIC: Final = struct.Struct("=BBH")
 """struct genlmsghdr: command, version, reserved."""
@@ -27,39 +29,68 @@ _FAMILY_ID: Final = 1
 _FAMILY_NAME: Final = 2
 _GET_WIPHY: Final = 1
 _GET_REGULATORY_DOMAIN: Final = 31
+_SET_POWER_SAVE: Final = 61
+_GET_POWER_SAVE: Final = 62
 _ATTR_IFINDEX: Final = 3
 _ATTR_ALPHA2: Final = 33
 _ATTR_WIPHY_BANDS: Final = 22
+_ATTR_POWER_SAVE: Final = 93
 _ATTR_SPLIT_WIPHY_DUMP: Final = 174
 _BANDS: Final = {0: Band.GHZ_2_4, 1: Band.GHZ_5, 3: Band.GHZ_6}
 """enum nl80211_band; of 60 GHz there is none for cameras."""
+_POWER_SAVE_OFF: Final = 0
+"""enum nl80211_ps_state."""
+_NUMBER: Final = struct.Struct("=I")
+_ERROR_CODE: Final = struct.Struct("=i")
+"""The start of struct nlmsgerr: 0, or a negative errno."""
 _TIMEOUT_S: Final = 1.0
 _LARGEST: Final = 1 << 16
 
 
 def regulatory_domain() -> str | None:
     """Two letters, `00` for the world domain; None where the kernel has no Wi-Fi or reports no domain."""
-    for answer in _query(_GET_REGULATORY_DOMAIN, 0, b""):
-        if domain := answer.get(_ATTR_ALPHA2):
-            return domain.rstrip(b"\0").decode("ascii", "replace")
+    with suppress(OSError, struct.error):
+        for answer in _query(_GET_REGULATORY_DOMAIN, 0, b""):
+            if domain := answer.get(_ATTR_ALPHA2):
+                return domain.rstrip(b"\0").decode("ascii", "replace")
     return None
 
 
 def bands_of(index: int) -> frozenset[Band]:
     """The bands of the adapter with this interface index; empty where they are not known."""
-    wanted = attribute(_ATTR_IFINDEX, struct.pack("=I", index)) + attribute(_ATTR_SPLIT_WIPHY_DUMP, b"")
+    wanted = _interface(index) + attribute(_ATTR_SPLIT_WIPHY_DUMP, b"")
     found = set()
-    for answer in _query(_GET_WIPHY, _DUMP, wanted):
-        found |= _BANDS.keys() & attributes(answer.get(_ATTR_WIPHY_BANDS, b"")).keys()
+    with suppress(OSError, struct.error):
+        for answer in _query(_GET_WIPHY, _DUMP, wanted):
+            found |= _BANDS.keys() & attributes(answer.get(_ATTR_WIPHY_BANDS, b"")).keys()
     return frozenset(_BANDS[number] for number in found)
 
 
+def has_power_save(index: int) -> bool:
+    """Whether power save is on for the interface with this index.
+
+    Raises OSError where the kernel does not say: most often, the driver has none.
+    """
+    for answer in _query(_GET_POWER_SAVE, 0, _interface(index)):
+        if len(state := answer.get(_ATTR_POWER_SAVE, b"")) == _NUMBER.size:
+            return _NUMBER.unpack(state) != (_POWER_SAVE_OFF,)
+    raise OSError("the kernel does not report power save")
+
+
+def end_power_save(index: int) -> None:
+    """Switch power save off for the interface with this index; raises OSError. Needs CAP_NET_ADMIN."""
+    state = attribute(_ATTR_POWER_SAVE, _NUMBER.pack(_POWER_SAVE_OFF))
+    for _ in _query(_SET_POWER_SAVE, _ACKNOWLEDGE, _interface(index) + state):
+        pass
+
+
+def _interface(index: int) -> bytes:
+    return attribute(_ATTR_IFINDEX, _NUMBER.pack(index))
+
+
 def _query(command: int, flags: int, payload: bytes) -> Iterator[dict[int, bytes]]:
-    """The attributes of each reply to a request of nl80211; none where it was refused."""
-    with (
-        suppress(OSError, struct.error),
-        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_GENERIC) as netlink,
-    ):
+    """The attributes of each reply to a request of nl80211; raises OSError where it is refused."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_GENERIC) as netlink:
         netlink.settimeout(_TIMEOUT_S)
         netlink.bind((0, 0))
         name = attribute(_FAMILY_NAME, b"nl80211\0")
@@ -75,7 +106,12 @@ def _replies(
     found: list[dict[int, bytes]] = []
     while True:
         for message in messages(netlink.recv(_LARGEST)):
-            if message.kind in (DONE, ERROR):
+            if message.kind == DONE:
+                return found
+            if message.kind == ERROR:
+                (code,) = _ERROR_CODE.unpack_from(message.body)
+                if code:
+                    raise OSError(-code, os.strerror(-code))
                 return found
             found.append(attributes(message.body, _GENERIC.size))
             if not flags & _DUMP:

@@ -50,6 +50,16 @@ async def backend(host: Host, listener: Recorder) -> AsyncIterator[Any]:
     await backend.stop()
 
 
+async def test_an_interface_that_is_claimed_is_reported_again(backend: Any, listener: Recorder) -> None:
+    """Its adapter replaced one of the same name, and udev reported both after the kernel."""
+    interface = WifiInterface(1 << 20, "wlan9")
+    backend._inventory.interfaces[interface.index] = interface
+    backend.interface_seen(interface)
+    first = await listener.next("interface_facts", lambda told: told.interface == "wlan9")
+    await backend.claim("wlan9")
+    assert await listener.next("interface_facts", lambda told: told.interface == "wlan9") == first
+
+
 async def monitor_of(backend: Any, interface: WifiInterface) -> LinkMonitor:
     """The monitor of a link on an interface that is registered."""
     supplicant = await backend._services.open_interface(interface)

@@ -89,7 +89,11 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         await self._close()
 
     async def claim(self, interface: str) -> None:
-        """The interface is registered when it is first needed; see Backend.claim."""
+        """The interface is registered when it is first needed; see Backend.claim. Its facts are reported
+        again: they may have come before udev reported the adapter that had its name until then as removed."""
+        if known := self._inventory.by_name(interface):
+            known.facts = None
+            self.interface_seen(known)
 
     async def release(self, interface: str) -> None:
         """Give an interface back; see Backend.release."""
