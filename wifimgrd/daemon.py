@@ -324,6 +324,7 @@ def _wpa_supplicant(
         tasks,
         register_interface=wireless.register_interface,
         configure_link=configure_link,
+        request_lease=links.request_lease,
         release_link=links.release_link,
         restart_link=wireless.restart_link,
         country=config.radio.country,

@@ -41,6 +41,7 @@ def wpa_supplicant(bus: str) -> Backend:
         Tasks("test"),
         register_interface=no_registration,
         configure_link=not_called,
+        request_lease=not_called,
         release_link=not_called,
         bus=bus,
     )

@@ -54,6 +54,9 @@ class TestWpaSupplicantBackend(BackendConformance):
             index = socket.if_nametoindex(name)
             await links.configure(LinkConfiguration(name, index, permanent_address(name).hex(":")))
 
+        async def request_lease(name: str) -> None:
+            await links.request_lease(name, socket.if_nametoindex(name))
+
         async def restart_link(name: str) -> None:
             for state in ("down", "up"):
                 await asyncio.to_thread(run, "ip", "link", "set", name, state)
@@ -69,6 +72,7 @@ class TestWpaSupplicantBackend(BackendConformance):
                 Tasks("test"),
                 register_interface=partial(register_interface, connection),
                 configure_link=configure,
+                request_lease=request_lease,
                 release_link=links.release,
                 restart_link=restart_link,
             ),

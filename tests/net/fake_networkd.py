@@ -28,6 +28,8 @@ class FakeHost:
     calls: list[str] = field(default_factory=list)
     read: dict[str, str] = field(default_factory=dict)
     """The files as networkd has read them last, by name."""
+    reconfigured: list[int] = field(default_factory=list)
+    """The indexes of the links that networkd was to configure from the beginning."""
     refusal: BusError | None = None
     """What the services answer, where they refuse."""
     has_lost_the_bus: bool = False
@@ -52,7 +54,7 @@ class FakeHost:
         """As systemd does it."""
         self.networkd = await BusConnection.open(self.bus)
         self.read = self.files
-        self.networkd.serve(lambda call: self._keep(self._reload(call)))
+        self.networkd.serve(lambda call: self._keep(self._configure(call)))
         await self.networkd.request_name(definitions.NETWORK1)
 
     async def end_networkd(self) -> None:
@@ -104,11 +106,15 @@ class FakeHost:
         if self.starts:
             await self.start_networkd()
 
-    async def _reload(self, call: MethodCall) -> None:
+    async def _configure(self, call: MethodCall) -> None:
         assert self.networkd is not None
         self.calls.append(call.member)
         if self.refusal is not None:
             self.networkd.reply_error(call, self.refusal.name, self.refusal.message)
+            return
+        if call.member == "ReconfigureLink":
+            self.reconfigured += call.body
+            self.networkd.reply(call)
             return
         self.read = self.files
         self.reloading.set()

@@ -344,6 +344,25 @@ async def test_the_daemon_has_links_configured_and_released(host: FakeHost, help
     assert set(host.read) == {FILE1}
 
 
+async def test_a_lease_is_requested_again(host: FakeHost, helper: HelperLinks) -> None:
+    await helper.configure_link("wlan0", "")
+    await helper.request_lease("wlan0")
+    await helper.request_lease("wlan1")  # which was not configured
+    assert host.reconfigured == [3]
+    host.refusal = DENIED
+    with pytest.raises(BusError, match=r"requests no lease: Interactive authentication") as caught:
+        await helper.request_lease("wlan0")
+    assert caught.value.name == "org.wifimgrd1.Error.BackendUnavailable"
+
+
+async def test_a_networkd_that_is_away_is_not_asked_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:
+    await helper.configure_link("wlan0", "")
+    await host.end_networkd()
+    await host.systemd.round_trip()
+    await helper.request_lease("wlan0")
+    assert host.reconfigured == []
+
+
 async def test_clear_ends_all_links(
     host: FakeHost, helper: HelperLinks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,7 +421,12 @@ async def test_another_user_is_refused(
     service = NetService(connection, KernelState(), links, Policy, os.getuid() + 1, 3600.0, tasks)
     await service.start()
     daemon = await BusConnection.open(host.bus)
-    for call in (HelperLinks(daemon).configure_link("wlan0", ""), HelperLinks(daemon).release_link("wlan0")):
+    stranger = HelperLinks(daemon)
+    for call in (
+        stranger.configure_link("wlan0", ""),
+        stranger.request_lease("wlan0"),
+        stranger.release_link("wlan0"),
+    ):
         with pytest.raises(BusError) as caught:
             await call
         assert caught.value.name == "org.wifimgrd1.Error.NotAuthorized"

@@ -153,6 +153,10 @@ class LinkFiles:
         """Whether that run of networkd was started after they were written."""
         return not self._read_settings().endswith(f"{_UNREAD_BY}{run}\n")
 
+    def has(self, interface: str) -> bool:
+        """Whether the link has a file."""
+        return self._file(interface).exists()
+
     def remove(self, interface: str) -> bool:
         """Remove the file of a link."""
         return _remove(self._file(interface))

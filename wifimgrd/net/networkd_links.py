@@ -97,6 +97,20 @@ class NetworkdLinks:
         if not self._running.is_set():  # so that networkd does not do it
             self._delete_addresses(interface)
 
+    async def request_lease(self, interface: str, index: int) -> None:
+        """Have networkd drop and request the lease of an interface, if it runs and has the interface; raises
+        as `configure`."""
+        if not self._files.has(interface):
+            return
+        async with self._lock:
+            await self._watch()
+        if not self._running.is_set():
+            return
+        try:
+            await self._networkd.reconfigure(index)
+        except (BusError, BusClosed, TimeoutError) as error:
+            raise BackendUnavailable(f"systemd-networkd requests no lease: {_reason(error)}") from None
+
     async def clear(self) -> None:
         """Remove all files, and have networkd leave all links alone; raises as `configure`."""
         if self._files.remove_all():

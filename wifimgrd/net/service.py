@@ -198,6 +198,9 @@ class NetService:
             case "ConfigureLink":
                 await self._links.configure(_configuration(*call.body))
                 return "", ()
+            case "RequestLease":
+                await self._links.request_lease(call.body[0], _index_of_wireless(call.body[0]))
+                return "", ()
             case "ReleaseLink":
                 await self._links.release(call.body[0])
                 return "", ()
@@ -305,13 +308,19 @@ def _end_power_save(interface: str) -> bool:
 
 def _configuration(interface: str, local_address: str) -> LinkConfiguration:
     """The configuration of the call `ConfigureLink`; raises InvalidRequest."""
+    index = _index_of_wireless(interface)
+    return LinkConfiguration(
+        interface, index, permanent_address(interface).hex(":"), _local_address(local_address)
+    )
+
+
+def _index_of_wireless(interface: str) -> int:
+    """The kernel's index of a wireless interface; raises InvalidRequest."""
     require_wireless(interface)
     index = _index_of(interface)
     if index is None:
         raise InvalidRequest(f"{interface} is gone, or has an index over {LARGEST_INDEX}")
-    return LinkConfiguration(
-        interface, index, permanent_address(interface).hex(":"), _local_address(local_address)
-    )
+    return index
 
 
 def _local_address(text: str) -> IPv4Interface | None:

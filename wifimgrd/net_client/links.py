@@ -24,6 +24,10 @@ class HelperLinks(Proxy):
         prefix, such as `192.168.54.2/24`."""
         await self.call("ConfigureLink", "ss", [interface, local_address])
 
+    async def request_lease(self, interface: str) -> None:
+        """Have the interface, which takes its address by DHCP, request it from the beginning."""
+        await self.call("RequestLease", "s", [interface])
+
     async def release_link(self, interface: str) -> None:
         """Have the interface lose that address; it may be gone."""
         await self.call("ReleaseLink", "s", [interface])

@@ -29,6 +29,10 @@ class Networkd(Proxy):
         """Read the .network files again and reconfigure the links whose file is another one now."""
         await self.call("Reload")
 
+    async def reconfigure(self, index: int) -> None:
+        """Configure a link from the beginning: its lease is dropped, and another one requested."""
+        await self.call("ReconfigureLink", "i", [index])
+
     async def describe(self, index: int) -> str:
         """A link's state, addresses, routes and lease, as JSON."""
         [description] = await self.call("DescribeLink", "i", [index])

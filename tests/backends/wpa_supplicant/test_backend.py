@@ -41,6 +41,7 @@ async def backend(host: Host, listener: Recorder) -> AsyncIterator[Any]:
         Tasks("test"),
         register_interface=host.register,
         configure_link=not_called,
+        request_lease=not_called,
         release_link=not_called,
         bus=host.bus,
     )

@@ -29,10 +29,12 @@ async def watched(host: Host) -> AsyncIterator[Services]:
     """The services, once wpa_supplicant was found."""
     connection = await BusConnection.open(host.bus)
 
-    async def no_link(name: str, local_address: str) -> None:
-        raise AssertionError(name, local_address)
+    async def no_link(*arguments: str) -> None:
+        raise AssertionError(arguments)
 
-    services = Services(connection, host, Registrations(BriefMemory(), host.register), no_link, Country(None))
+    services = Services(
+        connection, host, Registrations(BriefMemory(), host.register), no_link, no_link, Country(None)
+    )
     watching = asyncio.create_task(services.watch())
     try:
         async with asyncio.timeout(30):

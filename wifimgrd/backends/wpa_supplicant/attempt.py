@@ -10,6 +10,7 @@ from typing import Final, cast
 from wifimgrd.backends.base_attempt import BaseAttempt
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
+from wifimgrd.backends.wpa_supplicant.lease_retry import LeaseRetry
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, read_address
 from wifimgrd.backends.wpa_supplicant.network import settings_for
 from wifimgrd.backends.wpa_supplicant.services import Services
@@ -43,6 +44,10 @@ class AddressChanged:
     """An address of the interface was added, changed or deleted."""
 
 
+class LeaseOverdue:
+    """The camera has not replied to a request for an address."""
+
+
 class Attempt(BaseAttempt[Joined]):
     """An attempt through wpa_supplicant and networkd."""
 
@@ -62,6 +67,7 @@ class Attempt(BaseAttempt[Joined]):
         self._interface: WifiInterface | None = None
         self._supplicant: SupplicantInterface | None = None
         self._monitor: AssociationMonitor | None = None
+        self._lease_retry = LeaseRetry(self._lease_overdue)
 
     def _refusal(self, error: BusError) -> WifimgrdError:
         self._log.warning("join_refused", error=str(error))
@@ -140,11 +146,20 @@ class Attempt(BaseAttempt[Joined]):
         while True:
             event = await monitor.next_event()
             await monitor.process(event)
+            if isinstance(event, LeaseOverdue):
+                await self._services.request_lease(interface.name)
+            self._retry_lease(monitor)
             is_sign = isinstance(event, AddressChanged) or (isinstance(event, Mapping) and "State" in event)
             if is_sign and monitor.is_associated:
                 address = await read_address(self._services.connection, interface.index)
                 if address is not None and monitor.diagnosis.completed and not monitor.has_events:
                     return address
+
+    def _retry_lease(self, monitor: AssociationMonitor) -> None:
+        if monitor.is_associated and monitor.diagnosis.completed and not self._request.local_address:
+            self._lease_retry.start()
+        else:
+            self._lease_retry.stop()
 
     async def _reading(
         self, supplicant: SupplicantInterface, address: LinkAddress, points: list[bss.Bss]
@@ -177,7 +192,12 @@ class Attempt(BaseAttempt[Joined]):
         if self._monitor:
             self._monitor.post(AddressChanged())
 
+    def _lease_overdue(self) -> None:
+        if self._monitor:
+            self._monitor.post(LeaseOverdue())
+
     def _unsubscribe(self, interface: WifiInterface) -> None:
+        self._lease_retry.stop()
         for subscribed, handler in (
             (interface.on_gone, self._interface_gone),
             (interface.on_address, self._address_changed),

@@ -17,7 +17,7 @@ from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.backends.wpa_supplicant.registration import RegisterInterface, Registrations
 from wifimgrd.backends.wpa_supplicant.scan import is_visible, scan, scan_results
-from wifimgrd.backends.wpa_supplicant.services import ConfigureLink, ReleaseLink, Services
+from wifimgrd.backends.wpa_supplicant.services import ConfigureLink, ReleaseLink, RequestLease, Services
 from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.domain.device import HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
@@ -40,10 +40,10 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
     """Implements `ports.Backend`.
 
     `memory` stores which interfaces were registered. `register_interface` registers one with wpa_supplicant,
-    `configure_link` and `release_link` have networkd take addresses, and `restart_link` takes a link down and
-    up: this process has no privilege for these. `country` is the regulatory domain to set, or None to leave
-    it alone. `bus` is `system` or a D-Bus address. `cameras` is the network of the cameras' addresses on this
-    host.
+    `configure_link`, `request_lease` and `release_link` have networkd take addresses, and `restart_link`
+    takes a link down and up: this process has no privilege for these. `country` is the regulatory domain to
+    set, or None to leave it alone. `bus` is `system` or a D-Bus address. `cameras` is the network of the
+    cameras' addresses on this host.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         *,
         register_interface: RegisterInterface,
         configure_link: ConfigureLink,
+        request_lease: RequestLease,
         release_link: ReleaseLink,
         restart_link: RestartLink | None = None,
         country: str | None = None,
@@ -62,6 +63,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         super().__init__(tasks, bus=bus, cameras=cameras)
         self._registrations = Registrations(memory, register_interface)
         self._configure_link = configure_link
+        self._request_lease = request_lease
         self._release_link = release_link
         self._restart_link = restart_link
         self._country = Country(country)
@@ -119,7 +121,9 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
     # -- what joining and leaving is with wpa_supplicant
 
     def _services_on(self, connection: BusConnection) -> Services:
-        return Services(connection, self, self._registrations, self._configure_link, self._country)
+        return Services(
+            connection, self, self._registrations, self._configure_link, self._request_lease, self._country
+        )
 
     def _attempt(self, services: Services, request: JoinRequest, deadline: float) -> Attempt:
         return Attempt(services, self._inventory, request, deadline, self._check)

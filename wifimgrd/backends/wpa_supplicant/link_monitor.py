@@ -8,6 +8,7 @@ from typing import Final
 
 from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
+from wifimgrd.backends.wpa_supplicant.lease_retry import LeaseRetry
 from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, read_address
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusError
@@ -44,6 +45,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
         self._notice: asyncio.TimerHandle | None = None
         self._reader: asyncio.Task[None] | None = None
         self._read_due = False
+        self._lease_retry = LeaseRetry(self._lease_overdue)
         self.interface.on_gone.append(self._gone)
         self.interface.on_address.append(self._read_soon)
 
@@ -66,6 +68,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
             self.interface.on_address.remove(self._read_soon)
         if self._notice:
             self._notice.cancel()
+        self._lease_retry.stop()
 
     def _watch(self) -> None:
         asyncio.get_running_loop().call_soon(self._read_soon)  # it may have changed since it was read
@@ -73,6 +76,8 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
 
     def _associated(self) -> None:
         self._read_soon()
+        if self._interrupted and self._reading.is_leased:
+            self._lease_retry.start()
 
     async def _disconnect(self) -> None:
         await self._services.disconnect(self.supplicant)
@@ -111,6 +116,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
             if address is None:
                 self._without_address()
                 continue
+            self._lease_retry.stop()
             if self._notice:
                 self._notice.cancel()
                 self._notice = None
@@ -120,6 +126,15 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
                     reading = reading.seen(point.sighting, point.link_percent)
                 if not await self._refuse_unusable(reading):
                     self._apply(reading)
+
+    def _lease_overdue(self) -> None:
+        if self._interrupted and self._state == SupplicantState.COMPLETED:
+            self._start_task(self._request_lease)
+        else:
+            self._lease_retry.stop()
+
+    async def _request_lease(self) -> None:
+        await self._services.request_lease(self.held.interface)
 
     def _without_address(self) -> None:
         """The kernel has no address: the association is lost, or the lease has expired."""

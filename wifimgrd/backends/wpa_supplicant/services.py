@@ -33,6 +33,8 @@ _NETWORKD_SETTLES_S: Final = 1.0
 
 ConfigureLink = Callable[[str, str], Awaitable[None]]
 """Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
+RequestLease = Callable[[str], Awaitable[None]]
+"""Makes networkd request the lease of an interface again."""
 ReleaseLink = Callable[[str], Awaitable[None]]
 """Ends that."""
 
@@ -62,12 +64,14 @@ class Services:
         listener: ServicesListener,
         registrations: Registrations,
         configure_link: ConfigureLink,
+        request_lease: RequestLease,
         country: Country,
     ) -> None:
         self.connection = connection
         self._listener = listener
         self._registrations = registrations
         self._configure_link = configure_link
+        self._request_lease = request_lease
         self._country = country
         self._bus_id = ""
         self._owner = ""
@@ -211,6 +215,15 @@ class Services:
             await self._configure_link(name, local_address)
         except BusError as error:
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+
+    async def request_lease(self, name: str) -> None:
+        """Have networkd request the lease of an interface again, where that is possible."""
+        try:
+            await self._request_lease(name)
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.debug("lease_not_requested", interface=name, error=str(error))
+        else:
+            _log.debug("lease_requested_again", interface=name)
 
     @property
     def has_networkd(self) -> bool:
