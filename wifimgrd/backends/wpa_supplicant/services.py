@@ -221,7 +221,7 @@ class Services:
         try:
             await self._request_lease(name)
         except (BusError, BusClosed, TimeoutError) as error:
-            _log.debug("lease_not_requested", interface=name, error=str(error))
+            _log.warning("lease_not_requested", interface=name, error=str(error))
         else:
             _log.debug("lease_requested_again", interface=name)
 
