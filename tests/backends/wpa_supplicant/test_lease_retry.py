@@ -26,4 +26,4 @@ def test_the_pauses_grow_until_it_is_there() -> None:
         return requests
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        assert runner.run(test()) == [0.5, 1.5, 3.5, 7.5, 108.5]
+        assert runner.run(test()) == [0.25, 0.75, 1.75, 3.75, 7.75, 108.25, 108.75]

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-FIRST_PAUSE_S: Final = 0.5
+FIRST_PAUSE_S: Final = 0.25
 """Cameras reply within tenths of a second. Each pause is twice as long as the one before it, so that a server
 that is slow has time to reply: dnsmasq takes 3 s to find out that a new address is not in use."""
 
