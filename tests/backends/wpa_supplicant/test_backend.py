@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from ipaddress import IPv4Interface
 from typing import Any
 
@@ -12,18 +12,19 @@ import pytest
 from tests.backends.recording import Recorder
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from wifimgrd.backends.simulated.world import BriefMemory
-from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend, link_monitor
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
-from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, ConnectionLost
 from wifimgrd.domain.events import BackendState
 from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
-READING = LinkReading.of(LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1"), None, 80)
+ADDRESS = LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1")
+READING = LinkReading.of(ADDRESS, None, 80)
 
 
 @pytest.fixture
@@ -61,12 +62,14 @@ async def test_an_interface_that_is_claimed_is_reported_again(backend: Any, list
     assert await listener.next("interface_facts", lambda told: told.interface == "wlan9") == first
 
 
-async def monitor_of(backend: Any, interface: WifiInterface) -> LinkMonitor:
+async def monitor_of(
+    backend: Any, interface: WifiInterface, require_usable: Callable[..., None] = lambda *_: None
+) -> LinkMonitor:
     """The monitor of a link on an interface that is registered."""
     supplicant = await backend._services.open_interface(interface)
     held = HeldLink(DeviceId(1), interface.name, Ssid(b"CAM"), READING.link)
     joined = Joined(interface, supplicant, READING, "")
-    return LinkMonitor(backend._services, held, joined, Tasks("link"), lambda *_: None)
+    return LinkMonitor(backend._services, held, joined, Tasks("link"), require_usable)
 
 
 async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(
@@ -80,6 +83,24 @@ async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(
     assert told.error.message == 'the connection to "CAM" was lost: wpa_supplicant was restarted'
     assert await backend.links() == []
     assert not interface.reserved
+
+
+async def test_the_address_of_an_adopted_link_is_checked(
+    backend: Any, listener: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host may have got it on another interface meanwhile."""
+
+    async def read_address(*_: object) -> LinkAddress:
+        return ADDRESS
+
+    def refuse(*_: object) -> None:
+        raise AddressFailed("it is this host's own")
+
+    monkeypatch.setattr(link_monitor, "read_address", read_address)
+    interface = WifiInterface(1 << 20, "wlan0", reserved=True)
+    backend._watch_adopted([await monitor_of(backend, interface, refuse)], "")
+    ended = await listener.next("link_ended")
+    assert isinstance(ended.error, AddressFailed)
 
 
 async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listener: Recorder) -> None:

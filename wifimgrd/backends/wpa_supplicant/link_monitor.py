@@ -40,7 +40,6 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
     ) -> None:
         super().__init__(held, joined, tasks, require_usable)
         self.interface = joined.interface
-        self._checked = joined.reading.lease
         self._services = services
         self._notice: asyncio.TimerHandle | None = None
         self._reader: asyncio.Task[None] | None = None
