@@ -19,6 +19,10 @@ from wifimgrd.wpa_supplicant.scan_queue import ScanRefused
 
 _QUIET_S: Final = 0.5
 """After this long without an association and without an event of the supplicant, the next scan starts."""
+_HANDSHAKE_S: Final = 3.0
+"""How long a handshake that is repeated may take without an event. hostapd sends its first message four times, one
+a second. It begins anew where it has received the request to associate twice, and then ignores a station that
+goes on with the keys of before."""
 _BSS_LOOKUPS: Final = 4
 """After this many scans, the supplicant is left to its own scans until the deadline."""
 
@@ -96,13 +100,16 @@ class AssociationMonitor:
 
     async def next_event(self) -> object:
         """The next event; where there was none for a while and the network is not joined, it is searched
-        for."""
+        for. Raises HandshakeLost where a repeated handshake does not end."""
         while True:
             idle = not self.is_associated and not self._bss_lookup and self._repeated_searches < _BSS_LOOKUPS
+            waits_s = _HANDSHAKE_S if self.diagnosis.handshake_repeated else _QUIET_S if idle else None
             try:
-                async with asyncio.timeout(_QUIET_S if idle else None):
+                async with asyncio.timeout(waits_s):
                     return await self._events.get()
             except TimeoutError:
+                if self.diagnosis.handshake_repeated:
+                    raise self.diagnosis.handshake_failed() from None
                 self._bss_lookup = asyncio.get_running_loop().create_task(self._look_up_bss())
 
     async def process(self, event: object) -> None:

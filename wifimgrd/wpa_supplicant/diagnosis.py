@@ -95,6 +95,11 @@ class SupplicantDiagnosis:
     """The handshake was completed on this side, which proves the passphrase."""
 
     @property
+    def handshake_repeated(self) -> bool:
+        """The access point has begun the handshake again, and it is not over."""
+        return self.completed and self.state == SupplicantState.FOUR_WAY
+
+    @property
     def tried(self) -> bool:
         """Whether the supplicant began to join the access point."""
         return not is_down(self.furthest)

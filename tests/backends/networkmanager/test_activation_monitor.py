@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
+from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.networkmanager.activation_monitor import ActivationMonitor
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
 from wifimgrd.dbus import names
@@ -26,6 +27,7 @@ from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant.association import BssLookup, ScanEnd
 from wifimgrd.wpa_supplicant.bss import Bss
+from wifimgrd.wpa_supplicant.diagnosis import HandshakeLost
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 SSID = Ssid(b"CAM")
@@ -74,6 +76,21 @@ async def test_it_proves_nothing_where_the_supplicant_is_joining_by_then() -> No
     monitor.post(StateChange(DeviceState.FAILED, DeviceReason.NO_SECRETS))
     with pytest.raises(AuthenticationFailed):
         await monitor.wait_until_activated()
+
+
+def test_a_repeated_handshake_that_does_not_end_is_lost() -> None:
+    """As after two requests to associate, of which the access point has answered both."""
+
+    async def test() -> None:
+        monitor = monitor_with(DeafSupplicant())
+        for state in ("associating", "4way_handshake", "completed", "4way_handshake"):
+            monitor.post({"State": state})
+        await monitor.wait_until_activated()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        with pytest.raises(HandshakeLost):
+            runner.run(test())
+        assert runner.get_loop().time() == 3
 
 
 async def test_an_address_that_is_shown_after_networkmanager_is_done_is_waited_for() -> None:
