@@ -1,0 +1,63 @@
+"""A real Mosquitto of a test's own, on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+from asyncio.subprocess import DEVNULL, Process
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
+START_S = 20.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port
+
+
+@dataclass(slots=True)
+class Mosquitto:
+    """The broker, with lines of configuration of the test's own."""
+
+    folder: Path
+    lines: tuple[str, ...] = ("allow_anonymous true",)
+    persistence: bool = False
+    port: int = field(default_factory=free_port)
+    process: Process | None = None
+
+    async def start(self) -> None:
+        """Start it, and wait until it listens."""
+        self.folder.mkdir(exist_ok=True)
+        file = self.folder / "mosquitto.conf"
+        lines = ["user root", f"listener {self.port} 127.0.0.1", *self.lines]
+        if self.persistence:
+            lines += ["persistence true", f"persistence_location {self.folder}/", "autosave_on_changes true"]
+            lines += ["autosave_interval 1"]
+        file.write_text("\n".join(lines) + "\n")
+        with (self.folder / "mosquitto.log").open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                PROGRAM, "-c", str(file), stdin=DEVNULL, stdout=log, stderr=log
+            )
+        async with asyncio.timeout(START_S):
+            while not await self._listens():
+                assert self.process.returncode is None, (self.folder / "mosquitto.log").read_text()
+                await asyncio.sleep(0.02)  # there is no event to wait for
+
+    async def kill(self) -> None:
+        """End it at once, as in a crash."""
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+    async def _listens(self) -> bool:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        writer.close()
+        return True
