@@ -6,6 +6,8 @@ import asyncio
 import shutil
 import socket
 from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,3 +63,34 @@ class Mosquitto:
             return False
         writer.close()
         return True
+
+
+@asynccontextmanager
+async def old_broker(port: int) -> AsyncIterator[int]:
+    """A broker that refuses MQTT 5 as one of 3.1.1 does (MQTT 3.1.1, 3.1.2.2), in front of a newer one."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.read(4096)
+        level = first[first.index(b"MQTT") + 4]
+        if level > 4:
+            writer.write(b"\x20\x02\x00\x01")
+            await writer.drain()
+            writer.close()
+            return
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+        inner_writer.write(first)
+        await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while octets := await reader.read(65536):
+            writer.write(octets)
+            await writer.drain()
+    writer.close()

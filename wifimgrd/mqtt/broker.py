@@ -92,8 +92,8 @@ class Connection:
         """By packet id: subscriptions on their way."""
         self.on_way: dict[int, bytes | None] = {}
         """By packet id: messages on their way, with what `publish` was given as `keep`."""
-        self.refused = 0
-        """Messages that the broker refused."""
+        self.refused: asyncio.Future[None] = self._loop.create_future()
+        """Done once the broker has refused a message, if this version of paho reports that."""
         self._socket: Any = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -262,11 +262,15 @@ class Connection:
     def _on_publish(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
         self.on_way.pop(packet_id, None)
         if arguments and _number(arguments[0]) >= _FAILURE:
-            self.refused += 1
+            self._refuse()
         waiting = None if self.on_way else self._answers.pop(0, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(0)
         self._room()
+
+    def _refuse(self) -> None:
+        if not self.refused.done():
+            self.refused.set_result(None)
 
     def _on_answer(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
         future = self._answers.pop(packet_id, None)

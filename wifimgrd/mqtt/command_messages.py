@@ -61,8 +61,7 @@ class CommandMessage:
     """The flag DUP: it may have been delivered before."""
     response_topic: str | None = None
     correlation: bytes | None = None
-    expires_at: float | None = None
-    """The time after which it is not carried out."""
+    has_expired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,8 @@ def parse_command(message: CommandMessage) -> Command:
     """Read a command; raises CommandRefused."""
     if message.retained:
         raise _invalid("a retained command is not carried out")
+    if message.has_expired:
+        raise _invalid("the command has expired")
     if len(message.payload) > PAYLOAD_LIMIT:
         raise CommandRefused(PAYLOAD_TOO_LARGE, f"the command is over {PAYLOAD_LIMIT // 1024} kB")
     if len(message.correlation or b"") > CORRELATION_LIMIT:

@@ -25,11 +25,10 @@ from wifimgrd.mqtt.command_messages import (
 )
 from wifimgrd.mqtt.session import Outbox
 from wifimgrd.mqtt.settings import Settings
-from wifimgrd.mqtt.topics import Target
 from wifimgrd.runtime.tasks import Tasks
 
 RUNNING_LIMIT: Final = 64
-"""Commands that run or wait for another one of their device."""
+"""Commands that run, those that wait for their outcome among them."""
 _WAIT_S: Final = 120.0
 """The limit of `wait`; an attempt ends by itself earlier, as a rule."""
 
@@ -37,7 +36,7 @@ _log = structlog.get_logger("wifimgrd.mqtt")
 
 
 class Commands:
-    """The commands to this hub; those for one device run one after the other."""
+    """The commands to this hub."""
 
     def __init__(self, hub: HubClient, settings: Settings, outbox: Outbox, tasks: Tasks) -> None:
         self._hub = hub
@@ -47,8 +46,6 @@ class Commands:
         self._rate = CommandRate()
         self._recent = RecentCommands()
         self._running = 0
-        self._last: dict[int | None, asyncio.Task[None]] = {}
-        """The last command of each target with running commands."""
 
     def receive(self, received: Received) -> None:
         """Start the command in a message, or refuse it; never waits."""
@@ -56,7 +53,6 @@ class Commands:
         if target is None:
             return
         now = asyncio.get_running_loop().time()
-        expires_in_s = received.expires_in_s
         message = CommandMessage(
             target,
             received.payload,
@@ -64,7 +60,7 @@ class Commands:
             received.is_repeat,
             received.response_topic,
             received.correlation,
-            None if expires_in_s is None else now + expires_in_s,
+            has_expired=received.expires_in_s == 0,
         )
         try:
             command = self._admit(message, now)
@@ -76,11 +72,11 @@ class Commands:
             if known is not None:
                 self._send(message, known)
             return
-        before = self._last.get(target.device_id)
-        task = self._tasks.start("command", self._carry_out(message, command, before))
+        # The calls to the daemon are in the order of the commands, and one that waits for its outcome does
+        # not hold up the next: a disconnect ends a running attempt.
+        task = self._tasks.start("command", self._carry_out(message, command))
         self._running += 1
-        self._last[target.device_id] = task
-        task.add_done_callback(lambda done: self._finished(target, done))
+        task.add_done_callback(self._finished)
 
     def _admit(self, message: CommandMessage, now: float) -> Command:
         """The command in a message; raises CommandRefused."""
@@ -99,24 +95,15 @@ class Commands:
             raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "a password is accepted over TLS alone: mqtts://")
         return command
 
-    def _finished(self, target: Target, task: asyncio.Task[None]) -> None:
+    def _finished(self, _: asyncio.Task[None]) -> None:
         self._running -= 1
-        if self._last.get(target.device_id) is task:
-            del self._last[target.device_id]
 
-    async def _carry_out(
-        self, message: CommandMessage, command: Command, before: asyncio.Task[None] | None
-    ) -> None:
-        if before is not None:
-            await asyncio.wait([before])
+    async def _carry_out(self, message: CommandMessage, command: Command) -> None:
         code: str | None = None
         device_id, sentence = command.device_id, ""
         further: Mapping[str, Any] = {}
         try:
-            _check_expiry(message)
             device_id, sentence, further = await self._call(command)
-        except CommandRefused as refused:
-            code, sentence = refused.code, refused.message
         except WifimgrdError as error:
             code, sentence = error.code, error.message
         except TimeoutError:
@@ -167,9 +154,3 @@ class Commands:
         allowed = response is not None and topics.may_answer_at(response)
         topic = response if response is not None and allowed else topics.result(message.target)
         self._outbox.answer(topic, payload, message.correlation)
-
-
-def _check_expiry(message: CommandMessage) -> None:
-    """Raise CommandRefused if a command has expired, while it waited for the one before it or on its way."""
-    if message.expires_at is not None and asyncio.get_running_loop().time() >= message.expires_at:
-        raise CommandRefused(ErrorCode.INVALID_REQUEST, "the command has expired")

@@ -26,7 +26,7 @@ ONLINE: Final = b"online"
 OFFLINE: Final = b"offline"
 CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to answer."""
-_READ_S: Final = 30.0
+_READ_S: Final = 20.0
 """The time limit of reading what the broker retains."""
 _ANSWERS_KEPT: Final = 256
 _GOODBYE_S: Final = 2.0
@@ -168,14 +168,13 @@ class Session:
         """Read what is retained: all of it has come once a message of our own has come back."""
         await connection.subscribe([self._topics.everything], qos=0)
         connection.publish(self._topics.marker, self._marker)
-        try:
-            await any_of(self._marked, connection.closed, timeout_s=_READ_S)
-        except TimeoutError:
-            root = self._topics.root
-            reason = f"the broker does not pass on messages: may this user write below {root}/?"
-            raise BrokerError(reason) from None
+        with suppress(TimeoutError):
+            await any_of(self._marked, connection.closed, connection.refused, timeout_s=_READ_S)
         if connection.closed.done():
             raise BrokerError(connection.closed.result())
+        if not self._marked.done():
+            root = self._topics.root
+            raise BrokerError(f"the broker does not pass on messages: may this user write below {root}/?")
         await connection.unsubscribe(self._topics.everything)
         self._records.complete()
         if self._records.left_over:
