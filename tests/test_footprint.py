@@ -40,7 +40,9 @@ def test_a_process_without_a_network_loads_no_parsers_of_network_protocols(proce
     assert UNWANTED.isdisjoint(loaded)
 
 
-@pytest.mark.parametrize("process", ["wifimgrd", "wifimgrd.net", "wifimgrd.http", "wifimgrd.cli"])
+@pytest.mark.parametrize(
+    "process", ["wifimgrd", "wifimgrd.net", "wifimgrd.http", "wifimgrd.mqtt", "wifimgrd.cli"]
+)
 def test_what_else_the_host_has_installed_is_not_loaded(process: str, tmp_path: Path) -> None:
     for name in OPTIONAL:
         tmp_path.joinpath(f"{name}.py").write_text("")

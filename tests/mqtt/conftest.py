@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.message_bus import MessageBusDaemon
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
@@ -27,14 +28,14 @@ async def broker(tmp_path: Path) -> AsyncIterator[Mosquitto]:
 
 
 @pytest.fixture
-async def bridges(tmp_path: Path, hub: Hub, broker: Mosquitto) -> AsyncIterator[Start]:
+async def bridges(tmp_path: Path, message_bus: MessageBusDaemon, broker: Mosquitto) -> AsyncIterator[Start]:
     """Makes bridges, which are ended with the test; the log of each must hold no traceback."""
     made: list[BridgeProcess] = []
 
     def make(keys: str = "commands = true", address: str = "") -> BridgeProcess:
         where = address or f"mqtt://127.0.0.1:{broker.port}"
         lines = f'broker = "{where}"\n' + ("" if "hub =" in keys else 'hub = "boat"\n') + keys
-        made.append(BridgeProcess(tmp_path / f"bridge-{len(made)}", hub.address, lines))
+        made.append(BridgeProcess(tmp_path / f"bridge-{len(made)}", message_bus.address, lines))
         return made[-1]
 
     yield make
@@ -45,8 +46,9 @@ async def bridges(tmp_path: Path, hub: Hub, broker: Mosquitto) -> AsyncIterator[
 
 
 @pytest.fixture
-async def bridge(bridges: Start) -> BridgeProcess:
+async def bridge(bridges: Start, hub: Hub) -> BridgeProcess:
     """A running bridge, of the hub `boat`."""
+    assert hub.client.available
     bridge = bridges()
     await bridge.start()
     return bridge

@@ -132,6 +132,13 @@ async def test_the_broker_publishes_that_a_bridge_has_crashed(bridge: BridgeProc
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")
 
 
+async def test_the_last_will_of_an_earlier_connection_does_not_leave_it_offline(seen: Observer) -> None:
+    seen.send(f"{HUB}/availability", b"offline", retain=True)
+    await seen.until(
+        lambda: [one.payload for one in seen.seen(f"{HUB}/availability")][-2:] == [b"offline", b"online"]
+    )
+
+
 async def test_a_second_hub_with_the_same_id_publishes_nothing(bridges: Start, seen: Observer) -> None:
     second = bridges()
     await second.start()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
@@ -68,6 +70,10 @@ WRONG: list[tuple[Any, str]] = [
     (b'{"command":"scan","command":"scan"}', "invalid-request"),
     (b"[" * 60_000, "invalid-request"),
     (b"\xff\xfe\x00", "invalid-request"),
+    (b'{"command":"create","options":{"ssid":' + b"[" * 900 + b"]" * 900 + b"}}", "invalid-request"),
+    ({"command": "create", "options": OPEN | {"ssid": "\ud800"}}, "invalid-request"),
+    ({"command": "create", "options": OPEN | {"priority": 10**400}}, "invalid-request"),
+    ({"command": "create", "options": {"\0": "\ud800"}}, "invalid-request"),
     ({"command": "connect"}, "invalid-request"),
     ({"command": "scan", "options": {"interface": 5}}, "invalid-request"),
     ({"command": "scan", "options": {"interface": "wlan77"}}, "interface-not-found"),
@@ -108,6 +114,7 @@ async def test_more_commands_than_a_second_allows_are_refused(seen: Observer) ->
     assert any(b"too-many-requests" in one for one in codes)
 
 
+@pytest.mark.usefixtures("hub")
 async def test_commands_are_off_unless_they_are_set(broker: Mosquitto, bridges: Start) -> None:
     await bridges("").start()
     async with observer(broker.port) as seen:

@@ -20,6 +20,7 @@ from wifimgrd.web_address import BrokerAddress
 
 PASSWORD = "correct horse"
 EX_CONFIG = 78
+RSS_LIMIT_KB = 35 * 1024
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ async def with_tls(broker: Mosquitto, authority: Authority, *, expired: bool = F
         f"certfile {certificate}",
         f"keyfile {key}",
         "require_certificate true",
+        "max_inflight_messages 2",
     )
     await broker.start()
 
@@ -84,6 +86,7 @@ async def test_over_tls_a_camera_with_a_password_is_registered(
         await hub.until(answer["device_id"], "connected", 20)
         topic = f"{HUB}/devices/{answer['device_id']}"
         await seen.until(lambda: (seen.record(topic) or {}).get("connection_status") == "connected")
+        assert bridge.rss_kb <= RSS_LIMIT_KB
         sent = b"".join(one.payload for one in seen.messages if one.topic != f"{HUB}/command")
     assert b"camera-pass-1" not in sent
     assert "camera-pass-1" not in bridge.log.read_text()
@@ -137,6 +140,26 @@ async def test_a_broker_that_accepts_and_says_nothing_does_not_hold_up_the_stop(
         await bridge.start()
         await bridge.until_logged("started")
         assert await bridge.end() == 0
+
+
+async def test_a_broker_that_sends_rubbish_is_tried_again(bridges: Start) -> None:
+    tried = asyncio.Event()
+    answers = [b"\x30\x03\xff\xff\xff", b"\x20\x7f" + b"\xff" * 127]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(4096)
+        writer.write(answers.pop() if answers else b"\xff" * 100)
+        if not answers:
+            tried.set()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    bridge = bridges("", f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    await bridge.start()
+    await asyncio.wait_for(tried.wait(), 60)
+    assert await bridge.end() == 0
+    server.close()
 
 
 async def test_a_user_without_rights_is_logged(broker: Mosquitto, bridges: Start, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ CONNECT_S: Final = 30.0
 """The time limit of connecting: name, TCP, TLS and MQTT."""
 _ANSWER_S: Final = 20.0
 WINDOW: Final = 20
-"""Messages on their way that the broker has not acknowledged; Mosquitto's own limit is the same."""
+"""Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
 LARGEST_PACKET: Final = 256 * 1024
 """Octets that the broker may send in one packet; with MQTT 3.1.1 only the broker's settings limit them."""
 _READS_AT_ONCE: Final = 100
@@ -94,6 +94,7 @@ class Connection:
         """By packet id: messages on their way, with what `publish` was given as `keep`."""
         self.refused: asyncio.Future[None] = self._loop.create_future()
         """Done once the broker has refused a message, if this version of paho reports that."""
+        self._window = WINDOW
         self._socket: Any = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -102,7 +103,7 @@ class Connection:
     @property
     def has_room(self) -> bool:
         """Whether another message may be published now."""
-        return not self.closed.done() and len(self.on_way) < WINDOW
+        return not self.closed.done() and len(self.on_way) < self._window
 
     def publish(
         self,
@@ -152,11 +153,14 @@ class Connection:
                     await any_of(changed, self.closed)
 
     def disconnect(self) -> None:
-        """Close in order: the broker does not publish the will."""
+        """Close in order: the broker does not publish the will, if it reads."""
+        opened = self._socket
         with suppress(OSError, ValueError):
             self._client.disconnect()
             self._client.loop_write()
         self._end("it was closed")
+        if opened is not None:
+            opened.close()
 
     async def _answer(self, sent: tuple[int, int | None]) -> int:
         _, packet_id = sent
@@ -201,6 +205,12 @@ class Connection:
             raise BrokerError(f"the broker refuses the connection: {_refusal(code)}")
 
     def _read(self) -> None:
+        try:
+            self._read_packets()
+        except Exception as error:  # noqa: BLE001 - what paho raises for packets that are malformed is not defined
+            self._end(f"the broker sent what is no MQTT ({type(error).__name__})")
+
+    def _read_packets(self) -> None:
         for _ in range(_READS_AT_ONCE):
             self._client.loop_read()
             # A TLS socket may have decrypted more than one packet, for which the loop is not called again.
@@ -233,7 +243,9 @@ class Connection:
 
     # -- called by paho; the versions differ in the number of arguments
 
-    def _on_connect(self, _: object, __: object, ___: object, code: Any, *____: object) -> None:
+    def _on_connect(self, _: object, __: object, ___: object, code: Any, *more: object) -> None:
+        receive_maximum = getattr(more[0], "ReceiveMaximum", WINDOW) if more else WINDOW
+        self._window = min(WINDOW, receive_maximum)
         if not self._accepted.done():
             self._accepted.set_result(_number(code))
 
