@@ -11,7 +11,7 @@ import pytest
 
 UNWANTED = {"ssl", "_hashlib", "email", "http.client", "urllib.request", "bz2", "lzma"}
 """TLS and OpenSSL, mail and HTTP parsers, compression, which the standard library loads for little."""
-OPTIONAL = {"gi", "rich", "twisted"}
+OPTIONAL = {"gi", "rich", "socks", "twisted"}
 """What libraries load where it is installed."""
 LOADED = """
 import sys
@@ -38,6 +38,12 @@ def test_a_process_without_a_network_loads_no_parsers_of_network_protocols(proce
     loaded = loaded_by(process)
     assert {"asyncio", "argparse", "shutil"} <= loaded
     assert UNWANTED.isdisjoint(loaded)
+
+
+def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
+    loaded = loaded_by("wifimgrd.mqtt")
+    assert {"asyncio", "argparse", "paho.mqtt.client"} <= loaded
+    assert (UNWANTED - {"ssl", "_hashlib", "urllib.request"}).isdisjoint(loaded)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import shutil
 import socket
 from asyncio.subprocess import DEVNULL, Process
@@ -16,9 +17,12 @@ START_S = 20.0
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port: int = one.getsockname()[1]
-        return port
+    """A port that nothing listens on, and that the kernel gives to no connection (ip_local_port_range): the
+    broker cannot choose one itself, and is started there more than once."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @dataclass(slots=True)

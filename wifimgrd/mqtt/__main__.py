@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
+# As in the daemon, no compression. paho-mqtt uses a proxy where PySocks is installed and the environment
+# names one; without it, it needs nothing of the module that looks that up, with which parsers of HTTP and of
+# mail come, 2 MB. Must come before anything that imports them.
+for _unused in ("bz2", "lzma", "socks"):
+    sys.modules[_unused] = None  # type: ignore[assignment]
+sys.modules["urllib.request"] = ModuleType("urllib.request")
+
 import argparse
 import asyncio
 import faulthandler
 import json
 import signal
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

@@ -8,6 +8,7 @@ for each connection, so nothing that paho queues outlives its connection.
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -186,6 +187,8 @@ class Connection:
         self._socket = client.socket()
         if self._socket is None:
             raise BrokerError("the connection to the broker was lost at once")
+        # Each packet is a write of its own, which would wait for the acknowledgement of the one before.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_message = self._on_message
