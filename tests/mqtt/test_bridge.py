@@ -114,6 +114,38 @@ async def test_after_a_crash_of_the_broker_it_has_the_newest_state(
         )
 
 
+async def test_a_broker_that_stalls_gets_the_newest_state_when_it_reads(
+    hub: Hub, broker: Mosquitto, bridge: BridgeProcess, seen: Observer
+) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    assert broker.process is not None
+    broker.process.send_signal(signal.SIGSTOP)
+    for number in range(300):
+        await hub.client.update_device(device, {"name": f"name {number}"})
+    assert bridge.rss_kb <= RSS_LIMIT_KB
+    broker.process.send_signal(signal.SIGCONT)
+    topic = f"{HUB}/devices/{device}"
+    await seen.until(lambda: (seen.record(topic) or {}).get("name") == "name 299")
+    assert len(seen.seen(topic)) < 300, "older records were left out"
+
+
+async def test_rubbish_in_its_topics_is_removed(broker: Mosquitto, bridges: Start, hub: Hub) -> None:
+    topics = [HUB, f"{HUB}/", f"{HUB}//", f"{HUB}/$x", f"{HUB}/\U0001f4f7 \u202e", f"{HUB}/{'x' * 60_000}"]
+    topics += [f"{HUB}/marker", f"{HUB}/claim", f"{HUB}/hub/deep", f"{HUB}/devices/1/command"]
+    topics += [f"{HUB}/devices/{number}" for number in range(100, 400)]
+    async with observer(broker.port) as seen:
+        for topic in topics:
+            seen.send(topic, b"\xff rubbish", retain=True)
+        await seen.until(lambda: set(topics) <= seen.retained.keys())
+        await bridges().start()
+        await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+        known = {f"{HUB}/{name}" for name in ("availability", "claim", "hub")}
+        known |= {f"{HUB}/interfaces/{name}" for name in hub.client.interfaces}
+        await seen.until(lambda: {one for one in seen.retained if one.startswith(HUB)} == known)
+        assert seen.record(f"{HUB}/claim")["instance"]
+
+
 async def test_while_the_daemon_is_away_the_hub_is_offline(hub: Hub, seen: Observer) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected", 20)
