@@ -181,8 +181,3 @@ async def test_a_second_hub_with_the_same_id_publishes_nothing(bridges: Start, s
     assert len({one.payload for one in seen.messages if one.topic == f"{HUB}/hub"}) == 1
     assert await second.end() == 0
     assert seen.retained[f"{HUB}/availability"] == b"online"
-
-
-@pytest.mark.usefixtures("seen")
-async def test_it_is_small(bridge: BridgeProcess) -> None:
-    assert bridge.rss_kb <= RSS_LIMIT_KB

@@ -59,6 +59,18 @@ async def test_a_command_that_is_delivered_again_is_done_once(hub: Hub, seen: Ob
     assert sorted(hub.client.devices) == sorted([first["device_id"], other["device_id"]])
 
 
+async def test_without_a_free_adapter_a_device_is_refused_or_waits(hub: Hub, seen: Observer) -> None:
+    for number in (1, 2, 3):
+        await hub.until(await hub.create(number), "connected", 20)
+    topic = f"{HUB}/devices/{await hub.create(4)}"
+    refused = await seen.command(f"{topic}/command", {"command": "connect"}, f"{topic}/result")
+    assert (refused["ok"], refused["code"]) == (False, "no-interface-available")
+    command = {"command": "connect", "options": {"when_free": True}}
+    answer = await seen.command(f"{topic}/command", command, f"{topic}/result")
+    assert (answer["ok"], answer["message"]) == (True, "waiting")
+    await seen.until(lambda: seen.record(topic)["waiting_since"])
+
+
 async def test_a_scan_is_answered_with_the_networks(seen: Observer) -> None:
     answer = await seen.command(f"{HUB}/command", {"command": "scan"}, RESULT)
     assert answer["ok"]

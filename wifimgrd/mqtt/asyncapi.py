@@ -31,10 +31,10 @@ _ABOUT: Final = (
 
 
 class ClaimJson(TypedDict):
-    """Which process publishes as this hub; two with the same id find out by it."""
+    """Which process publishes as this hub."""
 
     instance: Annotated[str, Keywords(pattern="^[0-9a-f]{16}$")]
-    challenge: Annotated[bool, "It asks the holder of the claim to publish it again."]
+    challenge: Annotated[bool, "A request to the holder of the claim to publish it again."]
 
 
 class DeviceCommandJson(TypedDict):

@@ -16,7 +16,7 @@ class Claim:
     instance: str
     """Identifies one run of a bridge."""
     challenge: bool = False
-    """It asks whether another bridge holds the claim; that one publishes its claim again."""
+    """A request to the bridge that holds the claim, if there is one, to publish it again."""
 
     def payload(self) -> bytes:
         """The message as JSON."""

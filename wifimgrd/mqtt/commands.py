@@ -30,7 +30,7 @@ from wifimgrd.runtime.tasks import Tasks
 RUNNING_LIMIT: Final = 64
 """Commands that run, those that wait for their outcome among them."""
 _WAIT_S: Final = 120.0
-"""The limit of `wait`; an attempt ends by itself earlier, as a rule."""
+"""The limit of `wait`, after which the attempt goes on."""
 
 _log = structlog.get_logger("wifimgrd.mqtt")
 
@@ -129,12 +129,7 @@ class Commands:
         if device_id is None or device_id not in hub.devices:
             raise DeviceNotFound(f"there is no device {device_id}")
         if command.action is Action.CONNECT:
-            wait = options.get("wait", False)
-            await hub.connect_device(
-                device_id, wait=wait, when_free=options.get("when_free", False), timeout_s=_WAIT_S
-            )
-            device = hub.devices.get(device_id)
-            return device_id, "connecting" if device is None else device.state, {}
+            return device_id, await self._connect(device_id, options), {}
         try:
             await hub.disconnect_device(device_id, timeout_s=_WAIT_S if options.get("wait", True) else 0)
         except TimeoutError:
@@ -142,6 +137,20 @@ class Commands:
                 raise
             return device_id, "disconnecting", {}
         return device_id, "disconnected", {}
+
+    async def _connect(self, device_id: int, options: Mapping[str, Any]) -> str:
+        """Connect a device; its state in the words of the HTTP API's answer."""
+        wait, when_free = options.get("wait", False), options.get("when_free", False)
+        try:
+            await self._hub.connect_device(device_id, wait=wait, when_free=when_free, timeout_s=_WAIT_S)
+        except TimeoutError:
+            if not wait or not self._hub.available:
+                raise
+        device = self._hub.devices.get(device_id)
+        if device is None:
+            return "connecting"
+        is_waiting = device.state == "disconnected" and device.waiting_since is not None
+        return "waiting" if is_waiting else device.state
 
     def _refuse(self, message: CommandMessage, refused: CommandRefused) -> None:
         name = named_command(message.payload)

@@ -25,11 +25,11 @@ from wifimgrd.mqtt.settings import Settings
 ONLINE: Final = b"online"
 OFFLINE: Final = b"offline"
 CHALLENGE_S: Final = 10.0
-"""How long another bridge with the same id has to answer."""
+"""How long another bridge with the same id has to publish its claim again."""
 _READ_S: Final = 20.0
 """The time limit of reading what the broker retains."""
 _ANSWERS_KEPT: Final = 256
-_GOODBYE_S: Final = 2.0
+_OFFLINE_S: Final = 2.0
 _REASSERT_S: Final = 1.0
 """The least time between two publications of a claim that others overwrite."""
 
@@ -82,7 +82,7 @@ class Session:
         self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
         """Done with the claim of another bridge that publishes as this hub."""
         self._reasserted_s = 0.0
-        self._complained = ""
+        self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
         self.receive_command: Callable[[Received], None] = _ignore
 
@@ -92,21 +92,21 @@ class Session:
             await self._run()
         except BrokerError as error:
             reason = str(error)
-            if reason != self._complained:
-                self._complained = reason
+            if reason != self._logged_reason:
+                self._logged_reason = reason
                 taken = isinstance(error, HubIdTaken)
                 log = _log.error if taken else _log.warning
                 log("hub_id_taken" if taken else "broker_unavailable", reason=reason)
             raise
 
     async def stop(self) -> None:
-        """Say goodbye to the broker: the hub is offline."""
+        """Publish that the hub is offline."""
         connection = self._connection
         if connection is None or not self._is_serving or connection.closed.done():
             return
         self._is_serving = False
         connection.publish(self._topics.availability, OFFLINE, retain=True)
-        await connection.until_delivered(_GOODBYE_S)
+        await connection.until_delivered(_OFFLINE_S)
 
     def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
         """Publish the answer to a command; never waits."""
@@ -139,7 +139,7 @@ class Session:
             filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
             await connection.subscribe(filters, qos=1, live_only=True)
             self._is_serving = True
-            self._complained = ""
+            self._logged_reason = ""
             version = "5" if connection.is_v5 else "3.1.1"
             _log.info("broker_connected", broker=str(self._settings.broker), mqtt=version)
             self.publish()
