@@ -54,4 +54,4 @@ lint: ## ruff, mypy --strict, import rules
 	@tools/lint
 
 clean: ## forget what was installed and built here
-	rm -rf .venv .node .dbus-fast .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .node .dbus-fast .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

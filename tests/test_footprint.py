@@ -11,7 +11,7 @@ import pytest
 
 UNWANTED = {"ssl", "_hashlib", "email", "http.client", "urllib.request", "bz2", "lzma"}
 """TLS and OpenSSL, mail and HTTP parsers, compression, which the standard library loads for little."""
-OPTIONAL = {"gi", "rich", "twisted"}
+OPTIONAL = {"gi", "rich", "socks", "twisted"}
 """What libraries load where it is installed."""
 LOADED = """
 import sys
@@ -40,7 +40,15 @@ def test_a_process_without_a_network_loads_no_parsers_of_network_protocols(proce
     assert UNWANTED.isdisjoint(loaded)
 
 
-@pytest.mark.parametrize("process", ["wifimgrd", "wifimgrd.net", "wifimgrd.http", "wifimgrd.cli"])
+def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
+    loaded = loaded_by("wifimgrd.mqtt")
+    assert {"asyncio", "argparse", "paho.mqtt.client"} <= loaded
+    assert (UNWANTED - {"ssl", "_hashlib", "urllib.request"}).isdisjoint(loaded)
+
+
+@pytest.mark.parametrize(
+    "process", ["wifimgrd", "wifimgrd.net", "wifimgrd.http", "wifimgrd.mqtt", "wifimgrd.cli"]
+)
 def test_what_else_the_host_has_installed_is_not_loaded(process: str, tmp_path: Path) -> None:
     for name in OPTIONAL:
         tmp_path.joinpath(f"{name}.py").write_text("")

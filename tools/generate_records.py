@@ -19,10 +19,10 @@ CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from wifimgrd.dbus.client.channel_messages import DATA  # noqa: E402
+from wifimgrd.dbus.client.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.dbus.client.json_types import SearchJson  # noqa: E402
 from wifimgrd.dbus.properties import property_xml  # noqa: E402
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord  # noqa: E402
-from wifimgrd.http.description.schema import REFERENCE, Schemas  # noqa: E402
 
 INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "dbus" / "introspection"
 TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"

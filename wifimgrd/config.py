@@ -16,7 +16,7 @@ from wifimgrd import catalog
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.toml_tables import build, expect, parse
-from wifimgrd.web_address import listen_address, plain_origin
+from wifimgrd.web_address import broker_address, listen_address, plain_origin
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 
@@ -191,6 +191,49 @@ class Http:
 
 
 @dataclass(frozen=True, slots=True)
+class Mqtt:
+    """`[mqtt]`: the bridge to a broker."""
+
+    broker: str = ""
+    """Empty = none."""
+    user: str = ""
+    password_file: Path | None = None
+    """A name without a folder is a systemd credential's, here and in the files of TLS."""
+    ca_file: Path | None = None
+    """The authorities that may sign the broker's certificate; None = those of the host."""
+    certificate: Path | None = None
+    key: Path | None = None
+    insecure_plaintext: bool = False
+    """Use `mqtt://` also to other hosts: whoever is on the way reads everything, and sends commands."""
+    hub: str = ""
+    """This hub's id in topics; empty = derived from the machine id."""
+    prefix: str = "wifimgrd"
+    discovery_prefix: str = "homeassistant"
+    """Of Home Assistant; empty = no discovery."""
+    commands: bool = False
+
+    def __post_init__(self) -> None:
+        level = r"[A-Za-z0-9_-]{1,64}"
+        levels = rf"{level}(/{level}){{0,7}}"
+        named = "letters, digits, _ - (and / between levels)"
+        expect(re.fullmatch(levels, self.prefix), "prefix", named)
+        fits = not self.discovery_prefix or re.fullmatch(levels, self.discovery_prefix)
+        expect(fits and self.discovery_prefix != self.prefix, "discovery_prefix", f"{named}, not the prefix")
+        expect(not self.hub or re.fullmatch(level, self.hub), "hub", "letters, digits, _ -")
+        expect((self.certificate is None) == (self.key is None), "key", "a path where certificate has one")
+        expect(not self.password_file or self.user, "user", "a name, since there is a password_file")
+        if not self.broker:
+            return
+        address = 'an address such as "mqtts://broker.example:8883", without user and password'
+        expect(_parses(broker_address, self.broker), "broker", address)
+        broker = broker_address(self.broker)
+        is_safe = broker.tls or broker.is_loopback or self.insecure_plaintext
+        expect(is_safe, "broker", "mqtts://, a loopback address, or insecure_plaintext = true")
+        has_tls = self.ca_file is not None or self.certificate is not None
+        expect(broker.tls or not has_tls, "broker", "mqtts://, since there are files of TLS")
+
+
+@dataclass(frozen=True, slots=True)
 class TileSource:
     """`[[tiles.source]]`: one source of a tileset's tiles; the sources are used in order."""
 
@@ -265,6 +308,7 @@ class Config:
     cameras: Cameras = field(default_factory=Cameras)
     history: HistorySettings = field(default_factory=HistorySettings)
     http: Http = field(default_factory=Http)
+    mqtt: Mqtt = field(default_factory=Mqtt)
     tiles: Tiles = field(default_factory=Tiles)
     map: Map = field(default_factory=Map)
 

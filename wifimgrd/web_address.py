@@ -1,12 +1,33 @@
-"""Parse web addresses: IP addresses of peers and in names, listen addresses, allowed origins."""
+"""Parse web addresses: IP addresses of peers and in names, listen addresses, allowed origins, brokers."""
 
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_BROKER_PORTS: Final = {"mqtt": 1883, "mqtts": 8883}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAddress:
+    """Where an MQTT broker listens."""
+
+    host: str
+    port: int
+    tls: bool
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is on this host, by its name."""
+        address = ip_address_of(self.host)
+        return self.host == "localhost" if address is None else address.is_loopback
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}"
 
 
 def ip_address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -50,3 +71,13 @@ def listen_address(text: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) < 65536):
         raise ValueError(f"{port!r} is not a port from 0 to 65535")
     return plain, int(port)
+
+
+def broker_address(text: str) -> BrokerAddress:
+    """Read `mqtts://HOST[:PORT]` or `mqtt://...`, without a user or a password in it; raises ValueError."""
+    parts = urlsplit(text)
+    port, host = parts.port, parts.hostname
+    rest = (parts.path.rstrip("/"), parts.query, parts.fragment, parts.username, parts.password)
+    if parts.scheme not in _BROKER_PORTS or not host or any(one is not None and one != "" for one in rest):
+        raise ValueError(f"{text!r} is not mqtts://HOST[:PORT]")
+    return BrokerAddress(host, port or _BROKER_PORTS[parts.scheme], parts.scheme == "mqtts")

@@ -14,8 +14,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.http.served import P, Served
 from wifimgrd.config import TileSource
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_schema import Schemas
 from wifimgrd.http.channel.message_types import DATA
-from wifimgrd.http.description.schema import Schemas
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles.tile import TYPE_OF_FORMAT
 

@@ -18,8 +18,8 @@ from wifimgrd.dbus.client.json_records import (
     interfaces_json,
     status_json,
 )
+from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
-from wifimgrd.http.json_text import dumps
 
 CONNECTED = DeviceRecord(
     3,

@@ -16,7 +16,7 @@ from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
 
 _COMMAND_S: Final = 20.0
-_UNITS: Final = ("wifimgrd", "wifimgrd-http")
+_UNITS: Final = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt")
 _OTHERS: Final = ("NetworkManager", "wpa_supplicant")
 _JOURNAL: Final = ("journalctl", "--no-pager", "--output=short-iso", "--no-hostname")
 _COMMANDS: Final[Mapping[str, Sequence[str]]] = {

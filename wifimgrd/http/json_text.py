@@ -1,18 +1,13 @@
-"""JSON as it is sent: one line, letters unescaped, always valid UTF-8."""
+"""Answers with a JSON body."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
-
-def dumps(value: Any) -> str:
-    """Write a value as JSON text that can be encoded; a lone surrogate becomes `?`."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+from wifimgrd.dbus.client.json_text import dumps
 
 
 def json_response(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from wifimgrd import catalog
 from wifimgrd.config import Config, ConfigError, Map, TileSource
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
 from wifimgrd.http.access.tls import TlsFiles
+from wifimgrd.runtime.credentials import credential
 from wifimgrd.web_address import listen_address, plain_origin
 
 TOKEN_LENGTH: Final = 16
@@ -78,15 +78,6 @@ def allowed_hosts(own_name: str, listen_host: str, more: tuple[str, ...]) -> fro
     if listen_host not in _EVERYWHERE:
         names.add(listen_host)
     return LOOPBACK_NAMES | frozenset(host_name(name) for name in names if name)
-
-
-def credential(file: Path) -> Path:
-    """A file of the configuration: a name without a folder is that of a systemd credential, if there is
-    one of that name (systemd.exec(5), LoadCredential=)."""
-    folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    if folder and file.name == str(file) and (Path(folder) / file).exists():
-        return Path(folder) / file
-    return file
 
 
 def read_token(file: Path) -> str:

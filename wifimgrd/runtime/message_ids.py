@@ -123,6 +123,7 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
             "addresses",
             "a camera is without an address: {reason}",
         ),
+        ("hub_id_taken", ""): KnownMessage("d41b7c9ea05f4b6c8e13f7d290ab6c58", "broker", "{reason}"),
         ("not_authorized", ""): KnownMessage(
             "087b4de3c5fa4961b2d09f8ea6713c11", "authorize", "user {uid} was denied {member}: {action}"
         ),

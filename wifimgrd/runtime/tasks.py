@@ -10,6 +10,7 @@ and checks that hang.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,10 +34,13 @@ class Backoff:
     first_s: float
     last_s: float
     reset_s: float = 30.0
+    spread: float = 0.0
+    """By which share of it a pause may be longer, at random: many clients of one server come back apart."""
 
     def pause_s(self, failures: int) -> float:
         """The pause after this many failures in a row, at least one."""
-        return min(self.last_s, self.first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
+        pause_s = min(self.last_s, self.first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
+        return pause_s * (1 + self.spread * random.random())  # noqa: S311 - no secret
 
 
 class Kept:

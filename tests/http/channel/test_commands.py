@@ -12,10 +12,11 @@ from tests.http.channel.test_channel import PATIENCE_S, UPDATE, receive, registe
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.dbus.client.changes import DeviceAdded
+from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, PERIOD_S, CommandRate
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.errors import Busy, NotAuthorized
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.channel.commands import COMMANDS_AT_ONCE, PERIOD_S, CommandRate, parse_command
+from wifimgrd.http.channel.commands import parse_command
 from wifimgrd.http.settings import Settings
 
 CONNECT = "command.device.device_connection.connect"

@@ -1,1 +1,1 @@
-"""The typed client that the HTTP shim and the command line share."""
+"""The typed client that the HTTP shim, the MQTT bridge and the command line share."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_text import loads
 from wifimgrd.dbus.client.json_types import Keywords
 from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, ErrorCode
 from wifimgrd.domain.records import DeviceRecord
@@ -133,17 +133,7 @@ def idempotency_key(request: web.Request) -> str | None:
 
 async def json_body(request: web.Request) -> Any:
     """The body as JSON, whatever its declared type: UTF-8 (RFC 8259), no duplicate keys, no NaN."""
-    octets = await _body(request)
-    try:
-        return json.loads(octets.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_no_constant)
-    except RecursionError:
-        raise invalid("the body is nested too deeply") from None
-    except UnicodeDecodeError:
-        raise invalid("the body is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise invalid(f"the body is not JSON: {error.msg}, at character {error.pos}") from None
-    except ValueError:
-        raise invalid("the body holds a number out of bounds") from None
+    return loads(await _body(request), "the body")
 
 
 async def _body(request: web.Request) -> bytes:
@@ -180,14 +170,3 @@ def _unpacked(octets: bytes, coding: str) -> bytes:
 
 def _too_large() -> Problem:
     return Problem(PAYLOAD_TOO_LARGE, f"the body is over {BODY_LIMIT // 1024} kB")
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise invalid("the body names a member twice")
-    return members
-
-
-def _no_constant(_: str) -> Any:
-    raise invalid("the body holds NaN or Infinity, which JSON does not have")

@@ -24,6 +24,7 @@ from wifimgrd.dbus.client.json_records import (
     interface_json,
     service_json,
 )
+from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import available, invalid
@@ -31,7 +32,6 @@ from wifimgrd.http.channel.commands import ClientCommands
 from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
 from wifimgrd.http.channel.status_hold import StatusHold
 from wifimgrd.http.description.operations import operation, parameter
-from wifimgrd.http.json_text import dumps
 from wifimgrd.http.routes import Routes
 
 REPLAYED: Final = 2048

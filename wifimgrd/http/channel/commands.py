@@ -11,13 +11,14 @@ import asyncio
 import json
 import math
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from wifimgrd.dbus.client.changes import AttemptFailed, Change, DeviceChanged
+from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.http.api.requests import integer_id, invalid, known_device
 from wifimgrd.http.channel.message_types import (
@@ -30,11 +31,7 @@ from wifimgrd.http.channel.message_types import (
     LoggedEvent,
 )
 from wifimgrd.http.errors import TOO_MANY_REQUESTS, Problem, problem_of_failure
-from wifimgrd.http.json_text import dumps
 
-COMMANDS_AT_ONCE: Final = 20
-"""Commands of one client that are accepted within PERIOD_S; more are refused."""
-PERIOD_S: Final = 1.0
 _ALONE: Final = frozenset({ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_AUTHORIZED})
 """The codes of refusals after which nothing more is sent."""
 _LONGEST_ECHO: Final = 20
@@ -80,20 +77,6 @@ def parse_command(text: str) -> Command | None:
     if not isinstance(message, dict) or message.get("type") not in (CONNECT_COMMAND, DISCONNECT_COMMAND):
         return None
     return Command(message["type"], message.get("device_connection_id"), message.get("when_free", False))
-
-
-class CommandRate:
-    """Limits the commands of one client: COMMANDS_AT_ONCE in each PERIOD_S. Pure: time is passed in."""
-
-    def __init__(self) -> None:
-        self._admitted: deque[float] = deque(maxlen=COMMANDS_AT_ONCE)
-
-    def admits(self, now: float) -> bool:
-        """Whether another command is accepted at `now`, in seconds; if so, it is counted."""
-        if len(self._admitted) == COMMANDS_AT_ONCE and now - self._admitted[0] < PERIOD_S:
-            return False
-        self._admitted.append(now)
-        return True
 
 
 class CommandEvents(Protocol):

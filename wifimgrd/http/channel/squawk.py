@@ -16,13 +16,13 @@ from aiohttp import web
 
 from wifimgrd.dbus.client.channel_messages import STATUS
 from wifimgrd.dbus.client.json_members import StatusUpdateJson
+from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.dbus.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.channel.channel import Channel, ChannelClient
 from wifimgrd.http.channel.message_types import ACTION_FAILED, COMMAND_FAILED, ActionFailedJson, LoggedEvent
 from wifimgrd.http.description.operations import operation
-from wifimgrd.http.json_text import dumps
 from wifimgrd.http.routes import Routes
 
 ADDRESS: Final = "/ws/squawk/"

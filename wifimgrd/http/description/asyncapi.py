@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from wifimgrd import __version__
+from wifimgrd.dbus.client.json_schema import Schemas
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,
@@ -18,7 +19,6 @@ from wifimgrd.http.channel.message_types import (
 )
 from wifimgrd.http.channel.squawk import ADDRESS as SQUAWK_ADDRESS
 from wifimgrd.http.channel.squawk import MESSAGES as SQUAWK_MESSAGES
-from wifimgrd.http.description.schema import Schemas
 
 _ADDRESS: Final = "/ws/management/"
 _SQUAWK: Final = "squawk"

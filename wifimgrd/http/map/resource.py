@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import web
 
 from wifimgrd.config import Map
+from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.http.errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
-from wifimgrd.http.json_text import dumps, json_response
+from wifimgrd.http.json_text import json_response
 from wifimgrd.http.map import operations
 from wifimgrd.http.map.open_file import OpenFile, ResourceFolder
 from wifimgrd.http.map.send_file import send_file

@@ -1,6 +1,6 @@
 """JSON Schema (2020-12) of the types of the JSON values.
 
-Supports the types that `json_types` and `json_members` in `wifimgrd.dbus.client` use; raises TypeError for
+Supports the types that `json_types` and `json_members` use; raises TypeError for
 all others.
 """
 

@@ -1,0 +1,59 @@
+"""`wifimgrd-mqtt` as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE_S = 30.0
+
+
+@dataclass(slots=True)
+class BridgeProcess:
+    """The bridge, with its configuration."""
+
+    folder: Path
+    bus: str
+    keys: str
+    """Lines of the table `[mqtt]`."""
+    process: Process | None = None
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "bridge.log"
+
+    async def start(self, **environment: str) -> None:
+        self.folder.mkdir(exist_ok=True)
+        file = self.folder / "wifimgrd.toml"
+        file.write_text(f"[mqtt]\n{self.keys}\n")
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "wifimgrd.mqtt", "--bus", self.bus, "--config", str(file),
+                stdin=DEVNULL, stderr=log, env=os.environ | environment,
+            )  # fmt: skip
+
+    async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.send_signal(how)
+        return await asyncio.wait_for(self.process.wait(), PATIENCE_S)
+
+    async def until_logged(self, text: str) -> str:
+        """Wait until a line of the log contains a text; returns that line."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                for line in self.log.read_text().splitlines():
+                    if text in line:
+                        return line
+                await asyncio.sleep(0.05)  # a file: there is no event to wait for
+
+    @property
+    def rss_kb(self) -> int:
+        assert self.process is not None
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))

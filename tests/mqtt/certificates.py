@@ -1,0 +1,66 @@
+"""Certificates for tests: an authority, and what it signs."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _write_key(file: Path, key: ec.EllipticCurvePrivateKey) -> None:
+    kind, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    file.write_bytes(key.private_bytes(kind, form, serialization.NoEncryption()))
+
+
+@dataclass
+class Authority:
+    """An authority, with its certificate in a file."""
+
+    folder: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        basic = x509.BasicConstraints(ca=True, path_length=None)
+        made = self._builder(self.name, self._key.public_key(), expired=False)
+        signed = made.add_extension(basic, critical=True).sign(self._key, hashes.SHA256())
+        self.file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+
+    @property
+    def file(self) -> Path:
+        return self.folder / f"{self.name}.pem"
+
+    def sign(self, name: str, *, expired: bool = False) -> tuple[Path, Path]:
+        """A certificate for 127.0.0.1 and its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+        made = self._builder(name, key.public_key(), expired=expired).add_extension(names, critical=False)
+        certificate, key_file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
+        signed = made.sign(self._key, hashes.SHA256())
+        certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        _write_key(key_file, key)
+        return certificate, key_file
+
+    def _builder(
+        self, name: str, key: ec.EllipticCurvePublicKey, *, expired: bool
+    ) -> x509.CertificateBuilder:
+        now = datetime.now(UTC)
+        return x509.CertificateBuilder(
+            issuer_name=_name(self.name),
+            subject_name=_name(name),
+            public_key=key,
+            serial_number=x509.random_serial_number(),
+            not_valid_before=now - timedelta(days=2),
+            not_valid_after=now + timedelta(days=-1 if expired else 1),
+        )

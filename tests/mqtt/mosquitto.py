@@ -1,0 +1,100 @@
+"""A real Mosquitto of a test's own, on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import socket
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
+START_S = 20.0
+
+
+def free_port() -> int:
+    """A port that nothing listens on, and that the kernel gives to no connection (ip_local_port_range): the
+    broker cannot choose one itself, and is started there more than once."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+@dataclass(slots=True)
+class Mosquitto:
+    """The broker, with lines of configuration of the test's own."""
+
+    folder: Path
+    lines: tuple[str, ...] = ("allow_anonymous true",)
+    persistence: bool = False
+    port: int = field(default_factory=free_port)
+    process: Process | None = None
+
+    async def start(self) -> None:
+        """Start it, and wait until it listens."""
+        self.folder.mkdir(exist_ok=True)
+        file = self.folder / "mosquitto.conf"
+        lines = ["user root", f"listener {self.port} 127.0.0.1", *self.lines]
+        if self.persistence:
+            lines += ["persistence true", f"persistence_location {self.folder}/", "autosave_on_changes true"]
+            lines += ["autosave_interval 1"]
+        file.write_text("\n".join(lines) + "\n")
+        with (self.folder / "mosquitto.log").open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                PROGRAM, "-c", str(file), stdin=DEVNULL, stdout=log, stderr=log
+            )
+        async with asyncio.timeout(START_S):
+            while not await self._listens():
+                assert self.process.returncode is None, (self.folder / "mosquitto.log").read_text()
+                await asyncio.sleep(0.02)  # there is no event to wait for
+
+    async def kill(self) -> None:
+        """End it at once, as in a crash."""
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+
+    async def _listens(self) -> bool:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        writer.close()
+        return True
+
+
+@asynccontextmanager
+async def old_broker(port: int) -> AsyncIterator[int]:
+    """A broker that refuses MQTT 5 as one of 3.1.1 does (MQTT 3.1.1, 3.1.2.2), in front of a newer one."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.read(4096)
+        level = first[first.index(b"MQTT") + 4]
+        if level > 4:
+            writer.write(b"\x20\x02\x00\x01")
+            await writer.drain()
+            writer.close()
+            return
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+        inner_writer.write(first)
+        await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while octets := await reader.read(65536):
+            writer.write(octets)
+            await writer.drain()
+    writer.close()

@@ -1,0 +1,64 @@
+"""The description of the topics: its examples are valid, and what the bridge publishes fits it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import jsonschema
+
+from tests.mqtt.conftest import HUB
+from tests.mqtt.observer import Observer
+from tests.processes import Hub
+from wifimgrd.mqtt.asyncapi import asyncapi
+
+
+def check(value: Any, name: str) -> None:
+    """Check a value against the schema of a message."""
+    document = asyncapi()
+    schema = document["components"]["messages"][name]["payload"] | {"components": document["components"]}
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+def test_every_example_is_valid() -> None:
+    messages = asyncapi()["components"]["messages"]
+    examples = [(name, example) for name, one in messages.items() for example in one.get("examples", [])]
+    assert len(examples) >= 10
+    for name, example in examples:
+        check(example["payload"], name)
+
+
+def test_every_reference_has_its_place() -> None:
+    document = asyncapi()
+    text = json.dumps(document)
+    for part in text.split('"$ref": "#/')[1:]:
+        place: Any = document
+        for step in part.partition('"')[0].split("/"):
+            place = place[step]
+
+
+def test_the_program_prints_it() -> None:
+    command = [sys.executable, "-m", "wifimgrd.mqtt", "--asyncapi"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == asyncapi()
+
+
+async def test_what_is_published_fits_it(hub: Hub, seen: Observer) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    result = f"{HUB}/result"
+    check(await seen.command(f"{HUB}/command", {"command": "scan"}, result), "answer")
+    await hub.client.remove_device(device)
+    await seen.until(lambda: any(b"device.removed" in one.payload for one in seen.seen(f"{HUB}/events")))
+    for one in seen.messages:
+        topic = one.topic.removeprefix(f"{HUB}/")
+        if not one.payload or topic in {"marker", "command", "result"} or not one.topic.startswith(HUB):
+            continue
+        if topic == "availability":
+            check(one.payload.decode(), topic)
+            continue
+        value = json.loads(one.payload)
+        kind = topic.partition("/")[0].removesuffix("s")
+        check(value, f"event.{value['type']}" if topic == "events" else kind)

@@ -1,0 +1,135 @@
+"""Commands from the broker, on real processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.mqtt.conftest import HUB, Start
+from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.observer import Observer, observer
+from tests.processes import Hub
+
+RESULT = f"{HUB}/result"
+OPEN: dict[str, Any] = {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "OPEN", "password": ""}
+
+
+async def test_a_device_is_connected_and_disconnected(hub: Hub, seen: Observer) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    topic = f"{HUB}/devices/{device}"
+    answer = await seen.command(f"{topic}/command", {"command": "disconnect"}, f"{topic}/result")
+    assert answer == {
+        "command": "disconnect",
+        "device_id": device,
+        "ok": True,
+        "code": None,
+        "message": "disconnected",
+    }
+    command = {"command": "connect", "options": {"wait": True}}
+    answer = await seen.command(f"{topic}/command", command, f"{topic}/result")
+    assert (answer["ok"], answer["message"]) == (True, "connected")
+    assert hub.client.devices[device].state == "connected"
+
+
+async def test_the_answer_comes_at_the_response_topic_with_the_correlation_data(seen: Observer) -> None:
+    properties = {"ResponseTopic": f"{HUB}/response/one", "CorrelationData": b"\x00\x01"}
+    answer = await seen.command(
+        f"{HUB}/devices/7/command", {"command": "connect"}, f"{HUB}/response/one", **properties
+    )
+    assert answer == {
+        "command": "connect",
+        "device_id": 7,
+        "ok": False,
+        "code": "device-not-found",
+        "message": "there is no device 7",
+    }
+    assert seen.seen(f"{HUB}/response/one")[0].correlation == b"\x00\x01"
+
+
+async def test_a_command_that_is_delivered_again_is_done_once(hub: Hub, seen: Observer) -> None:
+    command = {"command": "create", "options": OPEN}
+    first = await seen.command(f"{HUB}/command", command, RESULT, CorrelationData=b"k")
+    again = await seen.command(f"{HUB}/command", command, RESULT, CorrelationData=b"k")
+    other = await seen.command(f"{HUB}/command", command, RESULT, CorrelationData=b"l")
+    assert first["ok"]
+    assert again == first
+    assert other["device_id"] != first["device_id"]
+    assert sorted(hub.client.devices) == sorted([first["device_id"], other["device_id"]])
+
+
+async def test_without_a_free_adapter_a_device_is_refused_or_waits(hub: Hub, seen: Observer) -> None:
+    for number in (1, 2, 3):
+        await hub.until(await hub.create(number), "connected", 20)
+    topic = f"{HUB}/devices/{await hub.create(4)}"
+    refused = await seen.command(f"{topic}/command", {"command": "connect"}, f"{topic}/result")
+    assert (refused["ok"], refused["code"]) == (False, "no-interface-available")
+    command = {"command": "connect", "options": {"when_free": True}}
+    answer = await seen.command(f"{topic}/command", command, f"{topic}/result")
+    assert (answer["ok"], answer["message"]) == (True, "waiting")
+    await seen.until(lambda: seen.record(topic)["waiting_since"])
+
+
+async def test_a_scan_is_answered_with_the_networks(seen: Observer) -> None:
+    answer = await seen.command(f"{HUB}/command", {"command": "scan"}, RESULT)
+    assert answer["ok"]
+    assert "SIM-CAM-1" in {one["ssid"] for one in answer["networks"]}
+
+
+WRONG: list[tuple[Any, str]] = [
+    (b"{", "invalid-request"),
+    (b'{"command":"scan","command":"scan"}', "invalid-request"),
+    (b"[" * 60_000, "invalid-request"),
+    (b"\xff\xfe\x00", "invalid-request"),
+    (b'{"command":"create","options":{"ssid":' + b"[" * 900 + b"]" * 900 + b"}}", "invalid-request"),
+    ({"command": "create", "options": OPEN | {"ssid": "\ud800"}}, "invalid-request"),
+    ({"command": "create", "options": OPEN | {"priority": 10**400}}, "invalid-request"),
+    ({"command": "create", "options": {"\0": "\ud800"}}, "invalid-request"),
+    ({"command": "connect"}, "invalid-request"),
+    ({"command": "scan", "options": {"interface": 5}}, "invalid-request"),
+    ({"command": "scan", "options": {"interface": "wlan77"}}, "interface-not-found"),
+    ({"command": "create", "options": {"ssid": "x" * 33}}, "invalid-request"),
+    ({"command": "create", "options": OPEN | {"password": "camera-pass-1"}}, "not-authorized"),
+    (b'{"command":"scan","options":"' + b"x" * 70_000 + b'"}', "payload-too-large"),
+]
+
+
+async def test_what_is_wrong_is_answered_and_not_done(hub: Hub, seen: Observer) -> None:
+    for payload, code in WRONG:
+        answer = await seen.command(f"{HUB}/command", payload, RESULT)
+        assert (answer["ok"], answer["code"]) == (False, code)
+        assert "camera-pass" not in str(answer)
+    assert not hub.client.devices
+
+
+async def test_a_retained_command_is_refused_and_removed(hub: Hub, seen: Observer) -> None:
+    answer = await seen.command(f"{HUB}/command", {"command": "create", "options": OPEN}, RESULT, retain=True)
+    assert (answer["ok"], answer["code"]) == (False, "invalid-request")
+    await seen.until(lambda: f"{HUB}/command" not in seen.retained)
+    assert not hub.client.devices
+
+
+async def test_an_answer_cannot_be_aimed_at_what_hubs_read(hub: Hub, seen: Observer) -> None:
+    command = {"command": "create", "options": OPEN}
+    for topic in (f"{HUB}/command", "wifimgrd/other/command", f"{HUB}/hub", "homeassistant/x"):
+        answer = await seen.command(f"{HUB}/command", command, RESULT, ResponseTopic=topic)
+        assert (answer["ok"], answer["code"]) == (False, "invalid-request")
+    assert not hub.client.devices
+
+
+async def test_more_commands_than_a_second_allows_are_refused(seen: Observer) -> None:
+    for _ in range(60):
+        seen.send(f"{HUB}/devices/7/command", {"command": "connect"})
+    await seen.until(lambda: len(seen.seen(f"{HUB}/devices/7/result")) == 60)
+    codes = [one.payload for one in seen.seen(f"{HUB}/devices/7/result")]
+    assert any(b"too-many-requests" in one for one in codes)
+
+
+@pytest.mark.usefixtures("hub")
+async def test_commands_are_off_unless_they_are_set(broker: Mosquitto, bridges: Start) -> None:
+    await bridges("").start()
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+        answer = await seen.command(f"{HUB}/command", {"command": "scan"}, RESULT)
+    assert (answer["ok"], answer["code"]) == (False, "not-authorized")

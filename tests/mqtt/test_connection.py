@@ -1,0 +1,181 @@
+"""The connection to the broker: TLS, passwords, versions of MQTT, brokers that do not behave."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.mqtt.certificates import Authority
+from tests.mqtt.conftest import HUB, Start
+from tests.mqtt.mosquitto import Mosquitto, old_broker
+from tests.mqtt.observer import observer
+from tests.processes import Hub
+from wifimgrd.mqtt.settings import Settings, Tls
+from wifimgrd.mqtt.topics import Topics
+from wifimgrd.web_address import BrokerAddress
+
+PASSWORD = "correct horse"
+EX_CONFIG = 78
+RSS_LIMIT_KB = 35 * 1024
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "certificates", "authority")
+
+
+@pytest.fixture
+def client(authority: Authority) -> str:
+    """Keys of a bridge with a client certificate and a password."""
+    certificate, key = authority.sign("boat")
+    password = authority.folder / "password"
+    password.write_text(f"{PASSWORD}\n")
+    return (
+        f'ca_file = "{authority.file}"\ncertificate = "{certificate}"\nkey = "{key}"\n'
+        f'user = "boat"\npassword_file = "{password}"\ncommands = true\n'
+    )
+
+
+def hash_passwords(file: Path) -> None:
+    subprocess.run(["mosquitto_passwd", "-U", file], check=True)
+
+
+async def with_tls(broker: Mosquitto, authority: Authority, *, expired: bool = False) -> None:
+    """Start the broker anew, for clients with a certificate and a password alone."""
+    certificate, key = authority.sign("broker", expired=expired)
+    passwords = authority.folder / "passwords"
+    passwords.write_text(f"boat:{PASSWORD}\n")
+    hash_passwords(passwords)
+    await broker.kill()
+    broker.lines = (
+        "allow_anonymous false",
+        f"password_file {passwords}",
+        f"cafile {authority.file}",
+        f"certfile {certificate}",
+        f"keyfile {key}",
+        "require_certificate true",
+        "max_inflight_messages 2",
+    )
+    await broker.start()
+
+
+def observing(authority: Authority) -> Settings:
+    """An observer's own certificate."""
+    certificate, key = authority.sign("observer")
+    address = BrokerAddress("127.0.0.1", 0, tls=True)
+    tls = Tls(authority.file, certificate, key)
+    return Settings(address, Topics("x", "x"), user="boat", password=PASSWORD, tls=tls)
+
+
+async def test_over_tls_a_camera_with_a_password_is_registered(
+    hub: Hub, broker: Mosquitto, bridges: Start, authority: Authority, client: str
+) -> None:
+    await with_tls(broker, authority)
+    bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
+    await bridge.start()
+    async with observer(broker.port, observing(authority)) as seen:
+        await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+        options = {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "SIM-CAM-1"}
+        command = {"command": "create", "options": options | {"password": "camera-pass-1"}}
+        answer = await seen.command(f"{HUB}/command", command, f"{HUB}/result")
+        assert answer["ok"]
+        await hub.until(answer["device_id"], "connected", 20)
+        topic = f"{HUB}/devices/{answer['device_id']}"
+        await seen.until(lambda: (seen.record(topic) or {}).get("connection_status") == "connected")
+        assert bridge.rss_kb <= RSS_LIMIT_KB
+        sent = b"".join(one.payload for one in seen.messages if one.topic != f"{HUB}/command")
+    assert b"camera-pass-1" not in sent
+    assert "camera-pass-1" not in bridge.log.read_text()
+    assert PASSWORD not in bridge.log.read_text()
+
+
+async def test_a_wrong_password_is_logged_and_not_shown(
+    broker: Mosquitto, bridges: Start, authority: Authority, client: str
+) -> None:
+    await with_tls(broker, authority)
+    (authority.folder / "password").write_text("wrong password")
+    bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
+    await bridge.start()
+    line = await bridge.until_logged("broker_unavailable")
+    assert "authorized" in line or "wrong user or password" in line
+    assert "wrong password" not in bridge.log.read_text()
+
+
+@pytest.mark.parametrize("kind", ["foreign", "expired"])
+async def test_a_broker_with_a_wrong_certificate_gets_nothing(
+    broker: Mosquitto, bridges: Start, authority: Authority, client: str, tmp_path: Path, kind: str
+) -> None:
+    foreign = Authority(tmp_path / "foreign", "foreign")
+    await with_tls(broker, foreign if kind == "foreign" else authority, expired=kind == "expired")
+    bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
+    await bridge.start()
+    assert "certificate verify failed" in await bridge.until_logged("broker_unavailable")
+    assert "boat" not in (broker.folder / "mosquitto.log").read_text()
+
+
+async def test_a_broker_of_mqtt_3_1_1_is_used(hub: Hub, broker: Mosquitto, bridges: Start) -> None:
+    async with old_broker(broker.port) as port:
+        bridge = bridges("commands = true", f"mqtt://127.0.0.1:{port}")
+        await bridge.start()
+        assert "mqtt=3.1.1" in await bridge.until_logged("broker_connected")
+        async with observer(broker.port) as seen:
+            await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+            answer = await seen.command(
+                f"{HUB}/devices/7/command", {"command": "connect"}, f"{HUB}/devices/7/result"
+            )
+            assert answer["code"] == "device-not-found"
+            seen.send(f"{HUB}/devices/77", b"rubbish", retain=True)
+            device = await hub.create(1)
+            await seen.until(lambda: seen.record(f"{HUB}/devices/{device}"))
+        assert await bridge.end() == 0
+
+
+async def test_a_broker_that_accepts_and_says_nothing_does_not_hold_up_the_stop(bridges: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        bridge = bridges("", f"mqtt://127.0.0.1:{silent.getsockname()[1]}")
+        await bridge.start()
+        await bridge.until_logged("started")
+        assert await bridge.end() == 0
+
+
+async def test_a_broker_that_sends_rubbish_is_tried_again(bridges: Start) -> None:
+    tried = asyncio.Event()
+    answers = [b"\x30\x03\xff\xff\xff", b"\x20\x7f" + b"\xff" * 127]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(4096)
+        writer.write(answers.pop() if answers else b"\xff" * 100)
+        if not answers:
+            tried.set()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    bridge = bridges("", f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    await bridge.start()
+    await asyncio.wait_for(tried.wait(), 60)
+    assert await bridge.end() == 0
+    server.close()
+
+
+async def test_a_user_without_rights_is_logged(broker: Mosquitto, bridges: Start, tmp_path: Path) -> None:
+    rules = tmp_path / "acl"
+    rules.write_text("topic readwrite wifimgrd/other/#\n")
+    await broker.kill()
+    broker.lines = ("allow_anonymous true", f"acl_file {rules}")
+    await broker.start()
+    bridge = bridges()
+    await bridge.start()
+    assert "may this user write below wifimgrd/boat/" in await bridge.until_logged("broker_unavailable")
+
+
+async def test_a_configuration_that_cannot_be_used_stops_the_start(bridges: Start) -> None:
+    bridge = bridges("", "mqtt://192.0.2.1")
+    await bridge.start()
+    assert bridge.process is not None
+    assert await asyncio.wait_for(bridge.process.wait(), 30) == EX_CONFIG
+    assert "[mqtt]" in bridge.log.read_text() or "mqtt.broker" in bridge.log.read_text()

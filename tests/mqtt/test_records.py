@@ -1,0 +1,236 @@
+"""What is published, compared with what the broker retains; topics; events; claims."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.dbus.client.channel_messages import Message
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.mqtt.claim import Claim, parse_claim
+from wifimgrd.mqtt.command_messages import (
+    REMEMBERED,
+    REMEMBERED_S,
+    Action,
+    Command,
+    CommandMessage,
+    CommandRefused,
+    RecentCommands,
+    parse_command,
+)
+from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.signal_steps import SignalSteps
+from wifimgrd.mqtt.topics import Target, Topics
+
+TOPICS = Topics("fleet/wifimgrd", "boat", ("homeassistant",))
+records = st.dictionaries(st.sampled_from("abcdef"), st.binary(min_size=1, max_size=2))
+
+
+def taken(records: RetainedRecords) -> dict[str, bytes]:
+    """All that is to be published."""
+    found: dict[str, bytes] = {}
+    while (one := records.take()) is not None:
+        found[one[0]] = one[1]
+    return found
+
+
+@given(held=records, before=records, wanted=records)
+def test_the_broker_gets_the_difference_and_nothing_else(
+    held: dict[str, bytes], before: dict[str, bytes], wanted: dict[str, bytes]
+) -> None:
+    retained = RetainedRecords()
+    retained.replace(before)
+    retained.begin()
+    for topic, payload in held.items():
+        retained.found(topic, payload)
+    retained.replace(wanted)
+    assert retained.take() is None, "nothing before what the broker retains is known"
+    retained.complete()
+    expected = {topic: payload for topic, payload in wanted.items() if held.get(topic) != payload}
+    expected |= dict.fromkeys(held.keys() - wanted.keys(), b"")
+    assert taken(retained) == expected
+
+
+def test_nothing_of_others_is_removed_before_the_records_are_known() -> None:
+    retained = RetainedRecords()
+    retained.set("availability", b"offline")
+    retained.begin()
+    retained.found("devices/3", b"{}")
+    retained.complete()
+    assert taken(retained) == {"availability": b"offline"}
+    retained.replace({"availability": b"online"})
+    assert taken(retained) == {"availability": b"online", "devices/3": b""}
+
+
+def test_without_a_broker_the_newest_record_replaces_the_one_before() -> None:
+    retained = RetainedRecords()
+    retained.replace({})
+    for number in range(1000):
+        retained.set("a", str(number).encode())
+    retained.set("b", b"1")
+    retained.remove("b")
+    retained.begin()
+    retained.complete()
+    assert taken(retained) == {"a": b"999"}
+
+
+def test_the_number_of_events_that_are_kept_is_bounded() -> None:
+    queue = EventQueue("0" * 16, limit=3)
+    for number in range(5):
+        queue.add(Message("device.removed", {"id": number}), "now")
+    queue.add(Message("device.signal", {}, numbered=False), "now")
+    first = queue.take()
+    assert first is not None
+    queue.add(Message("device.removed", {"id": 5}), "now")
+    queue.put_back([first])
+    numbers = []
+    while (event := queue.take()) is not None:
+        numbers.append(json.loads(event)["seq"])
+    assert numbers == [4, 5, 6]
+
+
+def test_an_event_that_was_not_delivered_is_the_next() -> None:
+    queue = EventQueue("0" * 16)
+    for number in range(3):
+        queue.add(Message("device.removed", {"id": number}), "now")
+    events = [event for event in (queue.take(), queue.take()) if event is not None]
+    queue.put_back(events)
+    assert queue.take() == events[0]
+
+
+def test_the_signal_strength_is_published_in_steps_once_a_second() -> None:
+    steps = SignalSteps()
+    device = replace(DeviceRecord(1), signal_strength=52)
+
+    def offered(percent: int, now: float) -> int | None:
+        shown = steps.offer(replace(device, signal_strength=percent), now, signal_only=True)
+        return None if shown is None else shown.signal_strength
+
+    first = steps.offer(device, 10.0, signal_only=False)
+    assert first is not None
+    assert first.signal_strength == 50
+    assert offered(54, 20.0) is None, "less than a step"
+    assert offered(61, 21.0) == 60
+    assert offered(72, 21.5) is None, "too early"
+    assert steps.due(21.9) == []
+    assert steps.due(22.0) == [1]
+    assert offered(72, 22.0) == 70
+    assert steps.next_due() is None
+    changed = steps.offer(replace(device, name="new", signal_strength=71), 22.1, signal_only=False)
+    assert changed is not None
+    assert changed.signal_strength == 70
+
+
+@pytest.mark.parametrize(
+    ("topic", "target"),
+    [
+        ("fleet/wifimgrd/boat/command", Target(None)),
+        ("fleet/wifimgrd/boat/devices/12/command", Target(12)),
+        ("fleet/wifimgrd/boat/devices/012/command", None),
+        ("fleet/wifimgrd/boat/devices/0/command", None),
+        ("fleet/wifimgrd/boat/devices/-1/command", None),
+        ("fleet/wifimgrd/boat/devices/\u0663/command", None),
+        ("fleet/wifimgrd/boat/devices/" + "9" * 5000 + "/command", None),
+        ("fleet/wifimgrd/boat/devices/1/command/", None),
+        ("fleet/wifimgrd/boat/devices/1/command\n", None),
+        ("fleet/wifimgrd/boats/command", None),
+        ("x/fleet/wifimgrd/boat/command", None),
+        ("", None),
+    ],
+)
+def test_a_command_topic_has_a_target(topic: str, target: Target | None) -> None:
+    assert TOPICS.target(topic) == target
+
+
+@pytest.mark.parametrize(
+    ("topic", "allowed"),
+    [
+        ("fleet/wifimgrd/boat/response/7", True),
+        ("answers/7", True),
+        ("fleet/wifimgrd/boat/response", False),
+        ("fleet/wifimgrd/boat/responses/7", False),
+        ("fleet/wifimgrd/other/response/7", False),
+        ("fleet/wifimgrd", False),
+        ("homeassistant/x", False),
+        ("$SYS/broker", False),
+        ("answers/+", False),
+        ("answers/#", False),
+        ("a\0b", False),
+        ("", False),
+        ("a" * 1000, False),
+    ],
+)
+def test_answers_go_where_no_hub_reads(topic: str, allowed: bool) -> None:
+    assert TOPICS.may_answer_at(topic) is allowed
+
+
+@given(st.text(max_size=15))
+def test_the_name_of_any_interface_is_one_level_of_a_topic(name: str) -> None:
+    topic = TOPICS.interface(name.encode("utf-8", "replace").decode())
+    level = topic.removeprefix("fleet/wifimgrd/boat/interfaces/")
+    assert not set(level) & set("/+#\0")
+
+
+@given(st.binary(max_size=300))
+def test_a_command_of_any_octets_is_read_or_refused(payload: bytes) -> None:
+    with suppress(CommandRefused):
+        assert parse_command(CommandMessage(Target(1), payload)).action in Action
+
+
+def test_a_command_has_its_options_and_no_others() -> None:
+    payload = b'{"command":"connect","options":{"wait":true,"when_free":false}}'
+    options = {"wait": True, "when_free": False}
+    assert parse_command(CommandMessage(Target(1), payload)) == Command(Action.CONNECT, 1, options)
+    for wrong in (b'{"wait":1}', b'{"what":true}', b"[]", b"null"):
+        with pytest.raises(CommandRefused):
+            parse_command(CommandMessage(Target(1), b'{"command":"connect","options":' + wrong + b"}"))
+
+
+@pytest.mark.parametrize("changes", [{"retained": True}, {"has_expired": True}, {"correlation": b"x" * 257}])
+def test_a_command_of_another_time_is_refused(changes: dict[str, object]) -> None:
+    message = CommandMessage(Target(1), b'{"command":"connect"}')
+    parse_command(message)
+    with pytest.raises(CommandRefused):
+        parse_command(replace(message, **changes))  # type: ignore[arg-type]
+
+
+def test_a_repeat_is_recognised_by_correlation_data_or_by_the_flag() -> None:
+    recent = RecentCommands()
+    plain = CommandMessage(Target(1), b"x")
+    assert recent.begin(plain, 0.0)
+    assert recent.begin(plain, 1.0), "sent again, not delivered again"
+    assert not recent.begin(replace(plain, is_repeat=True), 2.0)
+    marked = replace(plain, correlation=b"1", response_topic="a")
+    assert recent.begin(marked, 2.0)
+    assert recent.begin(replace(marked, response_topic="b"), 2.0), "another client's"
+    assert not recent.begin(marked, 3.0)
+    recent.answered(marked, b"done")
+    assert recent.answer_to(marked) == b"done"
+    assert recent.begin(marked, 3.0 + REMEMBERED_S)
+
+
+def test_the_number_of_commands_that_are_remembered_is_bounded() -> None:
+    recent = RecentCommands()
+    first = CommandMessage(Target(1), b"x", correlation=b"first")
+    recent.begin(first, 0.0)
+    for number in range(REMEMBERED):
+        recent.begin(CommandMessage(Target(1), b"x", correlation=str(number).encode()), 0.0)
+    assert recent.begin(first, 0.0)
+
+
+def test_of_two_claims_one_gives_way() -> None:
+    one, other = Claim("0" * 16), Claim("f" * 16)
+    assert other.gives_way_to(one)
+    assert not one.gives_way_to(other)
+    assert parse_claim(other.payload()) == other
+
+
+@given(st.binary(max_size=400))
+def test_a_claim_of_any_octets_is_read_or_ignored(payload: bytes) -> None:
+    parse_claim(payload)

@@ -1,0 +1,79 @@
+"""Two bridges with one id, and one that was not ended in order: sessions in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.mqtt.conftest import HUB
+from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.observer import observer
+from wifimgrd.mqtt.broker import BrokerError
+from wifimgrd.mqtt.claim import Claim
+from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.session import ONLINE, HubIdTaken, Session
+from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt.topics import Topics
+from wifimgrd.web_address import BrokerAddress
+
+CLAIM = f"{HUB}/claim"
+AVAILABILITY = f"{HUB}/availability"
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Mosquitto]:
+    broker = Mosquitto(tmp_path / "broker")
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+def session(port: int, challenge_s: float) -> Session:
+    """A session that publishes that it is online, and nothing else."""
+    records = RetainedRecords()
+    records.replace({AVAILABILITY: ONLINE})
+    settings = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
+    return Session(settings, records, EventQueue("0" * 16), challenge_s=challenge_s)
+
+
+async def test_a_claim_that_nobody_answers_for_is_taken_over(broker: Mosquitto) -> None:
+    async with observer(broker.port) as seen:
+        before = Claim("0" * 16)
+        seen.send(CLAIM, before.payload(), retain=True)
+        seen.send(AVAILABILITY, ONLINE, retain=True)
+        await seen.until(lambda: AVAILABILITY in seen.retained)
+        running = asyncio.create_task(session(broker.port, challenge_s=0.3).run())
+        await seen.until(lambda: len(seen.seen(CLAIM)) == 3)
+        challenges = [json.loads(one.payload)["challenge"] for one in seen.seen(CLAIM)]
+        assert challenges == [False, True, False]
+        assert seen.record(CLAIM)["instance"] != before.instance
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def test_of_two_that_start_at_once_one_publishes(broker: Mosquitto) -> None:
+    both = [asyncio.create_task(session(broker.port, challenge_s=10.0).run()) for _ in range(2)]
+    done, running = await asyncio.wait(both, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+    [ended], [other] = done, running
+    assert isinstance(ended.exception(), HubIdTaken)
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+    other.cancel()
+    await asyncio.wait([other])
+
+
+async def test_a_running_hub_is_not_stopped_by_a_claim_without_a_bridge(broker: Mosquitto) -> None:
+    running = asyncio.create_task(session(broker.port, challenge_s=10.0).run())
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        own = seen.retained[CLAIM]
+        seen.send(CLAIM, b"rubbish", retain=True)
+        await seen.until(lambda: seen.seen(CLAIM) and seen.retained[CLAIM] == own)
+        await broker.kill()
+        with pytest.raises(BrokerError, match="lost"):
+            await asyncio.wait_for(running, 30)

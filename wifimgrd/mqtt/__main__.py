@@ -1,0 +1,109 @@
+"""`wifimgrd-mqtt`: the bridge's command line, start and stop."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+# As in the daemon, no compression. paho-mqtt uses a proxy where PySocks is installed and the environment
+# names one; without it, it needs nothing of the module that looks that up, with which parsers of HTTP and of
+# mail come, 2 MB. Must come before anything that imports them.
+for _unused in ("bz2", "lzma", "socks"):
+    sys.modules[_unused] = None  # type: ignore[assignment]
+sys.modules["urllib.request"] = ModuleType("urllib.request")
+
+import argparse
+import asyncio
+import faulthandler
+import json
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from wifimgrd import __version__, config
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.mqtt.bridge import Bridge
+from wifimgrd.mqtt.settings import Settings
+from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.systemd import notify, start_watchdog
+from wifimgrd.runtime.task_dump import dump_on_signal
+from wifimgrd.runtime.tasks import Tasks
+
+EX_CONFIG: Final = 78
+"""sysexits(3)."""
+
+_log = structlog.get_logger("wifimgrd.mqtt")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until SIGTERM or SIGINT; see `wifimgrd-mqtt --help`."""
+    options = _parser().parse_args(arguments)
+    if options.asyncapi:
+        _print_description()
+        return 0
+    log.configure()
+    faulthandler.enable()  # the place of a hang if the watchdog sends SIGABRT: functions, lines, no values
+    forbid_core_dumps()
+    try:
+        settings = Settings.of(config.load(options.config))
+    except config.ConfigError as error:
+        sys.stderr.write(f"wifimgrd-mqtt: {error}\n")
+        return EX_CONFIG
+    if settings is None:
+        _log.info("no_broker", reason="[mqtt] broker is not set: there is nothing to do")
+        notify("READY=1")  # the unit is installed with the package, and has not failed
+        return 0
+    if not settings.broker.tls and not settings.broker.is_loopback:
+        _log.warning("broker_without_tls", broker=str(settings.broker))
+    asyncio.run(_run(settings, options.bus))
+    return 0
+
+
+async def _run(settings: Settings, bus: str) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    dump_on_signal()
+    tasks = Tasks("wifimgrd-mqtt")
+    bridge = Bridge(HubClient(bus, tasks.part("client")), settings, tasks.part("bridge"))
+    start_watchdog(tasks)
+    try:
+        await bridge.start()
+        _log.info("started", broker=str(settings.broker), topics=settings.topics.root)
+        notify("READY=1")
+        await stopped.wait()
+        notify("STOPPING=1")
+    finally:
+        await bridge.stop()
+        await tasks.stop()
+    _log.info("stopped")
+
+
+def _print_description() -> None:
+    from wifimgrd.mqtt.asyncapi import asyncapi  # noqa: PLC0415 - a running bridge does not need it
+
+    sys.stdout.write(json.dumps(asyncapi(), indent=2) + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="wifimgrd-mqtt", description="Connects wifimgrd with an MQTT broker, over D-Bus."
+    )
+    parser.add_argument(
+        "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
+    )
+    parser.add_argument("--config", type=Path, help=f"configuration file (default {config.DEFAULT_PATH})")
+    parser.add_argument(
+        "--asyncapi", action="store_true", help="print the description of the topics, and end"
+    )
+    parser.add_argument("--version", action="version", version=f"wifimgrd-mqtt {__version__}")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

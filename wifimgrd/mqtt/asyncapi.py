@@ -1,0 +1,190 @@
+"""AsyncAPI 3.0 (https://www.asyncapi.com/docs/reference/specification/v3.0.0) of a hub's topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Final, NotRequired, TypedDict
+
+from wifimgrd import __version__
+from wifimgrd.dbus.client.channel_messages import DATA, STATUS
+from wifimgrd.dbus.client.json_members import DeviceJson, InterfaceJson
+from wifimgrd.dbus.client.json_records import connection_status_json, device_json, interface_json
+from wifimgrd.dbus.client.json_schema import Schemas
+from wifimgrd.dbus.client.json_types import Id, Keywords, NetworkJson
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.mqtt.command_messages import PAYLOAD_TOO_LARGE, Action
+from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
+
+_CODES: Final = sorted({*(one.value for one in ErrorCode), PAYLOAD_TOO_LARGE})
+_OF_DEVICE: Final = [str(Action.CONNECT), str(Action.DISCONNECT)]
+_OF_HUB: Final = [str(Action.CREATE), str(Action.SCAN)]
+_UNSENT: Final = frozenset({"device.signal"})
+"""Messages of the channel that are no events here: the record has their value."""
+_EPOCH: Final = "5f1d0c7be2a94830"
+_ABOUT: Final = (
+    "The topics below `PREFIX/HUB`, of one hub. Retained records are those of the HTTP API. Commands are"
+    " answered at MQTT 5's response topic, with its correlation data, otherwise at `result`."
+)
+
+
+class ClaimJson(TypedDict):
+    """Which process publishes as this hub."""
+
+    instance: Annotated[str, Keywords(pattern="^[0-9a-f]{16}$")]
+    challenge: Annotated[bool, "A request to the holder of the claim to publish it again."]
+
+
+class DeviceCommandJson(TypedDict):
+    """A command to one device."""
+
+    command: Annotated[str, Keywords(enum=_OF_DEVICE)]
+    options: NotRequired[
+        Annotated[
+            dict[str, bool], "`wait`, and for connect `when_free`: as on D-Bus.", Keywords(maxProperties=2)
+        ]
+    ]
+
+
+class HubCommandJson(TypedDict):
+    """A command to the hub."""
+
+    command: Annotated[str, Keywords(enum=_OF_HUB)]
+    options: NotRequired[
+        Annotated[dict[str, Any], "For create as `CreateDevice` on D-Bus has them; for scan `interface`."]
+    ]
+
+
+class AnswerJson(TypedDict):
+    """The answer to a command."""
+
+    command: Annotated[str, "As it was sent, if it could be read."] | None
+    device_id: Id | None
+    ok: bool
+    code: Annotated[str, "Why it failed.", Keywords(enum=_CODES)] | None
+    message: Annotated[str, "A sentence for people."]
+    networks: NotRequired[Annotated[list[NetworkJson], "Of scan: the strongest first."]]
+    scanned_interfaces: NotRequired[list[str]]
+    skipped_interfaces: NotRequired[dict[str, str]]
+
+
+def asyncapi() -> dict[str, Any]:
+    """The description of a hub's topics, with an example of each message."""
+    schemas = Schemas()
+    messages = _messages(schemas)
+    retained = {"mqtt": {"qos": 1, "retain": True, "bindingVersion": "0.2.0"}}
+    plain = {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}}
+    sent = {
+        "availability": ("availability", ["availability"], retained),
+        "hub": ("hub", ["hub"], retained),
+        "device": ("devices/{device_id}", ["device"], retained),
+        "interface": ("interfaces/{name}", ["interface"], retained),
+        "claim": ("claim", ["claim"], retained),
+        "events": ("events", [name for name in messages if name.startswith("event.")], plain),
+        "device_result": ("devices/{device_id}/result", ["answer"], plain),
+        "result": ("result", ["answer"], plain),
+    }
+    received = {
+        "device_command": ("devices/{device_id}/command", ["device_command"], plain),
+        "command": ("command", ["hub_command"], plain),
+    }
+    channels = {name: _channel(topic, names) for name, (topic, names, _) in (sent | received).items()}
+    operations = {
+        f"{'receive' if name in received else 'send'}_{name}": {
+            "action": "receive" if name in received else "send",
+            "channel": {"$ref": f"#/channels/{name}"},
+            "bindings": bindings,
+        }
+        for name, (_, _, bindings) in (sent | received).items()
+    }
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "wifimgrd, MQTT", "version": __version__, "description": _ABOUT},
+        "defaultContentType": "application/json",
+        "channels": channels,
+        "operations": operations,
+        "components": {"messages": messages, "schemas": schemas.named},
+    }
+
+
+def _channel(topic: str, names: list[str]) -> dict[str, Any]:
+    address = f"{{prefix}}/{{hub}}/{topic}"
+    about = {
+        "prefix": "`[mqtt] prefix`, `wifimgrd` by default.",
+        "hub": "`[mqtt] hub`, derived from the machine id by default.",
+        "device_id": "The device's id, in decimal.",
+        "name": "The interface's name; `%`, `+`, `#`, `/` and what is no ASCII is escaped as in a URL.",
+    }
+    parameters = {name: {"description": text} for name, text in about.items() if f"{{{name}}}" in address}
+    return {
+        "address": address,
+        "parameters": parameters,
+        "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in names},
+    }
+
+
+def _messages(schemas: Schemas) -> dict[str, Any]:
+    device = replace(
+        DeviceRecord(3),
+        name="Front",
+        codename="insta360-x3",
+        ssid=b"X3 AB12.OSC",
+        state="connected",
+        interface="wlan1",
+    )
+    interface = replace(InterfaceRecord("wlan1"), state="in-use", device_id=3)
+    service = ServiceRecord("0.1.0", "networkmanager", "ready", total_interfaces=2, assigned_interfaces=1)
+    hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True)
+    answered = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connecting"}
+    refused = answered | {"ok": False, "code": "busy", "message": "Front is disconnecting"}
+    plain: dict[str, tuple[Any, list[Any]]] = {
+        "hub": (HubRecordJson, [hub]),
+        "device": (DeviceJson, [device_json(device)]),
+        "interface": (InterfaceJson, [interface_json(interface)]),
+        "claim": (ClaimJson, [{"instance": _EPOCH, "challenge": False}]),
+        "device_command": (DeviceCommandJson, [{"command": "connect", "options": {"wait": True}}]),
+        "hub_command": (HubCommandJson, [_CREATE, {"command": "scan"}]),
+        "answer": (AnswerJson, [answered, refused]),
+    }
+    states = {"type": "string", "enum": ["online", "offline"]}
+    messages = {"availability": _message("availability", states, ["online"], content_type="text/plain")}
+    messages |= {name: _message(name, schemas.of(kind), examples) for name, (kind, examples) in plain.items()}
+    examples: dict[str, list[Any]] = {
+        STATUS: [_event(STATUS, connection_status_json(device))],
+        "device.created": [_event("device.created", device_json(device))],
+        "device.removed": [_event("device.removed", {"id": 3})],
+    }
+    for kind in DATA.keys() - _UNSENT:
+        schema = _event_schema(kind, schemas)
+        messages[f"event.{kind}"] = _message(kind, schema, examples.get(kind, []))
+    return dict(sorted(messages.items()))
+
+
+_CREATE: Final = {
+    "command": "create",
+    "options": {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "X3 AB12.OSC", "password": ""},
+}
+
+
+def _event(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": kind, "epoch": _EPOCH, "seq": 17, "time": "2026-11-22T19:00:00.000000Z", "data": data}
+
+
+def _event_schema(kind: str, schemas: Schemas) -> dict[str, Any]:
+    properties = {
+        "type": {"type": "string", "const": kind},
+        "epoch": {"type": "string", "description": "Identifies one run of the bridge."},
+        "seq": {"type": "integer", "minimum": 1, "description": "One more than that of the event before."},
+        "time": {"type": "string", "format": "date-time"},
+        "data": schemas.of(DATA[kind]),
+    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _message(
+    name: str, schema: Mapping[str, Any], examples: list[Any], content_type: str = "application/json"
+) -> dict[str, Any]:
+    message = {"name": name, "title": name, "contentType": content_type, "payload": schema}
+    return message | ({"examples": [{"payload": one} for one in examples]} if examples else {})

@@ -1,0 +1,157 @@
+"""The bridge: what changes at the hub is published, and commands are carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from dataclasses import replace
+from typing import Final
+
+from wifimgrd.dbus.client.changes import (
+    Change,
+    DaemonAppeared,
+    DaemonVanished,
+    DeviceAdded,
+    DeviceChanged,
+    DeviceRemoved,
+    InterfaceAdded,
+    InterfaceChanged,
+    InterfaceRemoved,
+    ServiceChanged,
+)
+from wifimgrd.dbus.client.channel_messages import ChannelMessages
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_members import time_text
+from wifimgrd.dbus.client.json_records import device_json, interface_json
+from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.mqtt.broker import BrokerError
+from wifimgrd.mqtt.commands import Commands
+from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.hub_record import encoded, hub_json
+from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.session import OFFLINE, ONLINE, Session
+from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt.signal_steps import SignalSteps
+from wifimgrd.runtime.tasks import Backoff, Tasks
+
+_BACKOFF: Final = Backoff(first_s=0.5, last_s=10.0, spread=1.0)
+
+
+class Bridge:
+    """Connects the live copy of the daemon's objects with the session at the broker."""
+
+    def __init__(self, hub: HubClient, settings: Settings, tasks: Tasks) -> None:
+        self._hub = hub
+        self._settings = settings
+        self._topics = settings.topics
+        self._tasks = tasks
+        self._records = RetainedRecords()
+        self._events = EventQueue(secrets.token_hex(8))
+        self._messages = ChannelMessages()
+        self._signals = SignalSteps()
+        self._timer: asyncio.TimerHandle | None = None
+        """Publishes the next signal strength that was held back."""
+        self._service = ServiceRecord()
+        self._session = Session(settings, self._records, self._events)
+        commands = Commands(hub, settings, self._session, tasks.part("commands"))
+        self._session.receive_command = commands.receive
+
+    async def start(self) -> None:
+        """Follow the daemon and the broker, each whenever it is there."""
+        self._vanish("wifimgrd is not running")
+        self._hub.subscribe(self._on_change)
+        await self._hub.start()
+        self._tasks.keep("broker", self._session.run, _BACKOFF, expected=(BrokerError,), quiet=True)
+
+    async def stop(self) -> None:
+        """Publish that the hub is offline, and end."""
+        await self._session.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._tasks.stop()
+        await self._hub.stop()
+
+    def _on_change(self, change: Change) -> None:
+        match change:
+            case DaemonAppeared():
+                self._appear()
+            case DaemonVanished(reason):
+                self._vanish(reason)
+            case ServiceChanged(service):
+                self._set_hub(service)
+            case DeviceAdded(device):
+                self._set_device(device, signal_only=False)
+            case DeviceChanged(before, after):
+                only = replace(after, signal_strength=before.signal_strength) == before
+                self._set_device(after, signal_only=only)
+            case DeviceRemoved(device_id):
+                self._signals.forget(device_id)
+                self._records.remove(self._topics.device(device_id))
+            case InterfaceAdded(interface) | InterfaceChanged(interface):
+                self._records.set(*self._interface(interface))
+            case InterfaceRemoved(name):
+                self._records.remove(self._topics.interface(name))
+        now = time_text(time.time_ns() // 1000) or ""
+        if isinstance(change, DaemonAppeared):
+            messages = self._messages.resynchronise(self._hub.service, self._hub.devices.values())
+        else:
+            messages = self._messages.messages(change)
+        for message in messages:
+            self._events.add(message, now)
+        self._session.publish()
+        self._set_timer()
+
+    def _appear(self) -> None:
+        """The daemon is there: its objects are all there is."""
+        self._signals.clear()
+        self._service = self._hub.service
+        records = [(self._topics.hub_record, self._hub_record())]
+        records += map(self._interface, self._hub.interfaces.values())
+        records += [one for one in map(self._device, self._hub.devices.values()) if one is not None]
+        self._records.replace({**dict(records), self._topics.availability: ONLINE})
+
+    def _vanish(self, reason: str) -> None:
+        """The daemon is away: the records may be out of date, which `availability` says."""
+        self._signals.clear()
+        self._records.set(self._topics.availability, OFFLINE)
+        gone = replace(self._service, backend_state="unavailable", backend_reason=reason)
+        self._set_hub(replace(gone, total_interfaces=0, assigned_interfaces=0))
+
+    def _set_hub(self, service: ServiceRecord) -> None:
+        self._service = service
+        self._records.set(self._topics.hub_record, self._hub_record())
+
+    def _hub_record(self) -> bytes:
+        commands = self._settings.commands
+        return encoded(hub_json(self._topics.hub, self._service, self._events.epoch, commands=commands))
+
+    def _set_device(self, device: DeviceRecord, *, signal_only: bool) -> None:
+        record = self._device(device, signal_only=signal_only)
+        if record is not None:
+            self._records.set(*record)
+
+    def _device(self, device: DeviceRecord, *, signal_only: bool = False) -> tuple[str, bytes] | None:
+        now = asyncio.get_running_loop().time()
+        shown = self._signals.offer(device, now, signal_only=signal_only)
+        return None if shown is None else (self._topics.device(device.id), encoded(device_json(shown)))
+
+    def _interface(self, interface: InterfaceRecord) -> tuple[str, bytes]:
+        return self._topics.interface(interface.name), encoded(interface_json(interface))
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self._signals.next_due()
+        if due is not None:
+            self._timer = asyncio.get_running_loop().call_at(due, self._publish_due)
+
+    def _publish_due(self) -> None:
+        for device_id in self._signals.due(asyncio.get_running_loop().time()):
+            device = self._hub.devices.get(device_id)
+            if device is not None:
+                self._set_device(device, signal_only=True)
+        self._session.publish()
+        self._set_timer()

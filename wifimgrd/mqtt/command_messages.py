@@ -1,0 +1,203 @@
+"""Commands in messages: parsing, duplicates, answers. Pure: time is passed in, in seconds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from wifimgrd.dbus.client.json_text import dumps, loads
+from wifimgrd.domain.errors import ErrorCode, InvalidRequest
+from wifimgrd.mqtt.topics import Target
+
+PAYLOAD_LIMIT: Final = 64 * 1024
+"""Octets of a command."""
+CORRELATION_LIMIT: Final = 256
+PAYLOAD_TOO_LARGE: Final = "payload-too-large"
+REMEMBERED: Final = 256
+"""Commands that are remembered, to recognise one that is delivered again."""
+REMEMBERED_S: Final = 120.0
+"""For how long."""
+_LONGEST_ECHO: Final = 32
+
+
+class CommandRefused(Exception):
+    """A command that is not carried out: the code and the sentence for its sender."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Action(StrEnum):
+    """What a command does."""
+
+    CONNECT = "connect"
+    DISCONNECT = "disconnect"
+    CREATE = "create"
+    SCAN = "scan"
+
+
+_OF_DEVICE: Final = frozenset({Action.CONNECT, Action.DISCONNECT})
+_OF_CREATE: Final = frozenset(
+    {
+        *("codename", "connection_type", "ssid", "password", "name"),
+        *("auto_reconnect", "priority", "idempotency_key"),
+    }
+)
+"""The options of create that the daemon has; others are ignored, as over HTTP."""
+_SWITCHES: Final = {
+    Action.CONNECT: frozenset({"wait", "when_free"}),
+    Action.DISCONNECT: frozenset({"wait"}),
+}
+"""The options that are booleans, and the only ones of these commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandMessage:
+    """A message at a command topic, as it was received."""
+
+    target: Target
+    payload: bytes = field(repr=False)
+    retained: bool = False
+    is_repeat: bool = False
+    """The flag DUP: it may have been delivered before."""
+    response_topic: str | None = None
+    correlation: bytes | None = None
+    has_expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, checked but for what the daemon checks."""
+
+    action: Action
+    device_id: int | None
+    options: Mapping[str, Any] = field(repr=False)
+
+
+def parse_command(message: CommandMessage) -> Command:
+    """Read a command; raises CommandRefused."""
+    if message.retained:
+        raise _invalid("a retained command is not carried out")
+    if message.has_expired:
+        raise _invalid("the command has expired")
+    if len(message.payload) > PAYLOAD_LIMIT:
+        raise CommandRefused(PAYLOAD_TOO_LARGE, f"the command is over {PAYLOAD_LIMIT // 1024} kB")
+    if len(message.correlation or b"") > CORRELATION_LIMIT:
+        raise _invalid(f"the correlation data is over {CORRELATION_LIMIT} octets")
+    try:
+        value = loads(message.payload, "the command")
+    except InvalidRequest as error:
+        raise _invalid(error.message) from None
+    if not isinstance(value, dict):
+        raise _invalid('a command is an object: {"command", "options"}')
+    name, options = value.get("command"), value.get("options", {})
+    of_device = message.target.device_id is not None
+    known = [one for one in Action if (one in _OF_DEVICE) == of_device]
+    if name not in known:
+        raise _invalid(f"command must be one of: {', '.join(known)}")
+    if not isinstance(options, dict):
+        raise _invalid("options must be an object")
+    action = Action(name)
+    if action is Action.CREATE:
+        options = {key: _shallow(value) for key, value in options.items() if key in _OF_CREATE}
+    _check_options(action, options)
+    return Command(action, message.target.device_id, options)
+
+
+def _shallow(value: Any) -> Any:
+    """No option is a list or an object, so an empty one causes the same error, and fits into D-Bus."""
+    return type(value)() if isinstance(value, list | dict) else value
+
+
+def _check_options(action: Action, options: Mapping[str, Any]) -> None:
+    switches = _SWITCHES.get(action)
+    if switches is not None:
+        if options.keys() - switches:
+            raise _invalid(f"the options of {action} are: {', '.join(sorted(switches))}")
+        if not all(isinstance(value, bool) for value in options.values()):
+            raise _invalid("an option must be true or false")
+    if action is Action.SCAN and (
+        options.keys() - {"interface"} or not isinstance(options.get("interface", ""), str)
+    ):
+        raise _invalid("the option of scan is interface, a name")
+
+
+def _invalid(message: str) -> CommandRefused:
+    return CommandRefused(ErrorCode.INVALID_REQUEST, message)
+
+
+def answer(
+    command: str | None,
+    device_id: int | None,
+    *,
+    code: str | None = None,
+    message: str = "",
+    further: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The answer to a command as JSON; `code` None = it succeeded."""
+    members = {
+        "command": command,
+        "device_id": device_id,
+        "ok": code is None,
+        "code": None if code is None else str(code),
+        "message": message,
+    }
+    return dumps(members | dict(further or {})).encode()
+
+
+def named_command(payload: bytes) -> str | None:
+    """The name in a command that is refused, to repeat it in the answer; None where there is none."""
+    if len(payload) > PAYLOAD_LIMIT:
+        return None
+    try:
+        value = loads(payload, "the command")
+    except InvalidRequest:
+        return None
+    name = value.get("command") if isinstance(value, dict) else None
+    return name if isinstance(name, str) and len(name) <= _LONGEST_ECHO else None
+
+
+class RecentCommands:
+    """Recognises commands that are delivered again: with the same correlation data, or with the flag DUP."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[bytes, tuple[float, bytes | None]] = OrderedDict()
+        """By key: the time of arrival, and the answer, None while the command runs."""
+
+    def key(self, message: CommandMessage) -> bytes:
+        """What identifies a command; without correlation data its content does."""
+        parts = [str(message.target.device_id).encode()]
+        if message.correlation:
+            parts += [b"correlation", (message.response_topic or "").encode(), message.correlation]
+        else:
+            parts += [b"payload", message.payload]
+        return hashlib.blake2b(b"\0".join(parts), digest_size=16).digest()
+
+    def begin(self, message: CommandMessage, now: float) -> bool:
+        """Whether the command is carried out: it was not delivered before."""
+        while self._answers and next(iter(self._answers.values()))[0] < now - REMEMBERED_S:
+            self._answers.popitem(last=False)
+        key = self.key(message)
+        if key in self._answers and (message.correlation or message.is_repeat):
+            return False
+        self._answers.pop(key, None)
+        if len(self._answers) >= REMEMBERED:
+            self._answers.popitem(last=False)
+        self._answers[key] = (now, None)
+        return True
+
+    def answered(self, message: CommandMessage, payload: bytes) -> None:
+        """The command was answered."""
+        key = self.key(message)
+        if key in self._answers:
+            self._answers[key] = (self._answers[key][0], payload)
+
+    def answer_to(self, message: CommandMessage) -> bytes | None:
+        """The answer to the first delivery of a command; None while that is carried out."""
+        return self._answers.get(self.key(message), (0.0, None))[1]

@@ -1,0 +1,165 @@
+"""Carries out the commands that arrive from the broker, and answers them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+
+from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.dbus.client.json_records import search_json
+from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, ErrorCode, WifimgrdError
+from wifimgrd.mqtt.broker import Received
+from wifimgrd.mqtt.command_messages import (
+    Action,
+    Command,
+    CommandMessage,
+    CommandRefused,
+    RecentCommands,
+    answer,
+    named_command,
+    parse_command,
+)
+from wifimgrd.mqtt.session import Outbox
+from wifimgrd.mqtt.settings import Settings
+from wifimgrd.runtime.tasks import Tasks
+
+RUNNING_LIMIT: Final = 64
+"""Commands that run, those that wait for their outcome among them."""
+_WAIT_S: Final = 120.0
+"""The limit of `wait`, after which the attempt goes on."""
+
+_log = structlog.get_logger("wifimgrd.mqtt")
+
+
+class Commands:
+    """The commands to this hub."""
+
+    def __init__(self, hub: HubClient, settings: Settings, outbox: Outbox, tasks: Tasks) -> None:
+        self._hub = hub
+        self._settings = settings
+        self._outbox = outbox
+        self._tasks = tasks
+        self._rate = CommandRate()
+        self._recent = RecentCommands()
+        self._running = 0
+
+    def receive(self, received: Received) -> None:
+        """Start the command in a message, or refuse it; never waits."""
+        target = self._settings.topics.target(received.topic)
+        if target is None:
+            return
+        now = asyncio.get_running_loop().time()
+        message = CommandMessage(
+            target,
+            received.payload,
+            received.retained,
+            received.is_repeat,
+            received.response_topic,
+            received.correlation,
+            has_expired=received.expires_in_s == 0,
+        )
+        try:
+            command = self._admit(message, now)
+        except CommandRefused as refused:
+            self._refuse(message, refused)
+            return
+        if not self._recent.begin(message, now):
+            known = self._recent.answer_to(message)
+            if known is not None:
+                self._send(message, known)
+            return
+        # The calls to the daemon are in the order of the commands, and one that waits for its outcome does
+        # not hold up the next: a disconnect ends a running attempt.
+        task = self._tasks.start("command", self._carry_out(message, command))
+        self._running += 1
+        task.add_done_callback(self._finished)
+
+    def _admit(self, message: CommandMessage, now: float) -> Command:
+        """The command in a message; raises CommandRefused."""
+        if not self._settings.commands:
+            raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "commands over MQTT are off: [mqtt] commands")
+        if not self._rate.admits(now) or self._running >= RUNNING_LIMIT:
+            limits = f"at most {COMMANDS_AT_ONCE} commands a second, and {RUNNING_LIMIT} at once"
+            raise CommandRefused(ErrorCode.TOO_MANY_REQUESTS, f"{limits}, are carried out")
+        command = parse_command(message)
+        topic = message.response_topic
+        if topic is not None and not self._settings.topics.may_answer_at(topic):
+            root = self._settings.topics.root
+            sentence = f"the response topic must be below {root}/response/, or not below any hub"
+            raise CommandRefused(ErrorCode.INVALID_REQUEST, sentence)
+        if command.options.get("password") and not self._settings.broker.tls:
+            raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "a password is accepted over TLS alone: mqtts://")
+        return command
+
+    def _finished(self, _: asyncio.Task[None]) -> None:
+        self._running -= 1
+
+    async def _carry_out(self, message: CommandMessage, command: Command) -> None:
+        code: str | None = None
+        device_id, sentence = command.device_id, ""
+        further: Mapping[str, Any] = {}
+        try:
+            device_id, sentence, further = await self._call(command)
+        except WifimgrdError as error:
+            code, sentence = error.code, error.message
+        except TimeoutError:
+            code, sentence = ErrorCode.BACKEND_UNAVAILABLE, "wifimgrd did not answer in time"
+        except Exception as error:  # noqa: BLE001 - a bug is logged and answered, too
+            _log.error("command_failed", command=str(command.action), exc_info=error)
+            code, sentence = ErrorCode.INTERNAL, "something went wrong inside the service; its log says what"
+        payload = answer(command.action, device_id, code=code, message=sentence, further=further)
+        self._recent.answered(message, payload)
+        self._send(message, payload)
+
+    async def _call(self, command: Command) -> tuple[int | None, str, Mapping[str, Any]]:
+        """Call the daemon; the device, a sentence, and further members of the answer."""
+        hub, options, device_id = self._hub, command.options, command.device_id
+        if not hub.available:
+            raise BackendUnavailable(hub.reason or "wifimgrd is not running")
+        if command.action is Action.CREATE:
+            created = await hub.create_device(options)
+            return created, "created", {}
+        if command.action is Action.SCAN:
+            found = await hub.search_networks(options.get("interface"))
+            return None, f"{len(found.networks)} networks", search_json(found)
+        if device_id is None or device_id not in hub.devices:
+            raise DeviceNotFound(f"there is no device {device_id}")
+        if command.action is Action.CONNECT:
+            return device_id, await self._connect(device_id, options), {}
+        try:
+            await hub.disconnect_device(device_id, timeout_s=_WAIT_S if options.get("wait", True) else 0)
+        except TimeoutError:
+            if not hub.available:
+                raise
+            return device_id, "disconnecting", {}
+        return device_id, "disconnected", {}
+
+    async def _connect(self, device_id: int, options: Mapping[str, Any]) -> str:
+        """Connect a device; its state in the words of the HTTP API's answer."""
+        wait, when_free = options.get("wait", False), options.get("when_free", False)
+        try:
+            await self._hub.connect_device(device_id, wait=wait, when_free=when_free, timeout_s=_WAIT_S)
+        except TimeoutError:
+            if not wait or not self._hub.available:
+                raise
+        device = self._hub.devices.get(device_id)
+        if device is None:
+            return "connecting"
+        is_waiting = device.state == "disconnected" and device.waiting_since is not None
+        return "waiting" if is_waiting else device.state
+
+    def _refuse(self, message: CommandMessage, refused: CommandRefused) -> None:
+        name = named_command(message.payload)
+        payload = answer(name, message.target.device_id, code=refused.code, message=refused.message)
+        self._send(message, payload)
+
+    def _send(self, message: CommandMessage, payload: bytes) -> None:
+        topics = self._settings.topics
+        response = message.response_topic
+        allowed = response is not None and topics.may_answer_at(response)
+        topic = response if response is not None and allowed else topics.result(message.target)
+        self._outbox.answer(topic, payload, message.correlation)

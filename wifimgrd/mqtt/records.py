@@ -1,0 +1,103 @@
+"""What is to be retained at the broker, and how it differs from what is. Pure: no clock, no I/O."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+LONGEST_LIST: Final = 20_000
+"""Topics in the hub's subtree that are compared; a hub has two for each device and adapter."""
+
+
+def _digest(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=16).digest()
+
+
+class RetainedRecords:
+    """The records by topic, and which of them the broker does not have as they are.
+
+    While the broker is away the newest record of each topic replaces the one before. With each
+    connection, what the broker retains is read anew (`begin`, `found`, `complete`).
+    """
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, bytes] = {}
+        self._held: dict[str, bytes] = {}
+        """The digests of what the broker retains."""
+        self._changed: dict[str, None] = {}
+        """The topics to publish, in order."""
+        self._is_known = False
+        """What the broker retains is known."""
+        self._is_whole = False
+        """All records are known; before, none is removed that another process published."""
+        self.left_over = 0
+        """Topics found beyond LONGEST_LIST."""
+
+    def begin(self) -> None:
+        """A connection begins: what the broker retains is not known."""
+        self._held.clear()
+        self._changed.clear()
+        self._is_known = False
+        self.left_over = 0
+
+    def found(self, topic: str, payload: bytes) -> None:
+        """The broker retains this payload; an empty one means that it retains nothing there."""
+        if not payload:
+            self._held.pop(topic, None)
+        elif topic in self._wanted or topic in self._held or len(self._held) < LONGEST_LIST:
+            self._held[topic] = _digest(payload)
+        else:
+            self.left_over += 1
+        if self._is_known:
+            self._compare(topic)
+
+    def complete(self) -> None:
+        """All that the broker retains was found."""
+        self._is_known = True
+        for topic in (*(self._held.keys() - self._wanted.keys()), *self._wanted):
+            self._compare(topic)
+
+    def set(self, topic: str, payload: bytes) -> None:
+        """Retain this payload, which is not empty."""
+        self._wanted[topic] = payload
+        self._compare(topic)
+
+    def remove(self, topic: str) -> None:
+        """Retain nothing at this topic."""
+        self._wanted.pop(topic, None)
+        self._compare(topic)
+
+    def replace(self, records: Mapping[str, bytes]) -> None:
+        """Retain these records, and nothing else."""
+        self._is_whole = True
+        gone = [topic for topic in (self._wanted | self._held) if topic not in records]
+        for topic in gone:
+            self.remove(topic)
+        for topic, payload in records.items():
+            self._wanted.pop(topic, None)  # so that the order is that of `records`
+            self.set(topic, payload)
+
+    def take(self) -> tuple[str, bytes] | None:
+        """The next topic and payload to publish, which counts as retained from now on; None if there is
+        none. An empty payload removes what is retained."""
+        if not self._changed:
+            return None
+        topic = next(iter(self._changed))
+        del self._changed[topic]
+        payload = self._wanted.get(topic, b"")
+        if payload:
+            self._held[topic] = _digest(payload)
+        else:
+            self._held.pop(topic, None)
+        return topic, payload
+
+    def _compare(self, topic: str) -> None:
+        if not self._is_known:
+            return
+        wanted, held = self._wanted.get(topic), self._held.get(topic)
+        is_surplus = wanted is None and held is not None and self._is_whole
+        if is_surplus or (wanted is not None and held != _digest(wanted)):
+            self._changed[topic] = None
+        else:
+            self._changed.pop(topic, None)

@@ -1,0 +1,256 @@
+"""One connection to the broker from start to end: read what it retains, claim the hub's id, publish.
+
+The topics are read and claimed first, so that a second hub with the same id publishes nothing, and only
+differences are published.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+
+from wifimgrd.mqtt.broker import BrokerError, Connection, Received, Will, any_of, connect
+from wifimgrd.mqtt.claim import Claim, parse_claim
+from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.settings import Settings
+
+ONLINE: Final = b"online"
+OFFLINE: Final = b"offline"
+CHALLENGE_S: Final = 10.0
+"""How long another bridge with the same id has to publish its claim again."""
+_READ_S: Final = 20.0
+"""The time limit of reading what the broker retains."""
+_ANSWERS_KEPT: Final = 256
+_OFFLINE_S: Final = 2.0
+_REASSERT_S: Final = 1.0
+"""The least time between two publications of a claim that others overwrite."""
+
+_log = structlog.get_logger("wifimgrd.mqtt")
+
+
+class HubIdTaken(BrokerError):
+    """Another running bridge publishes as the same hub."""
+
+
+class Outbox(Protocol):
+    """Where answers to commands are put."""
+
+    def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
+        """Publish an answer; never waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    topic: str
+    payload: bytes
+    correlation: bytes | None
+
+
+class Session:
+    """The bridge's side of the connection to the broker. What it publishes is in `records` and `events`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        records: RetainedRecords,
+        events: EventQueue,
+        *,
+        challenge_s: float = CHALLENGE_S,
+    ) -> None:
+        self._settings = settings
+        self._topics = settings.topics
+        self._records = records
+        self._events = events
+        self._challenge_s = challenge_s
+        self._answers: deque[_Answer] = deque(maxlen=_ANSWERS_KEPT)
+        self._claim = Claim(secrets.token_hex(8))
+        self._connection: Connection | None = None
+        self._is_serving = False
+        self._marker = b""
+        self._marked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._found_claim: Claim | None = None
+        self._was_online = False
+        """The broker retained `online` when it was read."""
+        self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
+        """Done with the claim of another bridge that publishes as this hub."""
+        self._reasserted_s = 0.0
+        self._logged_reason = ""
+        """The reason that was logged last: repeated ones are not."""
+        self.receive_command: Callable[[Received], None] = _ignore
+
+    async def run(self) -> None:
+        """Connect, and publish until the connection is lost; always raises BrokerError."""
+        try:
+            await self._run()
+        except BrokerError as error:
+            reason = str(error)
+            if reason != self._logged_reason:
+                self._logged_reason = reason
+                taken = isinstance(error, HubIdTaken)
+                log = _log.error if taken else _log.warning
+                log("hub_id_taken" if taken else "broker_unavailable", reason=reason)
+            raise
+
+    async def stop(self) -> None:
+        """Publish that the hub is offline."""
+        connection = self._connection
+        if connection is None or not self._is_serving or connection.closed.done():
+            return
+        self._is_serving = False
+        connection.publish(self._topics.availability, OFFLINE, retain=True)
+        await connection.until_delivered(_OFFLINE_S)
+
+    def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
+        """Publish the answer to a command; never waits."""
+        self._answers.append(_Answer(topic, payload, correlation))
+        self.publish()
+
+    def publish(self) -> None:
+        """Publish what has changed, as far as the broker has acknowledged what was published before."""
+        connection = self._connection
+        while self._is_serving and connection is not None and connection.has_room:
+            if self._answers:
+                answer = self._answers.popleft()
+                connection.publish(answer.topic, answer.payload, correlation=answer.correlation)
+            elif (record := self._records.take()) is not None:
+                connection.publish(*record, retain=True)
+            elif (event := self._events.take()) is not None:
+                connection.publish(self._topics.events, event, keep=event)
+            else:
+                return
+
+    async def _run(self) -> None:
+        will = Will(self._topics.availability, OFFLINE)
+        client_id = f"wifimgrd-{self._topics.hub}-{self._claim.instance}"
+        self._begin()
+        connection = await connect(self._settings, client_id, will, self._on_message, self.publish)
+        self._connection = connection
+        try:
+            await self._read(connection)
+            await self._take_claim(connection)
+            filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
+            await connection.subscribe(filters, qos=1, live_only=True)
+            self._is_serving = True
+            self._logged_reason = ""
+            version = "5" if connection.is_v5 else "3.1.1"
+            _log.info("broker_connected", broker=str(self._settings.broker), mqtt=version)
+            self.publish()
+            await self._until_lost(connection)
+        finally:
+            self._is_serving, self._connection = False, None
+            self._events.put_back([event for event in connection.on_way.values() if event is not None])
+            connection.disconnect()
+
+    def _begin(self) -> None:
+        self._records.begin()
+        self._found_claim, self._was_online = None, False
+        self._marker = secrets.token_hex(8).encode()
+        loop = asyncio.get_running_loop()
+        self._marked, self._other = loop.create_future(), loop.create_future()
+
+    async def _until_lost(self, connection: Connection) -> None:
+        await any_of(connection.closed, self._other)
+        if connection.closed.done():
+            raise BrokerError(connection.closed.result())
+        raise self._taken()
+
+    # -- the start of a connection
+
+    async def _read(self, connection: Connection) -> None:
+        """Read what is retained: all of it has come once a message of our own has come back."""
+        await connection.subscribe([self._topics.everything], qos=0)
+        connection.publish(self._topics.marker, self._marker)
+        with suppress(TimeoutError):
+            await any_of(self._marked, connection.closed, connection.refused, timeout_s=_READ_S)
+        if connection.closed.done():
+            raise BrokerError(connection.closed.result())
+        if not self._marked.done():
+            root = self._topics.root
+            raise BrokerError(f"the broker does not pass on messages: may this user write below {root}/?")
+        await connection.unsubscribe(self._topics.everything)
+        self._records.complete()
+        if self._records.left_over:
+            _log.warning("retained_rubbish", topics=self._records.left_over, below=self._topics.root)
+
+    async def _take_claim(self, connection: Connection) -> None:
+        """Publish as this hub from now on; raises HubIdTaken if another bridge does."""
+        found = self._found_claim
+        if found is not None and found.instance != self._claim.instance and self._was_online:
+            await connection.subscribe([self._topics.claim], qos=1, live_only=True)
+            challenge = Claim(self._claim.instance, challenge=True)
+            connection.publish(self._topics.claim, challenge.payload())
+            with suppress(TimeoutError):
+                await any_of(self._other, connection.closed, timeout_s=self._challenge_s)
+            if self._other.done():
+                raise self._taken()
+        connection.publish(self._topics.claim, self._claim.payload(), retain=True)
+
+    def _taken(self) -> HubIdTaken:
+        return HubIdTaken(
+            f"another running hub publishes as {self._topics.root}; this one publishes nothing. Set"
+            " another [mqtt] hub on one of the two"
+        )
+
+    # -- messages
+
+    def _on_message(self, message: Received) -> None:
+        topic = message.topic
+        if topic == self._topics.marker:
+            self._marked_by(message)
+        elif topic == self._topics.claim:
+            self._on_claim(message)
+        elif not self._is_serving:
+            if message.retained:
+                self._was_online |= topic == self._topics.availability and message.payload == ONLINE
+                self._records.found(topic, message.payload)
+        elif topic == self._topics.availability:
+            self._records.found(topic, message.payload)  # e.g. the will of a hub that had the same id
+            self.publish()
+        elif message.payload:  # an empty one is the echo of a removal
+            if message.retained:  # refused, and removed
+                self._records.found(topic, message.payload)
+            self.receive_command(message)
+            self.publish()
+
+    def _marked_by(self, message: Received) -> None:
+        if message.payload == self._marker:
+            if not self._marked.done():
+                self._marked.set_result(None)
+        elif message.retained and not self._is_serving:
+            self._records.found(message.topic, message.payload)
+
+    def _on_claim(self, message: Received) -> None:
+        claim = parse_claim(message.payload)
+        if claim is not None and claim.instance == self._claim.instance:
+            return
+        if not self._is_serving:
+            if message.retained and not self._marked.done():
+                self._found_claim = claim
+            elif claim is not None and not claim.challenge:
+                self._conflict(claim)
+        elif claim is not None and not claim.challenge and self._claim.gives_way_to(claim):
+            self._conflict(claim)
+        else:
+            self._reassert()
+
+    def _conflict(self, claim: Claim) -> None:
+        if not self._other.done():
+            self._other.set_result(claim)
+
+    def _reassert(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._connection is not None and now >= self._reasserted_s + _REASSERT_S:
+            self._reasserted_s = now
+            self._connection.publish(self._topics.claim, self._claim.payload(), retain=True)
+
+
+def _ignore(_: Received) -> None:
+    pass

@@ -1,0 +1,96 @@
+"""The bridge's settings: made of the configuration once, checked, and complete."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.config import Config, ConfigError
+from wifimgrd.mqtt.topics import Topics
+from wifimgrd.runtime.credentials import credential
+from wifimgrd.web_address import BrokerAddress, broker_address
+
+MACHINE_ID: Final = Path("/etc/machine-id")
+_APPLICATION: Final = bytes.fromhex("6c0f5be1a7d94b1f9a3ad0b54ce8f213")
+"""Identifies this program where ids are derived from the machine id."""
+_HUB_ID_LENGTH: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The files of a connection by TLS."""
+
+    ca_file: Path | None
+    certificate: Path | None
+    key: Path | None
+
+    def context(self) -> ssl.SSLContext:
+        """Read the files; raises OSError (ssl.SSLError is one)."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if self.certificate is not None:
+            context.load_cert_chain(self.certificate, self.key)
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of the bridge."""
+
+    broker: BrokerAddress
+    topics: Topics
+    user: str = ""
+    password: str | None = field(default=None, repr=False)
+    tls: Tls | None = None
+    commands: bool = False
+
+    @classmethod
+    def of(cls, config: Config, machine_id: Path = MACHINE_ID) -> Settings | None:
+        """Read the configuration; None if it names no broker. Raises ConfigError."""
+        mqtt = config.mqtt
+        if not mqtt.broker:
+            return None
+        address = broker_address(mqtt.broker)
+        ca_file, certificate, key, password_file = (
+            None if file is None else credential(file)
+            for file in (mqtt.ca_file, mqtt.certificate, mqtt.key, mqtt.password_file)
+        )
+        tls = Tls(ca_file, certificate, key) if address.tls else None
+        if tls is not None:
+            try:
+                tls.context()
+            except OSError as error:
+                raise ConfigError(f"[mqtt] ca_file, certificate, key: cannot be used: {error}") from None
+        others = (mqtt.discovery_prefix,) if mqtt.discovery_prefix else ()
+        return cls(
+            broker=address,
+            topics=Topics(mqtt.prefix, mqtt.hub or derived_hub_id(machine_id), others),
+            user=mqtt.user,
+            password=None if password_file is None else _read_password(password_file),
+            tls=tls,
+            commands=mqtt.commands,
+        )
+
+
+def derived_hub_id(machine_id: Path) -> str:
+    """A hub's id that is stable and does not reveal the machine id, which is confidential: machine-id(5),
+    sd_id128_get_machine_app_specific(3). Raises ConfigError."""
+    try:
+        secret = bytes.fromhex(machine_id.read_text("ascii").strip())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"[mqtt] hub: set one, since {machine_id} cannot be used: {error}") from None
+    return hmac.new(secret, _APPLICATION, hashlib.sha256).hexdigest()[:_HUB_ID_LENGTH]
+
+
+def _read_password(file: Path) -> str:
+    try:
+        password = file.read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"[mqtt] password_file: {file} cannot be read: {reason}") from None
+    if not password:
+        raise ConfigError(f"[mqtt] password_file: {file} is empty; expected a password")
+    return password

@@ -1,0 +1,104 @@
+"""The topics of one hub: their names, and the meaning of a topic that was received. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+_DEVICE_COMMAND: Final = re.compile(r"devices/([1-9][0-9]{0,17})/command")
+_LONGEST: Final = 512
+"""Characters of a response topic."""
+_IN_TOPICS: Final = " !\"$&'()*,:;<=>?@[\\]^`{|}"
+"""Characters of interface names that are not escaped, with letters, digits and `_.-~`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a command topic addresses."""
+
+    device_id: int | None
+    """None = the hub."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics below `PREFIX/HUB`."""
+
+    prefix: str
+    hub: str
+    others: tuple[str, ...] = ()
+    """Prefixes of other topics to which no answer is sent."""
+
+    @property
+    def root(self) -> str:
+        """`PREFIX/HUB`."""
+        return f"{self.prefix}/{self.hub}"
+
+    @property
+    def everything(self) -> str:
+        """The filter of all topics of the hub."""
+        return f"{self.root}/#"
+
+    @property
+    def availability(self) -> str:
+        """`online` or `offline`, retained."""
+        return f"{self.root}/availability"
+
+    @property
+    def hub_record(self) -> str:
+        """The record of the hub, retained."""
+        return f"{self.root}/hub"
+
+    @property
+    def claim(self) -> str:
+        """Which process publishes as this hub, retained."""
+        return f"{self.root}/claim"
+
+    @property
+    def marker(self) -> str:
+        """The bridge's message to itself, after which it has received all that is retained."""
+        return f"{self.root}/marker"
+
+    @property
+    def events(self) -> str:
+        """The messages of the management channel."""
+        return f"{self.root}/events"
+
+    @property
+    def commands(self) -> tuple[str, str]:
+        """The filters of commands."""
+        return f"{self.root}/command", f"{self.root}/devices/+/command"
+
+    def device(self, device_id: int) -> str:
+        """The record of a device, retained."""
+        return f"{self.root}/devices/{device_id}"
+
+    def interface(self, name: str) -> str:
+        """The record of an interface, retained. What has a meaning in filters is escaped as in a URL."""
+        return f"{self.root}/interfaces/{quote(name, safe=_IN_TOPICS)}"
+
+    def result(self, target: Target) -> str:
+        """Where a command is answered that has no response topic."""
+        return f"{self.root if target.device_id is None else self.device(target.device_id)}/result"
+
+    def target(self, topic: str) -> Target | None:
+        """What a command topic addresses; None for any other topic."""
+        below = topic.removeprefix(f"{self.root}/")
+        if below == topic:
+            return None
+        if below == "command":
+            return Target(None)
+        found = _DEVICE_COMMAND.fullmatch(below)
+        return None if found is None else Target(int(found[1]))
+
+    def may_answer_at(self, topic: str) -> bool:
+        """Whether a client may have its answer there: below `PREFIX/HUB/response/`, or outside of all hubs
+        and of the broker's own topics. An answer elsewhere could be taken for a command or a record."""
+        if not 0 < len(topic) <= _LONGEST or re.search(r"[+#\x00-\x1f\x7f]", topic):
+            return False
+        if topic.startswith(f"{self.root}/response/"):
+            return True
+        taken = (self.prefix, *self.others)
+        return not topic.startswith("$") and not any(f"{topic}/".startswith(f"{one}/") for one in taken)
