@@ -20,7 +20,7 @@ def without_networkmanager() -> Iterator[None]:
         yield
     finally:
         run("systemctl", "stop", SUPPLICANT, *_NETWORKD)
-        for file in Path("/run/systemd/network").glob("05-wifimgrd-*"):
+        for file in Path("/run/systemd").glob("network*/*-wifimgrd*"):
             file.unlink()
         run("systemctl", "unmask", "--runtime", NETWORK_MANAGER)
         run("systemctl", "start", NETWORK_MANAGER)
