@@ -20,9 +20,9 @@ from wifimgrd.wpa_supplicant.scan_queue import ScanRefused
 _QUIET_S: Final = 0.5
 """After this long without an association and without an event of the supplicant, the next scan starts."""
 _HANDSHAKE_S: Final = 3.0
-"""How long a handshake that is repeated may take without an event. hostapd sends its first message four times,
-one a second. It begins anew where it has received the request to associate twice, and then ignores a station
-that continues with the keys of before."""
+"""How long a handshake that is repeated may take without an event. hostapd sends its first message four
+times, one a second. It begins anew where it has received the request to associate twice, and then ignores a
+station that continues with the keys of before."""
 _BSS_LOOKUPS: Final = 4
 """After this many scans, the supplicant is left to its own scans until the deadline."""
 
