@@ -10,6 +10,7 @@ import pytest
 
 from tests.docs.code_blocks import DOCUMENTS, CodeBlock, blocks_at, code_in_lines
 from tests.docs.terminal import Terminal
+from tests.system.conftest import APT_INSTALL
 from tests.system.hub import Hub
 from tests.system.machine import Machine, image_of
 
@@ -38,8 +39,8 @@ def hub(machine: Machine) -> Hub:
     with Terminal(machine.login(PERSON)) as terminal:
         for block in BLOCKS[README]:
             terminal.run(block)
-    # Some of the commands are for hosts with NetworkManager.
-    machine.sh("DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 install --quiet network-manager")
+    # Some of the commands are for hosts with NetworkManager, or with the bridge to MQTT.
+    machine.sh(f"{APT_INSTALL} network-manager /host/wifimgrd-mqtt_*.deb")
     hub = Hub(machine)
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     machine.run("systemctl", "restart", "wifimgrd")
