@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from functools import partial
 
+import pytest
+
 from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
-from .guest.deadline import async_poll_until
+from .guest.deadline import async_poll_until, poll_until
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import Download, fetch, until_fetched
 from .guest.whole_hub import WholeHub, whole_hub
@@ -46,6 +48,21 @@ async def test_a_lease_that_is_renewed_disturbs_nothing(hub: WholeHub, cameras: 
 
 async def _renewed(camera: Camera, times: int) -> bool:
     return camera.renewals() >= times
+
+
+@pytest.mark.parametrize("backend", ["wpa_supplicant"])
+async def test_a_request_for_an_address_that_is_lost_is_repeated_soon(
+    hub: WholeHub, cameras: Cameras
+) -> None:
+    """networkd by itself sends its fourth request 11 s after the first."""
+    camera = cameras("A")
+    camera.lose_requests()
+    device = await hub.add(camera)
+    poll_until(lambda: camera.lost_requests() >= 1, "a request", 30)
+    poll_until(lambda: camera.lost_requests() >= 4, "four requests", 8)
+    camera.receive_requests()
+    await hub.until(device, "connected")
+    until_fetched(hub.dbus.devices[device].interface, "A")
 
 
 @on_both

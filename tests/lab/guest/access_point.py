@@ -1,6 +1,7 @@
 """Cameras: access points with a DHCP and a web server, each in a network namespace of its own."""
 
 import ipaddress
+import re
 import shutil
 import signal
 import zlib
@@ -208,6 +209,21 @@ class Camera:
     def unmute(self) -> None:
         """End that."""
         self._namespace.run("nft", "delete table ip mute")
+
+    def lose_requests(self) -> None:
+        """Drop what its DHCP server is sent, as if it were lost on the way."""
+        chain = "add chain ip lost requests { type filter hook input priority 0; }"
+        for command in ("add table ip lost", chain, "add rule ip lost requests udp dport 67 counter drop"):
+            self._namespace.run("nft", command)
+
+    def lost_requests(self) -> int:
+        """How many have been dropped."""
+        [packets] = re.findall(r"counter packets (\d+)", self._namespace.run("nft", "list table ip lost"))
+        return int(packets)
+
+    def receive_requests(self) -> None:
+        """End that."""
+        self._namespace.run("nft", "delete table ip lost")
 
     def publish(self, path: str, text: str) -> None:
         """Have a file on its web server."""
