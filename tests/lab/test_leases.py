@@ -51,9 +51,7 @@ async def _renewed(camera: Camera, times: int) -> bool:
 
 
 @pytest.mark.parametrize("backend", ["wpa_supplicant"])
-async def test_a_request_for_an_address_that_is_lost_is_repeated_soon(
-    hub: WholeHub, cameras: Cameras
-) -> None:
+async def test_a_lost_request_for_an_address_is_soon_repeated(hub: WholeHub, cameras: Cameras) -> None:
     """networkd by itself sends its fourth request 11 s after the first."""
     camera = cameras("A")
     camera.lose_requests()
