@@ -9,12 +9,10 @@ import pytest
 
 from .backends import on_both
 from .guest.access_point import Camera
-from .guest.adapters import Adapter
 from .guest.deadline import async_poll_until
 from .guest.namespace import run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import fetch
-from .guest.whole_hub import Json, WholeHub, whole_hub
+from .guest.whole_hub import Json, WholeHub
 
 CATALOG = Path("/etc/wifimgrd/catalog.d")
 MODELS = """
@@ -81,20 +79,18 @@ async def test_cameras_that_are_joined_and_silent_are_told_apart_from_those_that
         )
 
 
+@on_both
 async def test_a_camera_that_hands_out_no_addresses_is_met_at_those_of_its_model(
-    nm: NetworkManager, adapters: Callable[..., Adapter], cameras: Callable[..., Camera], models: None
+    models: None, hub: WholeHub, cameras: Callable[..., Camera]
 ) -> None:
-    await nm.wait_for_state(adapters().interface, DeviceState.DISCONNECTED)
     camera = cameras("A", hidden=True)
     camera.dhcp_off()
-    async with whole_hub() as hub:
-        await hub.interface_state("wlan0", "available")
-        device = await hub.add(camera, "lab-static")
-        await hub.until(device, "connected")
-        record = hub.dbus.devices[device]
-        assert (record.local_address, record.camera_address) == ("192.168.42.77", "192.168.42.1")
-        assert fetch("wlan0") == "A"
-        await hub.dbus.wait_until(lambda client: client.devices[device].reachable, 15)
+    device = await hub.add(camera, "lab-static")
+    await hub.until(device, "connected")
+    record = hub.dbus.devices[device]
+    assert (record.local_address, record.camera_address) == ("192.168.42.77", "192.168.42.1")
+    assert fetch(record.interface or "") == "A"
+    await hub.dbus.wait_until(lambda client: client.devices[device].reachable, 15)
 
 
 @on_both
