@@ -31,6 +31,8 @@ STATIC = {
 SIXTH = {"Family": 10, "Address": [0] * 16, "PrefixLength": 64, "ConfigSource": "NDisc"}
 FOREIGN = STATIC | {"ConfigSource": "foreign"}
 ENDING = LEASED | {"ConfigState": "configured,removing"}
+WITHOUT_CARRIER = STATIC | {"ConfigState": "requesting"}
+"""The address that is to be set once the link has a carrier."""
 
 
 def described(*addresses: dict[str, Any]) -> str:
@@ -51,7 +53,15 @@ def test_a_static_address_has_no_server() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [described(), described(SIXTH), described(FOREIGN), described(ENDING), '{"Index": 5}']
+    "text",
+    [
+        described(),
+        described(SIXTH),
+        described(FOREIGN),
+        described(ENDING),
+        described(WITHOUT_CARRIER),
+        '{"Index": 5}',
+    ],
 )
 def test_a_link_without_an_address_of_ours_has_none(text: str) -> None:
     assert address_in(text) is None
