@@ -18,8 +18,8 @@ _IPV4: Final = 2
 _SOURCES: Final = ("DHCPv4", "static")
 _SET: Final = frozenset({"configuring", "configured"})
 _REMOVING: Final = "removing"
-"""networkd describes a static address from its file on, as `requesting` while the link has no carrier, and each
-address until the kernel has confirmed its end."""
+"""networkd describes a static address from its file on, as `requesting` while the link has no carrier, and
+each address until the kernel has confirmed its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,10 @@ def address_in(description: str) -> LinkAddress | None:
 
 def _is_taken(described: Mapping[str, Any]) -> bool:
     """Whether networkd has set an IPv4 address, and is not about to delete it."""
-    states = set(described["ConfigState"].split(","))
-    return (
-        described["Family"] == _IPV4
-        and described["ConfigSource"] in _SOURCES
-        and not _SET.isdisjoint(states)
-        and _REMOVING not in states
-    )
+    if described["Family"] != _IPV4 or described["ConfigSource"] not in _SOURCES:
+        return False
+    states = described["ConfigState"].split(",")
+    return not _SET.isdisjoint(states) and _REMOVING not in states
 
 
 def _address(described: Mapping[str, Any]) -> LinkAddress:
