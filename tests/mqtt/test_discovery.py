@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
-from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd.domain.records import DeviceRecord
@@ -253,6 +253,7 @@ async def test_with_another_prefix_or_none_what_was_published_is_removed(
     async with observer(broker.port) as seen:
         await seen.until(lambda: camera_topic(device) in seen.retained)
         assert await bridge.end() == 0
+        assert "discovery_refused" not in bridge.log.read_text()
         await bridges(f'discovery_prefix = "{prefix}"').start()
         await seen.until(lambda: HUB_TOPIC not in seen.retained and camera_topic(device) not in seen.retained)
         await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
@@ -272,23 +273,41 @@ async def test_switched_off_nothing_is_published(hub: Hub, broker: Mosquitto, br
         assert f"{HUB}/discovery" not in seen.retained
 
 
+def test_a_message_that_does_not_come_back_before_online_was_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rights = DiscoveryRights()
+    rights.published()
+    rights.online_published()
+    rights.came_back()
+    rights.published()
+    rights.online_came_back()
+    assert "discovery_refused" not in capsys.readouterr().out, "the second was published after `online`"
+    for _ in range(2):
+        rights.online_published()
+        rights.online_came_back()
+    assert capsys.readouterr().out.count("discovery_refused") == 1
+
+
 @pytest.mark.parametrize("rights", ["", "topic read homeassistant/#"])
+@pytest.mark.parametrize("is_old", [False, True])
 async def test_a_broker_that_refuses_them_gets_everything_else(
-    hub: Hub, broker: Mosquitto, bridges: Start, tmp_path: Path, rights: str
+    hub: Hub, broker: Mosquitto, bridges: Start, tmp_path: Path, rights: str, is_old: bool
 ) -> None:
     rules = tmp_path / "acl"
     rules.write_text(f"topic readwrite wifimgrd/#\ntopic readwrite answers/#\n{rights}\n")
     await broker.kill()
     broker.lines = ("allow_anonymous true", f"acl_file {rules}")
     await broker.start()
-    bridge = bridges()
-    await bridge.start()
-    await bridge.until_logged("discovery_refused")
-    device = await hub.create(1)
-    async with observer(broker.port) as seen:
+    async with old_broker(broker.port) as old_port, observer(broker.port) as seen:
+        bridge = bridges(address=f"mqtt://127.0.0.1:{old_port if is_old else broker.port}")
+        await bridge.start()
+        await bridge.until_logged("discovery_refused")
+        device = await hub.create(1)
         await seen.until(lambda: f"{HUB}/devices/{device}" in seen.retained)
         await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
         await hub.client.remove_device(device)
         await seen.until(lambda: f"{HUB}/devices/{device}" not in seen.retained)
         assert not [one for one in seen.retained if one.startswith("homeassistant")]
+        assert await bridge.end() == 0
     assert bridge.log.read_text().count("discovery_refused") == 1

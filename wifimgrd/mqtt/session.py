@@ -92,6 +92,7 @@ class Session:
         self._found_prefix: str | None = None
         """Below which an earlier run published discovery messages."""
         self._rights = DiscoveryRights()
+        self._hub_discovery = self._topics.discovery(settings.discovery_prefix, None)
         self._reads_discovery = False
         self._was_online = False
         """The broker retained `online` when it was read."""
@@ -145,8 +146,12 @@ class Session:
 
     def _publish_record(self, connection: Connection, topic: str, payload: bytes) -> None:
         if self._topics.is_own(topic):
+            if topic == self._topics.availability and payload == ONLINE:
+                self._rights.online_published()
             connection.publish(topic, payload, retain=True)
         elif not self._rights.given_up:
+            if topic == self._hub_discovery and payload:
+                self._rights.published()
             connection.publish(topic, payload, retain=True, outcome=self._rights.answered)
 
     async def _run(self) -> None:
@@ -160,6 +165,8 @@ class Session:
             await self._take_claim(connection)
             filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
             await connection.subscribe(filters, qos=1, live_only=True)
+            if self._settings.discovery_prefix and not self._rights.given_up:
+                await self._watch_discovery(connection)
             self._is_serving = True
             self._logged_reason = ""
             version = "5" if connection.is_v5 else "3.1.1"
@@ -177,6 +184,7 @@ class Session:
         self._records.begin()
         self._found_claim, self._found_prefix, self._was_online = None, None, False
         self._reads_discovery = False
+        self._rights.begin()
         loop = asyncio.get_running_loop()
         self._marked, self._other = loop.create_future(), loop.create_future()
 
@@ -218,6 +226,11 @@ class Session:
         for filters in parts:
             await connection.unsubscribe(filters)
         self._reads_discovery = False
+
+    async def _watch_discovery(self, connection: Connection) -> None:
+        """Receive the hub's discovery message when it is published."""
+        with suppress(SubscriptionRefused):  # known from reading
+            await connection.subscribe([self._hub_discovery], qos=1, live_only=True)
 
     async def _until_marked(self, connection: Connection) -> None:
         """Wait until all that is retained has come: a message of our own has come back."""
@@ -267,7 +280,11 @@ class Session:
                 self._records.found(topic, message.payload)
         elif topic == self._topics.availability:
             self._records.found(topic, message.payload)  # e.g. the will of a hub that had the same id
+            if message.payload == ONLINE:
+                self._rights.online_came_back()
             self.publish()
+        elif topic == self._hub_discovery:
+            self._rights.came_back()
         elif message.payload:  # an empty one is the echo of a removal
             if message.retained:  # refused, and removed
                 self._records.found(topic, message.payload)
