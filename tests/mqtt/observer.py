@@ -73,7 +73,7 @@ class Observer:
 
 @asynccontextmanager
 async def observer(port: int, settings: Settings | None = None) -> AsyncIterator[Observer]:
-    """An observer of everything below `wifimgrd/`, once it has received what is retained."""
+    """An observer of all topics that hubs use, once it has received what is retained."""
     plain = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("x", "x"))
     if settings is not None:
         plain = replace(settings, broker=replace(settings.broker, port=port))
@@ -89,7 +89,7 @@ async def observer(port: int, settings: Settings | None = None) -> AsyncIterator
     one = Observer(connection)
     seen.append(one)
     try:
-        await connection.subscribe(["wifimgrd/#", "answers/#"], qos=1)
+        await connection.subscribe(["wifimgrd/#", "answers/#", "homeassistant/#"], qos=1)
         connection.publish("answers/marker", b"marker")
         await one.until(lambda: "answers/marker" in one.retained)
         yield one

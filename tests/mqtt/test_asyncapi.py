@@ -53,6 +53,8 @@ async def test_what_is_published_fits_it(hub: Hub, seen: Observer) -> None:
     await hub.client.remove_device(device)
     await seen.until(lambda: any(b"device.removed" in one.payload for one in seen.seen(f"{HUB}/events")))
     for one in seen.messages:
+        if one.topic.startswith("homeassistant/") and one.payload:
+            check(json.loads(one.payload), "discovery_message")
         topic = one.topic.removeprefix(f"{HUB}/")
         if not one.payload or topic in {"marker", "command", "result"} or not one.topic.startswith(HUB):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired, TypedDict
@@ -16,7 +17,9 @@ from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.mqtt.command_messages import PAYLOAD_TOO_LARGE, Action
+from wifimgrd.mqtt.discovery import Discovery, DiscoveryRecordJson
 from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
+from wifimgrd.mqtt.topics import Topics
 
 _CODES: Final = sorted({*(one.value for one in ErrorCode), PAYLOAD_TOO_LARGE})
 _OF_DEVICE: Final = [str(Action.CONNECT), str(Action.DISCONNECT)]
@@ -26,7 +29,8 @@ _UNSENT: Final = frozenset({"device.signal"})
 _EPOCH: Final = "5f1d0c7be2a94830"
 _ABOUT: Final = (
     "The topics below `PREFIX/HUB`, of one hub. Retained records are those of the HTTP API. Commands are"
-    " answered at MQTT 5's response topic, with its correlation data, otherwise at `result`."
+    " answered at MQTT 5's response topic, with its correlation data, otherwise at `result`. Discovery"
+    " messages are those of Home Assistant's MQTT integration."
 )
 
 
@@ -70,6 +74,10 @@ class AnswerJson(TypedDict):
     skipped_interfaces: NotRequired[dict[str, str]]
 
 
+_NODE: Final = "{discovery_prefix}/device/wifimgrd_{hub}"
+_HOME_ASSISTANT: Final = "https://www.home-assistant.io/integrations/mqtt/#device-discovery-payload"
+
+
 def asyncapi() -> dict[str, Any]:
     """The description of a hub's topics, with an example of each message."""
     schemas = Schemas()
@@ -82,6 +90,9 @@ def asyncapi() -> dict[str, Any]:
         "device": ("devices/{device_id}", ["device"], retained),
         "interface": ("interfaces/{name}", ["interface"], retained),
         "claim": ("claim", ["claim"], retained),
+        "discovery": ("discovery", ["discovery"], retained),
+        "hub_discovery": (f"{_NODE}_hub/config", ["discovery_message"], retained),
+        "device_discovery": (f"{_NODE}_{{device_id}}/config", ["discovery_message"], retained),
         "events": ("events", [name for name in messages if name.startswith("event.")], plain),
         "device_result": ("devices/{device_id}/result", ["answer"], plain),
         "result": ("result", ["answer"], plain),
@@ -110,8 +121,9 @@ def asyncapi() -> dict[str, Any]:
 
 
 def _channel(topic: str, names: list[str]) -> dict[str, Any]:
-    address = f"{{prefix}}/{{hub}}/{topic}"
+    address = topic if topic.startswith(_NODE) else f"{{prefix}}/{{hub}}/{topic}"
     about = {
+        "discovery_prefix": "`[mqtt] discovery_prefix`, `homeassistant` by default.",
         "prefix": "`[mqtt] prefix`, `wifimgrd` by default.",
         "hub": "`[mqtt] hub`, derived from the machine id by default.",
         "device_id": "The device's id, in decimal.",
@@ -143,6 +155,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         "hub": (HubRecordJson, [hub]),
         "device": (DeviceJson, [device_json(device)]),
         "interface": (InterfaceJson, [interface_json(interface)]),
+        "discovery": (DiscoveryRecordJson, [{"prefix": "homeassistant"}]),
         "claim": (ClaimJson, [{"instance": _EPOCH, "challenge": False}]),
         "device_command": (DeviceCommandJson, [{"command": "connect", "options": {"wait": True}}]),
         "hub_command": (HubCommandJson, [_CREATE, {"command": "scan"}]),
@@ -156,6 +169,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         "device.created": [_event("device.created", device_json(device))],
         "device.removed": [_event("device.removed", {"id": 3})],
     }
+    messages["discovery_message"] = _discovery_message(device, interface)
     for kind in DATA.keys() - _UNSENT:
         schema = _event_schema(kind, schemas)
         messages[f"event.{kind}"] = _message(kind, schema, examples.get(kind, []))
@@ -166,6 +180,24 @@ _CREATE: Final = {
     "command": "create",
     "options": {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "X3 AB12.OSC", "password": ""},
 }
+
+
+def _discovery_message(device: DeviceRecord, interface: InterfaceRecord) -> dict[str, Any]:
+    component = {"type": "object", "required": ["platform"], "properties": {"platform": {"type": "string"}}}
+    members = {
+        "device": {"type": "object", "required": ["identifiers", "name"]},
+        "origin": {"type": "object", "required": ["name"]},
+        "components": {"type": "object", "additionalProperties": component},
+    }
+    schema = {
+        "description": f"A device with its entities, as in {_HOME_ASSISTANT}",
+        "type": "object",
+        "required": list(members),
+        "properties": members,
+    }
+    discovery = Discovery(Topics("wifimgrd", "a1b2c3d4e5f6"), "homeassistant", commands=True)
+    sent = [discovery.hub("0.1.0", [interface.name]), discovery.camera(device)]
+    return _message("discovery_message", schema, [json.loads(payload) for _, payload in sent])
 
 
 def _event(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.mqtt.broker import BrokerError
 from wifimgrd.mqtt.commands import Commands
+from wifimgrd.mqtt.discovery import Discovery
 from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.records import RetainedRecords
@@ -47,6 +48,8 @@ class Bridge:
         self._settings = settings
         self._topics = settings.topics
         self._tasks = tasks
+        prefix = settings.discovery_prefix
+        self._discovery = Discovery(self._topics, prefix, settings.commands) if prefix else None
         self._records = RetainedRecords()
         self._events = EventQueue(secrets.token_hex(8))
         self._messages = ChannelMessages()
@@ -87,11 +90,12 @@ class Bridge:
                 only = replace(after, signal_strength=before.signal_strength) == before
                 self._set_device(after, signal_only=only)
             case DeviceRemoved(device_id):
-                self._signals.forget(device_id)
-                self._records.remove(self._topics.device(device_id))
+                self._remove_device(device_id)
             case InterfaceAdded(interface) | InterfaceChanged(interface):
                 self._records.set(*self._interface(interface))
+                self._discover_hub()
             case InterfaceRemoved(name):
+                self._discover_hub()
                 self._records.remove(self._topics.interface(name))
         now = time_text(time.time_ns() // 1000) or ""
         if isinstance(change, DaemonAppeared):
@@ -110,6 +114,11 @@ class Bridge:
         records = [(self._topics.hub_record, self._hub_record())]
         records += map(self._interface, self._hub.interfaces.values())
         records += [one for one in map(self._device, self._hub.devices.values()) if one is not None]
+        # In the order of publication: of a discovery message, what it names is already there.
+        if self._discovery is not None:
+            records.insert(0, self._discovery.record)
+            records.append(self._discovery.hub(self._service.version, self._hub.interfaces))
+            records += map(self._discovery.camera, self._hub.devices.values())
         self._records.replace({**dict(records), self._topics.availability: ONLINE})
 
     def _vanish(self, reason: str) -> None:
@@ -123,6 +132,10 @@ class Bridge:
         self._service = service
         self._records.set(self._topics.hub_record, self._hub_record())
 
+    def _discover_hub(self) -> None:
+        if self._discovery is not None:
+            self._records.set(*self._discovery.hub(self._service.version, self._hub.interfaces))
+
     def _hub_record(self) -> bytes:
         commands = self._settings.commands
         return encoded(hub_json(self._topics.hub, self._service, self._events.epoch, commands=commands))
@@ -131,6 +144,14 @@ class Bridge:
         record = self._device(device, signal_only=signal_only)
         if record is not None:
             self._records.set(*record)
+        if self._discovery is not None and not signal_only:
+            self._records.set(*self._discovery.camera(device))
+
+    def _remove_device(self, device_id: int) -> None:
+        self._signals.forget(device_id)
+        if self._discovery is not None:
+            self._records.remove(self._topics.discovery(self._discovery.prefix, device_id))
+        self._records.remove(self._topics.device(device_id))
 
     def _device(self, device: DeviceRecord, *, signal_only: bool = False) -> tuple[str, bytes] | None:
         now = asyncio.get_running_loop().time()

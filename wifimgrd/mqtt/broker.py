@@ -43,6 +43,10 @@ class BrokerError(Exception):
     """There is no connection to the broker, or not any more."""
 
 
+class SubscriptionRefused(BrokerError):
+    """The broker refuses a subscription; the connection stays open."""
+
+
 class _Unsupported(BrokerError):
     """The broker does not support this version of the protocol."""
 
@@ -93,8 +97,11 @@ class Connection:
         """By packet id: subscriptions on their way."""
         self.on_way: dict[int, bytes | None] = {}
         """By packet id: messages on their way, with what `publish` was given as `keep`."""
+        self.outcomes: dict[int, Callable[[bool], None]] = {}
+        """By packet id: of messages on their way, what `publish` was given as `outcome`."""
         self.refused: asyncio.Future[None] = self._loop.create_future()
-        """Done once the broker has refused a message, if this version of paho reports that."""
+        """Done once the broker has refused a message without an `outcome`, if this version of paho reports
+        that."""
         self._window = WINDOW
         self._socket: Any = None
         self._timer: asyncio.TimerHandle | None = None
@@ -114,18 +121,23 @@ class Connection:
         retain: bool = False,
         correlation: bytes | None = None,
         keep: bytes | None = None,
+        outcome: Callable[[bool], None] | None = None,
     ) -> None:
-        """Publish with QoS 1; never waits. `keep` is in `on_way` until the broker acknowledges it."""
+        """Publish with QoS 1; never waits. `keep` is in `on_way` until the broker acknowledges it. `outcome`
+        is then called with whether the broker accepts it, as far as this version of paho reports that."""
         properties = None
         if correlation is not None and self.is_v5:
             properties = _properties(PacketTypes.PUBLISH)
             properties.CorrelationData = correlation
         info = self._client.publish(topic, payload, qos=1, retain=retain, properties=properties)
         self.on_way[info.mid] = keep
+        if outcome is not None:
+            self.outcomes[info.mid] = outcome
 
     async def subscribe(self, filters: Sequence[str], *, qos: int, live_only: bool = False) -> None:
-        """Subscribe; raises BrokerError if that is refused. `live_only`: without what is retained, and with
-        the flag of messages that are to be, as far as the protocol's version can do that."""
+        """Subscribe; raises SubscriptionRefused, also if only one is refused, and BrokerError. `live_only`:
+        without what is retained, and with the flag of messages that are to be, as far as the protocol's
+        version can do that."""
         if self.is_v5:
             handling = (
                 SubscribeOptions.RETAIN_DO_NOT_SEND
@@ -138,11 +150,11 @@ class Connection:
             wanted = [(one, qos) for one in filters]
         code = await self._answer(self._client.subscribe(wanted))
         if code >= _FAILURE:
-            raise BrokerError(f"the broker refuses the subscription to {', '.join(filters)}")
+            raise SubscriptionRefused(f"the broker refuses the subscription to {', '.join(filters)}")
 
-    async def unsubscribe(self, topic_filter: str) -> None:
-        """End a subscription."""
-        await self._answer(self._client.unsubscribe(topic_filter))
+    async def unsubscribe(self, filters: Sequence[str]) -> None:
+        """End subscriptions."""
+        await self._answer(self._client.unsubscribe(list(filters)))
 
     async def until_delivered(self, timeout_s: float) -> None:
         """Wait until nothing is on its way, at most for a time."""
@@ -276,7 +288,11 @@ class Connection:
 
     def _on_publish(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
         self.on_way.pop(packet_id, None)
-        if arguments and _number(arguments[0]) >= _FAILURE:
+        accepted = not arguments or _number(arguments[0]) < _FAILURE
+        outcome = self.outcomes.pop(packet_id, None)
+        if outcome is not None:
+            outcome(accepted)
+        elif not accepted:
             self._refuse()
         waiting = None if self.on_way else self._answers.pop(0, None)
         if waiting is not None and not waiting.done():

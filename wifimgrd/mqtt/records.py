@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 LONGEST_LIST: Final = 20_000
-"""Topics in the hub's subtree that are compared; a hub has two for each device and adapter."""
+"""Topics that are compared; a hub has two for each device, and one for each adapter."""
 
 
 def _digest(payload: bytes) -> bytes:
@@ -52,10 +52,21 @@ class RetainedRecords:
         if self._is_known:
             self._compare(topic)
 
+    def assume(self, topic: str) -> None:
+        """The broker may retain something there, which is to be removed if it is not wanted, or replaced."""
+        self._held.setdefault(topic, b"")
+
+    @property
+    def held(self) -> Collection[str]:
+        """The topics at which the broker retains something."""
+        return self._held.keys()
+
     def complete(self) -> None:
         """All that the broker retains was found."""
         self._is_known = True
-        for topic in (*(self._held.keys() - self._wanted.keys()), *self._wanted):
+        # What was found or published last refers to what came before, and is removed first.
+        surplus = [topic for topic in reversed(self._held) if topic not in self._wanted]
+        for topic in (*surplus, *self._wanted):
             self._compare(topic)
 
     def set(self, topic: str, payload: bytes) -> None:
@@ -66,13 +77,14 @@ class RetainedRecords:
     def remove(self, topic: str) -> None:
         """Retain nothing at this topic."""
         self._wanted.pop(topic, None)
+        self._changed.pop(topic, None)  # so that what is removed first is also removed first at the broker
         self._compare(topic)
 
     def replace(self, records: Mapping[str, bytes]) -> None:
         """Retain these records, and nothing else."""
         self._is_whole = True
         gone = [topic for topic in (self._wanted | self._held) if topic not in records]
-        for topic in gone:
+        for topic in reversed(gone):
             self.remove(topic)
         for topic, payload in records.items():
             self._wanted.pop(topic, None)  # so that the order is that of `records`

@@ -16,8 +16,18 @@ from typing import Final, Protocol
 
 import structlog
 
-from wifimgrd.mqtt.broker import BrokerError, Connection, Received, Will, any_of, connect
+from wifimgrd.mqtt.broker import (
+    BrokerError,
+    Connection,
+    Received,
+    SubscriptionRefused,
+    Will,
+    any_of,
+    connect,
+)
 from wifimgrd.mqtt.claim import Claim, parse_claim
+from wifimgrd.mqtt.discovery import parse_prefix, retained_topics
+from wifimgrd.mqtt.discovery_rights import DiscoveryRights
 from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.records import RetainedRecords
 from wifimgrd.mqtt.settings import Settings
@@ -28,6 +38,8 @@ CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to publish its claim again."""
 _READ_S: Final = 20.0
 """The time limit of reading what the broker retains."""
+_FILTERS_AT_ONCE: Final = 50
+"""In one packet, which a broker that limits their size accepts: at most 10 kB."""
 _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0
 _REASSERT_S: Final = 1.0
@@ -77,6 +89,11 @@ class Session:
         self._marker = b""
         self._marked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._found_claim: Claim | None = None
+        self._found_prefix: str | None = None
+        """Below which an earlier run published discovery messages."""
+        self._rights = DiscoveryRights()
+        self._hub_discovery = self._topics.discovery(settings.discovery_prefix, None)
+        self._reads_discovery = False
         self._was_online = False
         """The broker retained `online` when it was read."""
         self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
@@ -121,11 +138,21 @@ class Session:
                 answer = self._answers.popleft()
                 connection.publish(answer.topic, answer.payload, correlation=answer.correlation)
             elif (record := self._records.take()) is not None:
-                connection.publish(*record, retain=True)
+                self._publish_record(connection, *record)
             elif (event := self._events.take()) is not None:
                 connection.publish(self._topics.events, event, keep=event)
             else:
                 return
+
+    def _publish_record(self, connection: Connection, topic: str, payload: bytes) -> None:
+        if self._topics.is_own(topic):
+            if topic == self._topics.availability and payload == ONLINE:
+                self._rights.online_published()
+            connection.publish(topic, payload, retain=True)
+        elif not self._rights.given_up:
+            if topic == self._hub_discovery and payload:
+                self._rights.published()
+            connection.publish(topic, payload, retain=True, outcome=self._rights.answered)
 
     async def _run(self) -> None:
         will = Will(self._topics.availability, OFFLINE)
@@ -138,6 +165,8 @@ class Session:
             await self._take_claim(connection)
             filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
             await connection.subscribe(filters, qos=1, live_only=True)
+            if self._settings.discovery_prefix and not self._rights.given_up:
+                await self._watch_discovery(connection)
             self._is_serving = True
             self._logged_reason = ""
             version = "5" if connection.is_v5 else "3.1.1"
@@ -146,13 +175,16 @@ class Session:
             await self._until_lost(connection)
         finally:
             self._is_serving, self._connection = False, None
+            if connection.closed.done():
+                self._rights.lost(unanswered=bool(connection.outcomes) or self._reads_discovery)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
             connection.disconnect()
 
     def _begin(self) -> None:
         self._records.begin()
-        self._found_claim, self._was_online = None, False
-        self._marker = secrets.token_hex(8).encode()
+        self._found_claim, self._found_prefix, self._was_online = None, None, False
+        self._reads_discovery = False
+        self._rights.begin()
         loop = asyncio.get_running_loop()
         self._marked, self._other = loop.create_future(), loop.create_future()
 
@@ -165,8 +197,45 @@ class Session:
     # -- the start of a connection
 
     async def _read(self, connection: Connection) -> None:
-        """Read what is retained: all of it has come once a message of our own has come back."""
+        """Read what is retained."""
         await connection.subscribe([self._topics.everything], qos=0)
+        await self._until_marked(connection)
+        prefixes = {self._settings.discovery_prefix, self._found_prefix or ""} - {""}
+        if prefixes and not self._rights.given_up:
+            await self._read_discovery(connection, prefixes)
+        await connection.unsubscribe([self._topics.everything])
+        self._records.complete()
+        if self._records.left_over:
+            _log.warning("retained_rubbish", topics=self._records.left_over, below=self._topics.root)
+
+    async def _read_discovery(self, connection: Connection, prefixes: set[str]) -> None:
+        """Read the retained discovery messages. What cannot be read is published or removed all the same."""
+        topics = retained_topics(self._topics, prefixes, self._records.held)
+        for topic in topics:
+            self._records.assume(topic)
+        parts = [
+            topics[start : start + _FILTERS_AT_ONCE] for start in range(0, len(topics), _FILTERS_AT_ONCE)
+        ]
+        self._reads_discovery = True
+        for filters in parts:
+            try:
+                await connection.subscribe(filters, qos=0)
+            except SubscriptionRefused:
+                self._rights.answered(False)
+        await self._until_marked(connection)
+        for filters in parts:
+            await connection.unsubscribe(filters)
+        self._reads_discovery = False
+
+    async def _watch_discovery(self, connection: Connection) -> None:
+        """Receive the hub's discovery message when it is published."""
+        with suppress(SubscriptionRefused):  # known from reading
+            await connection.subscribe([self._hub_discovery], qos=1, live_only=True)
+
+    async def _until_marked(self, connection: Connection) -> None:
+        """Wait until all that is retained has come: a message of our own has come back."""
+        self._marker = secrets.token_hex(8).encode()
+        self._marked = asyncio.get_running_loop().create_future()
         connection.publish(self._topics.marker, self._marker)
         with suppress(TimeoutError):
             await any_of(self._marked, connection.closed, connection.refused, timeout_s=_READ_S)
@@ -175,10 +244,6 @@ class Session:
         if not self._marked.done():
             root = self._topics.root
             raise BrokerError(f"the broker does not pass on messages: may this user write below {root}/?")
-        await connection.unsubscribe(self._topics.everything)
-        self._records.complete()
-        if self._records.left_over:
-            _log.warning("retained_rubbish", topics=self._records.left_over, below=self._topics.root)
 
     async def _take_claim(self, connection: Connection) -> None:
         """Publish as this hub from now on; raises HubIdTaken if another bridge does."""
@@ -209,11 +274,17 @@ class Session:
             self._on_claim(message)
         elif not self._is_serving:
             if message.retained:
+                if topic == self._topics.discovery_record:
+                    self._found_prefix = parse_prefix(message.payload)
                 self._was_online |= topic == self._topics.availability and message.payload == ONLINE
                 self._records.found(topic, message.payload)
         elif topic == self._topics.availability:
             self._records.found(topic, message.payload)  # e.g. the will of a hub that had the same id
+            if message.payload == ONLINE:
+                self._rights.online_came_back()
             self.publish()
+        elif topic == self._hub_discovery:
+            self._rights.came_back()
         elif message.payload:  # an empty one is the echo of a removal
             if message.retained:  # refused, and removed
                 self._records.found(topic, message.payload)

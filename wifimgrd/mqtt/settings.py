@@ -46,6 +46,8 @@ class Settings:
     password: str | None = field(default=None, repr=False)
     tls: Tls | None = None
     commands: bool = False
+    discovery_prefix: str = ""
+    """Empty = no discovery messages for Home Assistant."""
 
     @classmethod
     def of(cls, config: Config, machine_id: Path = MACHINE_ID) -> Settings | None:
@@ -72,6 +74,7 @@ class Settings:
             password=None if password_file is None else _read_password(password_file),
             tls=tls,
             commands=mqtt.commands,
+            discovery_prefix=mqtt.discovery_prefix,
         )
 
 

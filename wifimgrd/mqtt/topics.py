@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-_DEVICE_COMMAND: Final = re.compile(r"devices/([1-9][0-9]{0,17})/command")
+_DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")
+_DEVICE_COMMAND: Final = re.compile(rf"{_DEVICE.pattern}/command")
 _LONGEST: Final = 512
 """Characters of a response topic."""
 _IN_TOPICS: Final = " !\"$&'()*,:;<=>?@[\\]^`{|}"
@@ -62,6 +63,11 @@ class Topics:
         return f"{self.root}/marker"
 
     @property
+    def discovery_record(self) -> str:
+        """Where the hub publishes its discovery messages, retained."""
+        return f"{self.root}/discovery"
+
+    @property
     def events(self) -> str:
         """The messages of the management channel."""
         return f"{self.root}/events"
@@ -74,6 +80,28 @@ class Topics:
     def device(self, device_id: int) -> str:
         """The record of a device, retained."""
         return f"{self.root}/devices/{device_id}"
+
+    def command(self, device_id: int) -> str:
+        """Where commands to a device are sent."""
+        return f"{self.device(device_id)}/command"
+
+    def node(self, device_id: int | None) -> str:
+        """The id of a device, or of the hub (None), in Home Assistant. It is the same after a renaming, and
+        different from any other hub's, whatever their ids: no device's id is `hub`."""
+        return f"wifimgrd_{self.hub}_{'hub' if device_id is None else device_id}"
+
+    def discovery(self, prefix: str, device_id: int | None) -> str:
+        """The message for Home Assistant of a device, or of the hub (None), retained."""
+        return f"{prefix}/device/{self.node(device_id)}/config"
+
+    def is_own(self, topic: str) -> bool:
+        """Whether a topic is below `PREFIX/HUB`, or is that."""
+        return f"{topic}/".startswith(f"{self.root}/")
+
+    def device_id(self, topic: str) -> int | None:
+        """The device whose record a topic has; None for any other topic."""
+        found = _DEVICE.fullmatch(topic.removeprefix(f"{self.root}/"))
+        return int(found[1]) if found is not None and self.is_own(topic) else None
 
     def interface(self, name: str) -> str:
         """The record of an interface, retained. What has a meaning in filters is escaped as in a URL."""

@@ -1,0 +1,313 @@
+"""The messages for Home Assistant's discovery, and what the broker retains of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.mqtt.bridge_process import BridgeProcess
+from tests.mqtt.conftest import HUB, Start
+from tests.mqtt.mosquitto import Mosquitto, old_broker
+from tests.mqtt.observer import Observer, observer
+from tests.processes import Hub
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.mqtt.command_messages import Action, CommandMessage, parse_command
+from wifimgrd.mqtt.discovery import Discovery, parse_prefix, retained_topics
+from wifimgrd.mqtt.discovery_rights import LOSSES, DiscoveryRights
+from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.topics import Topics
+
+TOPICS = Topics("wifimgrd", "boat", ("homeassistant",))
+DISCOVERY = Discovery(TOPICS, "homeassistant", commands=True)
+CAMERA = DeviceRecord(3, name="Front", codename="insta360-x3")
+HUB_TOPIC = "homeassistant/device/wifimgrd_boat_hub/config"
+REQUIRED = {
+    "binary_sensor": {"unique_id", "state_topic"},
+    "sensor": {"unique_id", "state_topic"},
+    "switch": {"unique_id", "state_topic", "command_topic"},
+}
+
+
+def camera_topic(device_id: int) -> str:
+    return f"homeassistant/device/wifimgrd_boat_{device_id}/config"
+
+
+def message(sent: tuple[str, bytes]) -> Any:
+    return json.loads(sent[1])
+
+
+def templates(value: Any) -> list[str]:
+    """The templates in a message, in order."""
+    if isinstance(value, list):
+        return [one for inner in value for one in templates(inner)]
+    if not isinstance(value, dict):
+        return []
+    found = [text for name, text in value.items() if name.endswith("_template")]
+    return found + [one for inner in value.values() for one in templates(inner)]
+
+
+# -- the messages
+
+
+@pytest.mark.parametrize("sent", [DISCOVERY.camera(CAMERA), DISCOVERY.hub("0.1.0", ["wlan0", "wlan1"])])
+def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]) -> None:
+    config = message(sent)
+    assert config["device"]["identifiers"]
+    assert config["device"]["name"]
+    assert config["origin"]["name"] == "wifimgrd"
+    shared = {"state_topic", "availability_topic"} & config.keys()
+    for component in config["components"].values():
+        assert REQUIRED[component["platform"]] <= component.keys() | shared
+        assert not {"availability", "availability_topic"} <= component.keys() | shared, "they exclude another"
+        assert config["device"]["name"] not in component.get("name", "")
+    ids = [component["unique_id"] for component in config["components"].values()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_camera_is_connected_via_the_hub() -> None:
+    camera, hub = message(DISCOVERY.camera(CAMERA)), message(DISCOVERY.hub("0.1.0", []))
+    assert camera["device"]["via_device"] in hub["device"]["identifiers"]
+    assert hub["components"], "without an entity there would be no device"
+
+
+def test_the_availability_is_that_of_the_hub() -> None:
+    assert message(DISCOVERY.camera(CAMERA))["availability_topic"] == TOPICS.availability
+    adapter = message(DISCOVERY.hub("0.1.0", ["wlan0"]))["components"]["adapter_wlan0"]
+    assert [one["topic"] for one in adapter["availability"]] == [
+        TOPICS.availability,
+        TOPICS.interface("wlan0"),
+    ]
+    assert adapter["availability_mode"] == "all"
+
+
+def test_the_switch_sends_commands_that_are_carried_out() -> None:
+    switch = message(DISCOVERY.camera(CAMERA))["components"]["switch"]
+    target = TOPICS.target(switch["command_topic"])
+    assert target is not None
+    for payload, action in (("payload_on", Action.CONNECT), ("payload_off", Action.DISCONNECT)):
+        command = parse_command(CommandMessage(target, switch[payload].encode()))
+        assert (command.action, command.device_id) == (action, 3)
+
+
+def test_without_commands_a_switch_of_earlier_is_removed() -> None:
+    plain = replace(DISCOVERY, commands=False)
+    components = message(plain.camera(CAMERA))["components"]
+    assert components["switch"] == {"platform": "switch"}
+    assert all("command_topic" not in one for one in components.values())
+
+
+def test_the_ids_stay_the_same_after_a_renaming() -> None:
+    before = message(DISCOVERY.camera(CAMERA))
+    after = message(DISCOVERY.camera(replace(CAMERA, name="Rear", codename="other")))
+    assert before["device"]["name"] != after["device"]["name"]
+    assert before["device"]["identifiers"] == after["device"]["identifiers"]
+    assert before["components"] == after["components"]
+
+
+def test_no_two_hubs_have_a_topic_in_common() -> None:
+    hubs = [Discovery(Topics("wifimgrd", hub), "homeassistant", commands=True) for hub in ("boat", "boat_3")]
+    sent = [one.hub("", []) for one in hubs]
+    sent += [one.camera(replace(CAMERA, id=device_id)) for one in hubs for device_id in (3, 33)]
+    assert len({topic for topic, _ in sent}) == len(sent)
+
+
+@given(st.text(), st.text(max_size=40), st.text(min_size=1, max_size=15))
+def test_no_name_gets_out_of_its_member_or_into_a_template(name: str, codename: str, interface: str) -> None:
+    named = DISCOVERY.camera(replace(CAMERA, name=name, codename=codename))
+    assert named[0] == camera_topic(3)
+    assert templates(message(named)) == templates(message(DISCOVERY.camera(CAMERA)))
+    plain = message(DISCOVERY.hub("0.1.0", ["wlan0"]))
+    hub = message(DISCOVERY.hub("0.1.0", [interface]))
+    assert templates(hub) == templates(plain)
+    assert len(hub["components"]) == 2
+    assert not any(" " in key for key in hub["components"])
+
+
+def test_nothing_of_the_network_is_in_a_message() -> None:
+    assert DISCOVERY.camera(replace(CAMERA, ssid=b"X3 AB12.OSC")) == DISCOVERY.camera(CAMERA)
+
+
+# -- what an earlier run has left
+
+
+def test_the_topics_to_read_are_those_of_the_hub_alone() -> None:
+    held = [TOPICS.device(3), f"{HUB}/devices/3/command", f"{HUB}/devices/x", "wifimgrd/other/devices/4"]
+    assert retained_topics(TOPICS, {"homeassistant"}, held) == [HUB_TOPIC, camera_topic(3)]
+
+
+@pytest.mark.parametrize("prefix", ["homeassistant", "a/b-c/d_1"])
+def test_the_prefix_is_kept(prefix: str) -> None:
+    topic, record = Discovery(TOPICS, prefix, commands=False).record
+    assert topic == f"{HUB}/discovery"
+    assert parse_prefix(record) == prefix
+
+
+@given(st.binary(max_size=300) | st.text().map(lambda text: json.dumps({"prefix": text}).encode()))
+def test_a_record_of_any_octets_names_a_plain_prefix_or_none(payload: bytes) -> None:
+    prefix = parse_prefix(payload)
+    assert prefix is None or not set(prefix) & set("+#$\0 ")
+
+
+def test_what_refers_to_a_record_is_removed_before_it() -> None:
+    retained = RetainedRecords()
+    for topic in ("devices/3", "devices/4"):
+        retained.found(topic, b"{}")
+    retained.assume("config/3")
+    retained.assume("config/4")
+    retained.found("config/4", b"{}")
+    retained.complete()
+    retained.replace({"devices/4": b"{}", "config/4": b"{}"})
+    assert retained.take() == ("config/3", b"")
+    assert retained.take() == ("devices/3", b"")
+    assert retained.take() is None
+
+
+def test_what_could_not_be_read_is_published() -> None:
+    retained = RetainedRecords()
+    retained.replace({"config/4": b"{}"})
+    retained.begin()
+    retained.assume("config/4")
+    retained.complete()
+    assert retained.take() == ("config/4", b"{}")
+
+
+def test_a_broker_that_closes_the_connection_instead_of_refusing_is_asked_no_more() -> None:
+    rights = DiscoveryRights()
+    for _ in range(LOSSES - 1):
+        rights.lost(unanswered=True)
+    rights.answered(True)
+    for _ in range(LOSSES - 1):
+        rights.lost(unanswered=True)
+    rights.lost(unanswered=False)
+    assert not rights.given_up
+    for _ in range(LOSSES):
+        rights.lost(unanswered=True)
+    assert rights.given_up
+
+
+# -- at a broker
+
+
+async def test_the_messages_are_retained_renamed_and_removed_with_the_camera(
+    hub: Hub, seen: Observer
+) -> None:
+    await seen.until(lambda: HUB_TOPIC in seen.retained)
+    adapters = {f"adapter_{name}" for name in hub.client.interfaces}
+    assert adapters
+    await seen.until(lambda: adapters <= seen.record(HUB_TOPIC)["components"].keys())
+    device = await hub.create(1)
+    topic = camera_topic(device)
+    await seen.until(lambda: topic in seen.retained)
+    assert seen.record(topic)["device"]["name"] == hub.client.devices[device].name
+    assert f"{HUB}/devices/{device}" in seen.retained, "the record that it names is there before"
+    await hub.client.update_device(device, {"name": 'Rear "{{ 1 }}"'})
+    await seen.until(lambda: seen.record(topic)["device"]["name"] == 'Rear "{{ 1 }}"')
+    await hub.client.remove_device(device)
+    await seen.until(lambda: f"{HUB}/devices/{device}" not in seen.retained)
+    assert topic not in seen.retained, "it is removed before the record"
+    assert len(seen.seen(topic)) == 3, "published, renamed, removed"
+
+
+async def test_the_switch_connects_and_disconnects(hub: Hub, seen: Observer) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    await seen.until(lambda: camera_topic(device) in seen.retained)
+    switch = seen.record(camera_topic(device))["components"]["switch"]
+    seen.send(switch["command_topic"], switch["payload_off"].encode())
+    await hub.until(device, "disconnected", 20)
+    seen.send(switch["command_topic"], switch["payload_on"].encode())
+    await hub.until(device, "connected", 20)
+
+
+async def test_a_camera_that_was_removed_while_the_bridge_was_away_is_removed(
+    hub: Hub, broker: Mosquitto, bridges: Start, bridge: BridgeProcess
+) -> None:
+    kept, removed = await hub.create(1), await hub.create(2)
+    foreign = "homeassistant/device/other/config"
+    async with observer(broker.port) as before:
+        await before.until(lambda: {camera_topic(kept), camera_topic(removed)} <= before.retained.keys())
+        assert await bridge.end() == 0
+        before.send(foreign, b"{}", retain=True)
+        await before.connection.until_delivered(10)
+    await hub.client.remove_device(removed)
+    async with observer(broker.port) as after:
+        await bridges().start()
+        await after.until(lambda: after.retained.get(f"{HUB}/availability") == b"online")
+        assert camera_topic(removed) not in after.retained
+        assert foreign in after.retained
+        assert not after.seen(camera_topic(kept)), "it was retained as it is"
+        assert not after.seen(HUB_TOPIC)
+
+
+@pytest.mark.parametrize("prefix", ["", "homeassistant/second"])
+async def test_with_another_prefix_or_none_what_was_published_is_removed(
+    hub: Hub, broker: Mosquitto, bridges: Start, bridge: BridgeProcess, prefix: str
+) -> None:
+    device = await hub.create(1)
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: camera_topic(device) in seen.retained)
+        assert await bridge.end() == 0
+        assert "discovery_refused" not in bridge.log.read_text()
+        await bridges(f'discovery_prefix = "{prefix}"').start()
+        await seen.until(lambda: HUB_TOPIC not in seen.retained and camera_topic(device) not in seen.retained)
+        await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+        assert (f"{HUB}/discovery" in seen.retained) == bool(prefix)
+        now = {topic for topic in seen.retained if topic.startswith("homeassistant")}
+        names = [camera_topic(device), HUB_TOPIC] if prefix else []
+        assert now == {name.replace("homeassistant", prefix, 1) for name in names}
+
+
+async def test_switched_off_nothing_is_published(hub: Hub, broker: Mosquitto, bridges: Start) -> None:
+    device = await hub.create(1)
+    async with observer(broker.port) as seen:
+        await bridges('discovery_prefix = ""').start()
+        await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+        assert f"{HUB}/devices/{device}" in seen.retained
+        assert not [one.topic for one in seen.messages if one.topic.startswith("homeassistant")]
+        assert f"{HUB}/discovery" not in seen.retained
+
+
+def test_a_message_that_does_not_come_back_before_online_was_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rights = DiscoveryRights()
+    rights.published()
+    rights.online_published()
+    rights.came_back()
+    rights.published()
+    rights.online_came_back()
+    assert "discovery_refused" not in capsys.readouterr().out, "the second was published after `online`"
+    for _ in range(2):
+        rights.online_published()
+        rights.online_came_back()
+    assert capsys.readouterr().out.count("discovery_refused") == 1
+
+
+@pytest.mark.parametrize("rights", ["", "topic read homeassistant/#"])
+@pytest.mark.parametrize("is_old", [False, True])
+async def test_a_broker_that_refuses_them_gets_everything_else(
+    hub: Hub, broker: Mosquitto, bridges: Start, tmp_path: Path, rights: str, is_old: bool
+) -> None:
+    rules = tmp_path / "acl"
+    rules.write_text(f"topic readwrite wifimgrd/#\ntopic readwrite answers/#\n{rights}\n")
+    await broker.kill()
+    broker.lines = ("allow_anonymous true", f"acl_file {rules}")
+    await broker.start()
+    async with old_broker(broker.port) as old_port, observer(broker.port) as seen:
+        bridge = bridges(address=f"mqtt://127.0.0.1:{old_port if is_old else broker.port}")
+        await bridge.start()
+        await bridge.until_logged("discovery_refused")
+        device = await hub.create(1)
+        await seen.until(lambda: f"{HUB}/devices/{device}" in seen.retained)
+        await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
+        await hub.client.remove_device(device)
+        await seen.until(lambda: f"{HUB}/devices/{device}" not in seen.retained)
+        assert not [one for one in seen.retained if one.startswith("homeassistant")]
+        assert await bridge.end() == 0
+    assert bridge.log.read_text().count("discovery_refused") == 1
