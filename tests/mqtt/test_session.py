@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mqtt.conftest import HUB
-from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from wifimgrd.mqtt.broker import BrokerError
 from wifimgrd.mqtt.claim import Claim
@@ -41,13 +41,15 @@ def session(port: int, challenge_s: float) -> Session:
     return Session(settings, records, EventQueue("0" * 16), challenge_s=challenge_s)
 
 
-async def test_a_claim_that_nobody_answers_for_is_taken_over(broker: Mosquitto) -> None:
-    async with observer(broker.port) as seen:
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+async def test_a_claim_that_nobody_answers_for_is_taken_over(broker: Mosquitto, version: str) -> None:
+    async with observer(broker.port) as seen, old_broker(broker.port) as old_port:
         before = Claim("0" * 16)
         seen.send(CLAIM, before.payload(), retain=True)
         seen.send(AVAILABILITY, ONLINE, retain=True)
         await seen.until(lambda: AVAILABILITY in seen.retained)
-        running = asyncio.create_task(session(broker.port, challenge_s=0.3).run())
+        port = broker.port if version == "5" else old_port
+        running = asyncio.create_task(session(port, challenge_s=0.3).run())
         await seen.until(lambda: len(seen.seen(CLAIM)) == 3)
         challenges = [json.loads(one.payload)["challenge"] for one in seen.seen(CLAIM)]
         assert challenges == [False, True, False]

@@ -162,11 +162,12 @@ class Session:
         self._connection = connection
         try:
             await self._read(connection)
-            await self._take_claim(connection)
+            await self._challenge(connection)
             filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
             await connection.subscribe(filters, qos=1, live_only=True)
             if self._settings.discovery_prefix and not self._rights.given_up:
                 await self._watch_discovery(connection)
+            self._take_claim(connection)
             self._is_serving = True
             self._logged_reason = ""
             version = "5" if connection.is_v5 else "3.1.1"
@@ -245,8 +246,8 @@ class Session:
             root = self._topics.root
             raise BrokerError(f"the broker does not pass on messages: may this user write below {root}/?")
 
-    async def _take_claim(self, connection: Connection) -> None:
-        """Publish as this hub from now on; raises HubIdTaken if another bridge does."""
+    async def _challenge(self, connection: Connection) -> None:
+        """Ask for another bridge that publishes as this hub, where there may be one; raises HubIdTaken."""
         found = self._found_claim
         if found is not None and found.instance != self._claim.instance and self._was_online:
             await connection.subscribe([self._topics.claim], qos=1, live_only=True)
@@ -256,6 +257,14 @@ class Session:
                 await any_of(self._other, connection.closed, timeout_s=self._challenge_s)
             if self._other.done():
                 raise self._taken()
+
+    def _take_claim(self, connection: Connection) -> None:
+        """Publish as this hub from now on; raises HubIdTaken if another bridge does.
+
+        Claims are subscribed to by now, so that of two that begin at once one receives the other's.
+        """
+        if self._other.done():
+            raise self._taken()
         connection.publish(self._topics.claim, self._claim.payload(), retain=True)
 
     def _taken(self) -> HubIdTaken:
@@ -305,6 +314,8 @@ class Session:
         if not self._is_serving:
             if message.retained and not self._marked.done():
                 self._found_claim = claim
+            elif message.retained and self._connection is not None and not self._connection.is_v5:
+                pass  # of an earlier run: MQTT 3.1.1 sends it again with each subscription
             elif claim is not None and not claim.challenge:
                 self._conflict(claim)
         elif claim is not None and not claim.challenge and self._claim.gives_way_to(claim):
