@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.passing_bus import PassingBus
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus import library
 from wifimgrd.dbus.calls import PendingCall
@@ -395,12 +396,13 @@ async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
 
 
 async def test_a_subscription_under_way_fails_when_the_bus_dies(
-    message_bus: MessageBusDaemon,
+    message_bus: MessageBusDaemon, tmp_path: Path
 ) -> None:
-    connection = await BusConnection.open(message_bus.address)
-    watching = asyncio.create_task(connection.watch(lambda _: None, member="NameOwnerChanged"))
-    await asyncio.sleep(0)  # it has begun
-    message_bus.kill()
-    with pytest.raises(BusClosed):
-        await watching
-    await connection.close()
+    async with PassingBus(tmp_path, message_bus.address).running() as bus:
+        connection = await BusConnection.open(bus.address)
+        watching = asyncio.create_task(connection.watch(lambda _: None, member="NameOwnerChanged"))
+        await asyncio.sleep(0)  # it has begun
+        bus.drop_clients()
+        with pytest.raises(BusClosed):
+            await watching
+        await connection.close()

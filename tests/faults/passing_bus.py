@@ -25,6 +25,11 @@ class PassingBus:
         for client in self._clients:
             client.write(octets)
 
+    def drop_clients(self) -> None:
+        """End each client's connection, before anything more is relayed."""
+        for client in self._clients:
+            client.close()
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[PassingBus]:
         """Relay until the end."""
@@ -33,8 +38,7 @@ class PassingBus:
             yield self
         finally:
             server.close()
-            for client in self._clients:
-                client.close()
+            self.drop_clients()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_bus, to_bus = await asyncio.open_unix_connection(self._real)
