@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-FIRST_PAUSE_S: Final = 0.25
+_FIRST_PAUSE_S: Final = 0.25
 """Cameras reply within tenths of a second. Each pause is twice as long as the one before it, so that a server
 that is slow has time to reply: dnsmasq takes 3 s to find out that a new address is not in use."""
 
@@ -27,7 +27,7 @@ class LeaseRetry:
     def start(self) -> None:
         """The lease is requested from now on, if it was not yet."""
         if self._timer is None:
-            self._schedule(FIRST_PAUSE_S)
+            self._schedule(_FIRST_PAUSE_S)
 
     def stop(self) -> None:
         """The lease is there, or the association is lost."""
