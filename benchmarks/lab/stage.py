@@ -118,11 +118,12 @@ class Stage(ABC):
         states = [
             one
             for one in self.supplicant.changes
-            if (one.path, one.name) == (path, "State") and began <= one.time_s <= began + seconds
+            if (one.path, one.name) == (path, "State") and began <= one.time_s
         ]
         joining = next(one.time_s for one in states if one.value not in _BEFORE_JOINING)
-        associated = next(one.time_s for one in states if one.value == "completed")
         addressed = await self.addressed(adapter, began)
+        # wpa_supplicant collects changes for some milliseconds, so that the address can be there first.
+        associated = min(addressed, next(one.time_s for one in states if one.value == "completed"))
         phases = Phases(
             joining - began, associated - joining, addressed - associated, began + seconds - addressed
         )
