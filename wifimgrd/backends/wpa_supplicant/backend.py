@@ -94,7 +94,6 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         """The interface is registered when it is first needed; see Backend.claim. Its facts are reported
         again: they may have come before udev reported the adapter that had its name until then as removed."""
         if known := self._inventory.by_name(interface):
-            known.facts = None
             self.interface_seen(known)
 
     async def release(self, interface: str) -> None:
@@ -215,7 +214,5 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
     async def _report(self, services: Services, interface: WifiInterface) -> None:
         obstacle = await services.obstacle(interface.name)
         facts = BackendFacts(obstacle, interface.bands)
-        if self._inventory.by_name(interface.name) is interface and facts != interface.facts:
-            interface.facts = facts
-            if self._listener:
-                self._listener.interface_facts(interface.name, facts)
+        if self._listener and self._inventory.by_name(interface.name) is interface:
+            self._listener.interface_facts(interface.name, facts)

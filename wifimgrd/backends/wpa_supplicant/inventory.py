@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.netlink.events import NetworkEvents
 from wifimgrd.netlink.nl80211 import bands_of
 
@@ -26,8 +25,6 @@ class WifiInterface:
     """The kernel's index, which is never assigned to another interface."""
     name: str
     bands: frozenset[Band] = frozenset()
-    facts: BackendFacts | None = None
-    """As they were last reported."""
     reserved: bool = False
     """An attempt or a link of this daemon's uses it."""
     names: dict[str, bytes] = field(default_factory=dict)
