@@ -19,8 +19,8 @@ from wifimgrd.toml_tables import build, expect, parse
 from wifimgrd.web_address import broker_address, listen_address, plain_origin
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
-_TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
-TOPIC_PREFIX: Final = rf"{_TOPIC_LEVEL}(/{_TOPIC_LEVEL}){{0,7}}"
+TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
+TOPIC_PREFIX: Final = rf"{TOPIC_LEVEL}(/{TOPIC_LEVEL}){{0,7}}"
 """What topics may begin with, as a pattern of a whole string."""
 
 
@@ -220,7 +220,7 @@ class Mqtt:
         expect(re.fullmatch(TOPIC_PREFIX, self.prefix), "prefix", named)
         fits = not self.discovery_prefix or re.fullmatch(TOPIC_PREFIX, self.discovery_prefix)
         expect(fits and self.discovery_prefix != self.prefix, "discovery_prefix", f"{named}, not the prefix")
-        expect(not self.hub or re.fullmatch(_TOPIC_LEVEL, self.hub), "hub", "letters, digits, _ -")
+        expect(not self.hub or re.fullmatch(TOPIC_LEVEL, self.hub), "hub", "letters, digits, _ -")
         expect((self.certificate is None) == (self.key is None), "key", "a path where certificate has one")
         expect(not self.password_file or self.user, "user", "a name, since there is a password_file")
         if not self.broker:

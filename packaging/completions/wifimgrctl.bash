@@ -9,6 +9,7 @@ _wifimgrctl() {
         case $word in
             --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --pin-mac | --pin-usb-port | --since) ((i++)) ;;
+            --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
             *)
@@ -18,15 +19,21 @@ _wifimgrctl() {
     done
     case $prev in
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
-        --password-file | --passphrase-file | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
         --auto-reconnect) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
         --priority | --pin-mac | --pin-usb-port | --since) return ;;
+        --broker | --user | --prefix) return ;;
         --ssid | --ssid-hex | --name | --timeout | --tileset | --bbox | --zoom | --url) return ;;
     esac
     if [[ $cur == -* ]]; then
         words=(--json --bus --help)
+        case $command in
+            '' | hubs | devices | connect | disconnect | monitor)
+                words+=(--broker --user --password-file --ca-file --certificate --key --insecure-plaintext --prefix)
+                ;;
+        esac
         case $command in
             '') words+=(--version) ;;
             add) words+=(--ssid --ssid-hex --name --codename --password-file --password-stdin --open) ;;
@@ -49,7 +56,7 @@ _wifimgrctl() {
     fi
     case $command in
         '')
-            words=(devices interfaces networks add set models remove connect disconnect status history tiles diagnose backup restore monitor completions)
+            words=(devices hubs interfaces networks add set models remove connect disconnect status history tiles diagnose backup restore monitor completions)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         connect | disconnect | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;

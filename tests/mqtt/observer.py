@@ -12,7 +12,9 @@ from typing import Any
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from wifimgrd.mqtt.broker import Connection, Received, Will, connect
+from wifimgrd.mqtt.broker import connect
+from wifimgrd.mqtt.connection import Connection
+from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
@@ -80,9 +82,9 @@ async def observer(port: int, settings: Settings | None = None) -> AsyncIterator
     received: list[Received] = []
     seen: list[Observer] = []
     connection = await connect(
-        plain,
+        plain.access,
         f"observer-{id(received)}",
-        Will("observer/gone", b""),
+        None,
         lambda message: seen[0].receive(message) if seen else received.append(message),
         lambda: None,
     )

@@ -12,13 +12,13 @@ import pytest
 from tests.mqtt.conftest import HUB
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
-from wifimgrd.mqtt.broker import BrokerError
 from wifimgrd.mqtt.claim import Claim
+from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.session import ONLINE, HubIdTaken, Session
+from wifimgrd.mqtt.session import HubIdTaken, Session
 from wifimgrd.mqtt.settings import Settings
-from wifimgrd.mqtt.topics import Topics
+from wifimgrd.mqtt.topics import ONLINE, Topics
 from wifimgrd.web_address import BrokerAddress
 
 CLAIM = f"{HUB}/claim"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.cli.arguments import joined, parser
+from wifimgrd.cli.arguments import AT_BROKER, BROKER_KEYS, joined, parser
 from wifimgrd.cli.commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli.password import UsageError, read_password
 from wifimgrd.cli.screen import Screen
@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = grammar.parse_args(joined(sys.argv[1:] if argv is None else argv))
     screen = Screen.of_process(json=arguments.json)
     try:
+        _check_broker(arguments)
         if arguments.command == "add":
             arguments.password = read_password(arguments, Ssid(arguments.ssid).printable)
         elif arguments.command == "set":
@@ -69,6 +70,17 @@ def _read_change(arguments: argparse.Namespace) -> None:
         raise UsageError("set: say what is to be changed, such as --name NAME")
 
 
+def _check_broker(arguments: argparse.Namespace) -> None:
+    """Raise UsageError where a command has a broker that has none, or the other way round."""
+    if arguments.broker is None:
+        if arguments.command == "hubs":
+            raise UsageError("hubs: say at which broker, by --broker")
+        if any(name in vars(arguments) for name in BROKER_KEYS):
+            raise UsageError("an option of a broker is given, but no --broker")
+    elif arguments.command not in AT_BROKER:
+        raise UsageError(f"{arguments.command} is not possible with --broker")
+
+
 def _replace_closed_streams() -> None:
     """Use /dev/null for a standard stream that was closed before the start."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -78,6 +90,14 @@ def _replace_closed_streams() -> None:
 
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     # Modules that only one command needs are imported here: importing takes time.
+    if arguments.broker is not None:
+        try:
+            from wifimgrd.cli.fleet import at_broker  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            missing = f"--broker needs the package python3-paho-mqtt, which is not installed ({error})"
+            screen.fail("broker-unavailable", missing)
+            return False
+        return await at_broker(arguments, screen)
     match arguments.command:
         case "tiles":
             try:

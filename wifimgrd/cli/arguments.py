@@ -13,10 +13,19 @@ from typing import Final, NoReturn
 
 from wifimgrd import __version__
 from wifimgrd.cli.finding import meant
+from wifimgrd.config import TOPIC_PREFIX, Mqtt
 from wifimgrd.http.tiles.coordinates import DEEPEST, Box
 from wifimgrd.http.tiles.source import numbers_of
+from wifimgrd.web_address import BrokerAddress, broker_address
 
+DEFAULT_PREFIX: Final = Mqtt().prefix
 DEFAULT_CODENAME: Final = "generic-wifi-camera"
+AT_BROKER: Final = frozenset({"hubs", "devices", "connect", "disconnect", "monitor"})
+"""The commands that `--broker` has."""
+BROKER_KEYS: Final = (
+    *("user", "broker_password_file", "ca_file", "certificate", "key", "insecure_plaintext", "prefix"),
+)
+"""The arguments beside `--broker`, absent where they are not given."""
 _SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _NO_SUCH_CHOICE: Final = re.compile(
     r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
@@ -41,18 +50,22 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="wifimgrctl",
         description="Registers, connects and watches Wi-Fi cameras. Without a command it lists devices.",
-        epilog="A DEVICE is named by its id or by its name. Exit status: 0 done, 1 failed, 2 wrong usage.",
-        parents=[_everywhere()],
+        epilog=(
+            "A DEVICE is named by its id or by its name; with --broker it is HUB/DEVICE."
+            " Exit status: 0 done, 1 failed, 2 wrong usage."
+        ),
+        parents=[_everywhere(), _broker()],
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"wifimgrctl {__version__}")
     top.set_defaults(json=False, bus=os.environ.get("WIFIMGRD_BUS") or "system", command="devices")
+    top.set_defaults(broker=None)
     commands = top.add_subparsers(metavar="COMMAND")
 
     def command(name: str, help_text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
-            parents=[_everywhere()],
+            parents=[_everywhere(), *([_broker()] if name in AT_BROKER else [])],
             help=help_text,
             description=help_text[0].upper() + help_text[1:] + ".",
             allow_abbrev=False,
@@ -61,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command("devices", "list the registered devices")
+    command("hubs", "list the hubs of the broker that --broker names")
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
     networks = command("networks", "scan for networks and list them")
     networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
@@ -137,6 +151,53 @@ def _everywhere() -> Parser:
         help="the message bus (default: $WIFIMGRD_BUS, else system)",
     )
     return shared
+
+
+def _broker() -> Parser:
+    """The options of a broker, named like the keys of `[mqtt]`."""
+    broker = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    broker.add_argument(
+        "--broker",
+        type=_broker_address,
+        metavar="mqtts://HOST[:8883]",
+        help="an MQTT broker, for hubs, devices, connect, disconnect and monitor of all its hubs",
+    )
+    broker.add_argument(
+        "--user", metavar="NAME", help="the user at the broker; the password is prompted for, or in a file"
+    )
+    broker.add_argument(
+        "--password-file",
+        dest="broker_password_file",
+        type=Path,
+        metavar="FILE",
+        help="a file with that user's password at the broker",
+    )
+    broker.add_argument(
+        "--ca-file", type=Path, metavar="FILE", help="the authorities that may sign the broker's certificate"
+    )
+    broker.add_argument("--certificate", type=Path, metavar="FILE", help="a client certificate")
+    broker.add_argument("--key", type=Path, metavar="FILE", help="its key")
+    broker.add_argument(
+        "--insecure-plaintext", action="store_true", help="allow mqtt:// to other hosts, without TLS"
+    )
+    broker.add_argument(
+        "--prefix", type=_prefix, help=f"what the hubs' topics begin with (default: {DEFAULT_PREFIX})"
+    )
+    return broker
+
+
+def _broker_address(argument: str) -> BrokerAddress:
+    try:
+        return broker_address(argument)
+    except ValueError:
+        # Without the argument: it may have a password in it.
+        raise argparse.ArgumentTypeError("not mqtts://HOST[:PORT], without user and password") from None
+
+
+def _prefix(argument: str) -> str:
+    if not re.fullmatch(TOPIC_PREFIX, argument):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not made of letters, digits, _ - and /")
+    return argument
 
 
 def _tiles(tiles: argparse.ArgumentParser) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from wifimgrd.cli.finding import find_device
 from wifimgrd.cli.history import history
 from wifimgrd.cli.models import warn_of_unknown
 from wifimgrd.cli.monitor import monitor
+from wifimgrd.cli.outcome import TIMEOUT, progress, summary, title
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
 from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
@@ -23,10 +23,6 @@ from wifimgrd.dbus.client.json_records import device_json, interfaces_json, sear
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
-
-_TICK_S: Final = 0.2
-_TIMEOUT: Final = "timeout"
-"""Code of a timeout of `--wait`; the daemon has none, since nothing has failed."""
 
 CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "pin")
 """The settings that `set` can change: names of arguments, and of properties on D-Bus."""
@@ -109,7 +105,7 @@ async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> 
     if arguments.name is not None:
         wanted["name"] = arguments.name
     device = _current(hub, await hub.create_device(wanted))
-    screen.show(device_json(device), [f"{_title(device)} is registered"])
+    screen.show(device_json(device), [f"{title(device)} is registered"])
     _show_warnings(device, screen)
     if device.state == "disconnected" and device.connection_error_code is not None:
         if not screen.json:
@@ -130,7 +126,7 @@ async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
         warn_of_unknown(wanted["codename"], screen)
     await hub.update_device(device.id, wanted)
     device = _current(hub, device.id)
-    screen.show(device_json(device), [f"{_title(device)} is changed"])
+    screen.show(device_json(device), [f"{title(device)} is changed"])
     _show_warnings(device, screen)
     return True
 
@@ -143,11 +139,11 @@ def _show_warnings(device: DeviceRecord, screen: Screen) -> None:
 async def remove(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Remove a device."""
     device = find_device(hub.devices, arguments.device)
-    async with _progress(hub, device.id, screen):
+    async with progress(lambda: hub.devices.get(device.id), screen):
         await hub.remove_device(device.id)
         if arguments.history:
             await hub.forget_history(device.id)
-    screen.show({"id": device.id}, [f"{_title(device)} is removed"])
+    screen.show({"id": device.id}, [f"{title(device)} is removed"])
     return True
 
 
@@ -157,15 +153,15 @@ async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         return await _connect_all(hub, arguments, screen)
     device = find_device(hub.devices, arguments.device)
     try:
-        async with _progress(hub, device.id, screen):
+        async with progress(lambda: hub.devices.get(device.id), screen):
             await _connect(hub, device.id, arguments)
     except TimeoutError:
         device = _current(hub, device.id)
-        what = f"{_title(device)} is still {device.state} after {arguments.timeout:g} s; the attempt goes on"
-        screen.fail(_TIMEOUT, what)
+        what = f"{title(device)} is still {device.state} after {arguments.timeout:g} s; the attempt goes on"
+        screen.fail(TIMEOUT, what)
         return False
     device = _current(hub, device.id)
-    screen.show(device_json(device), [_service_summary(device)])
+    screen.show(device_json(device), [summary(device)])
     return True
 
 
@@ -194,9 +190,7 @@ async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Sc
     ends = await asyncio.gather(*map(one, wanted))
     now = [hub.devices.get(device.id, device) for device in wanted]
     lines = [
-        _service_summary(device)
-        if end is None
-        else f"{_title(device)} is {_outcome(device)}: {_why(end, arguments)}"
+        summary(device) if end is None else f"{title(device)} is {_outcome(device)}: {_why(end, arguments)}"
         for device, end in zip(now, ends, strict=True)
     ]
     screen.show([device_json(device) for device in now], map(safe, lines))
@@ -219,14 +213,14 @@ async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Scre
     """Disconnect a device."""
     device = find_device(hub.devices, arguments.device)
     try:
-        async with _progress(hub, device.id, screen):
+        async with progress(lambda: hub.devices.get(device.id), screen):
             await hub.disconnect_device(device.id, timeout_s=arguments.timeout)
     except TimeoutError:
         device = _current(hub, device.id)
-        screen.fail(_TIMEOUT, f"{_title(device)} is still {device.state} after {arguments.timeout:g} s")
+        screen.fail(TIMEOUT, f"{title(device)} is still {device.state} after {arguments.timeout:g} s")
         return False
     device = _current(hub, device.id)
-    screen.show(device_json(device), [_service_summary(device)])
+    screen.show(device_json(device), [summary(device)])
     return True
 
 
@@ -267,44 +261,3 @@ def _current(hub: HubClient, device_id: int) -> DeviceRecord:
         return hub.devices[device_id]
     except KeyError:
         raise DeviceNotFound(f"device {device_id} was removed meanwhile") from None
-
-
-def _title(device: DeviceRecord) -> str:
-    return f"{safe(device.name)} (device {device.id})"
-
-
-def _service_summary(device: DeviceRecord) -> str:
-    """What came of a command, or what is under way, as a sentence."""
-    state = camera_state_of(device)
-    if state is CameraState.WAITING:
-        return f"{_title(device)} waits for an adapter, and is connected as soon as one is free"
-    word = "connected, but not answering" if state is CameraState.NOT_ANSWERING else device.state
-    sentence = f"{_title(device)} is {word}"
-    if device.interface is not None:
-        sentence += f" through {safe(device.interface)}"
-    if device.camera_address is not None:
-        sentence += f", camera at {safe(device.camera_address)}"
-    return sentence
-
-
-@asynccontextmanager
-async def _progress(hub: HubClient, device_id: int, screen: Screen) -> AsyncIterator[None]:
-    """Show a device's state and the elapsed time, if progress is shown."""
-    if not screen.lively:
-        yield
-        return
-    started = time.monotonic()
-
-    async def keep_printing() -> None:
-        while True:
-            device = hub.devices.get(device_id)
-            if device is not None:
-                screen.progress(f"{_service_summary(device)} ... {time.monotonic() - started:.0f} s")
-            await asyncio.sleep(_TICK_S)
-
-    printing = asyncio.create_task(keep_printing())
-    try:
-        yield
-    finally:
-        printing.cancel()
-        screen.progress("")

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from wifimgrd.cli.event_text import EventText
+from wifimgrd.cli.event_text import EventText, Sentence
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import Style, safe
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
@@ -61,11 +61,16 @@ def _show(message: Message, time_us: int, narrator: EventText, screen: Screen) -
         members = {"data": message.data} if message.type != "snapshot" else message.data
         screen.show_one({"type": message.type, "time": time_text(time_us), **members}, "")
         return
+    for sentence in narrator.text(message):
+        show_sentence(time_us, sentence, screen)
+
+
+def show_sentence(time_us: int, sentence: Sentence, screen: Screen) -> None:
+    """Print a sentence about an event, with its time."""
     moment = datetime.fromtimestamp(time_us / 1e6).astimezone().isoformat(timespec="milliseconds")
     clock = screen.styled(moment[11:23], Style.FAINT)
-    for sentence in narrator.text(message):
-        subject = screen.styled(safe(sentence.subject), Style.STRONG)
-        screen.show_one(None, f"{clock}  {subject}: {screen.styled(safe(sentence.what), sentence.style)}")
+    subject = screen.styled(safe(sentence.subject), Style.STRONG)
+    screen.show_one(None, f"{clock}  {subject}: {screen.styled(safe(sentence.what), sentence.style)}")
 
 
 def _now_us() -> int:

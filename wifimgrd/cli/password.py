@@ -77,6 +77,18 @@ def read_passphrase(file: Path | None, *, new: bool = False) -> str:
     return passphrase
 
 
+def read_broker_password(file: Path | None, user: str, broker: str) -> str:
+    """The password of a user at a broker, from a file or a prompt. Raises as `read_password` does."""
+    if file is not None:
+        password = _of_file(file)
+    else:
+        nobody = "nobody is there to be asked for a password; use --password-file"
+        password = _asked(f"Password of {safe(user)} at {safe(broker)}", nobody)
+    if not password:
+        raise InvalidRequest("the password is empty")
+    return password
+
+
 def _asked(prompt: str, nobody: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)

@@ -16,7 +16,7 @@ from wifimgrd.domain.camera_state import camera_state_of
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
-_DEVICE_HEADS: Final = (
+DEVICE_HEADS: Final = (
     "ID",
     "NAME",
     "STATE",
@@ -26,6 +26,7 @@ _DEVICE_HEADS: Final = (
     "NETWORK",
     "(LAST ERROR)",
 )
+"""The columns of `device_row`."""
 _INTERFACE_HEADS: Final = (
     "NAME",
     "STATE",
@@ -43,20 +44,21 @@ _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 def devices_view(devices: Iterable[DeviceRecord], screen: Screen) -> list[str]:
     """The table of devices."""
-    rows: list[Row] = [
-        (
-            device.id,
-            device.name,
-            _device_state(device),
-            device.interface,
-            device.address,
-            _percent(device.signal_strength),
-            Ssid(device.ssid).printable,
-            Cell(device.connection_error_code, Style.PLAIN if device.waiting_since else Style.BAD),
-        )
-        for device in devices
-    ]
-    return screen.table(_DEVICE_HEADS, rows)
+    return screen.table(DEVICE_HEADS, [device_row(device) for device in devices])
+
+
+def device_row(device: DeviceRecord) -> Row:
+    """A device's row in a table."""
+    return (
+        device.id,
+        device.name,
+        _device_state(device),
+        device.interface,
+        device.address,
+        _percent(device.signal_strength),
+        Ssid(device.ssid).printable,
+        Cell(device.connection_error_code, Style.PLAIN if device.waiting_since else Style.BAD),
+    )
 
 
 def interfaces_view(
@@ -155,8 +157,8 @@ def hub_view(
         *fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", _count(camera_state_of(device) for device in devices)),
-                ("Interfaces", _count(interface.state for interface in interfaces)),
+                ("Devices", count_of(camera_state_of(device) for device in devices)),
+                ("Interfaces", count_of(interface.state for interface in interfaces)),
             ],
             colour=screen.colour,
         ),
@@ -213,7 +215,8 @@ def _since(passed_us: int) -> str:
     return "just now"
 
 
-def _count(states: Iterable[str]) -> str:
+def count_of(states: Iterable[str]) -> str:
+    """How many there are, and of each state."""
     counted = Counter(states)
     total = counted.total()
     parts = ", ".join(f"{number} {state}" for state, number in sorted(counted.items()))

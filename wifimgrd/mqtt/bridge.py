@@ -6,7 +6,6 @@ import asyncio
 import secrets
 import time
 from dataclasses import replace
-from typing import Final
 
 from wifimgrd.dbus.client.changes import (
     Change,
@@ -26,18 +25,18 @@ from wifimgrd.dbus.client.json_members import time_text
 from wifimgrd.dbus.client.json_records import device_json, interface_json
 from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
-from wifimgrd.mqtt.broker import BrokerError
+from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.commands import Commands
+from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.discovery import Discovery
 from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.session import OFFLINE, ONLINE, Session
+from wifimgrd.mqtt.session import Session
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.signal_steps import SignalSteps
-from wifimgrd.runtime.tasks import Backoff, Tasks
-
-_BACKOFF: Final = Backoff(first_s=0.5, last_s=10.0, spread=1.0)
+from wifimgrd.mqtt.topics import OFFLINE, ONLINE
+from wifimgrd.runtime.tasks import Tasks
 
 
 class Bridge:
@@ -66,7 +65,7 @@ class Bridge:
         self._vanish("wifimgrd is not running")
         self._hub.subscribe(self._on_change)
         await self._hub.start()
-        self._tasks.keep("broker", self._session.run, _BACKOFF, expected=(BrokerError,), quiet=True)
+        self._tasks.keep("broker", self._session.run, RECONNECT, expected=(BrokerError,), quiet=True)
 
     async def stop(self) -> None:
         """Publish that the hub is offline, and end."""

@@ -1,68 +1,24 @@
-"""A connection to an MQTT broker. The one module that uses paho-mqtt, 1.6 or 2.x.
-
-paho's own thread is not used: its socket is watched by the event loop. Only connecting, with the look-up of
-the name and the TLS handshake, blocks, and so has a thread. A lost connection ends the object; there is one
-for each connection, so nothing that paho queues outlives its connection.
-"""
+"""Connects to an MQTT broker. Only that, with the look-up of the name and the TLS handshake, blocks, and so
+has a thread."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from paho.mqtt import client as mqtt
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
-from paho.mqtt.subscribeoptions import SubscribeOptions
+from wifimgrd.mqtt.access import Access
+from wifimgrd.mqtt.connection import WINDOW, BrokerError, Connection, Unsupported
+from wifimgrd.mqtt.library import Received, connect_socket, new_client
+from wifimgrd.runtime.tasks import Backoff
 
-from wifimgrd.mqtt.settings import Settings
-
-KEEP_ALIVE_S: Final = 30
-_CHECK_S: Final = KEEP_ALIVE_S / 4
-"""How often it is checked whether a ping is due or was not answered. The broker waits for 1.5 times the
-keep-alive interval (MQTT 5, 3.1.2.10)."""
 CONNECT_S: Final = 30.0
 """The time limit of connecting: name, TCP, TLS and MQTT."""
-_ANSWER_S: Final = 20.0
-WINDOW: Final = 20
-"""Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
-LARGEST_PACKET: Final = 256 * 1024
-"""Octets that the broker may send in one packet; with MQTT 3.1.1 only the broker's settings limit them."""
-_READS_AT_ONCE: Final = 100
-_FAILURE: Final = 0x80
-_UNSUPPORTED: Final = frozenset({0x84, 1})
-"""Codes of a refused protocol version, of MQTT 5 and 3.1.1."""
-
-
-class BrokerError(Exception):
-    """There is no connection to the broker, or not any more."""
-
-
-class SubscriptionRefused(BrokerError):
-    """The broker refuses a subscription; the connection stays open."""
-
-
-class _Unsupported(BrokerError):
-    """The broker does not support this version of the protocol."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A message from the broker."""
-
-    topic: str
-    payload: bytes = field(repr=False)
-    retained: bool
-    is_repeat: bool
-    """The flag DUP."""
-    response_topic: str | None = None
-    correlation: bytes | None = None
-    expires_in_s: int | None = None
+RECONNECT: Final = Backoff(first_s=0.5, last_s=10.0, spread=1.0)
+"""The pauses between connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,285 +29,38 @@ class Will:
     payload: bytes
 
 
-class Connection:
-    """An open connection; see `connect`."""
-
-    def __init__(
-        self,
-        client: mqtt.Client,
-        *,
-        is_v5: bool,
-        receive: Callable[[Received], None],
-        room: Callable[[], None],
-    ) -> None:
-        """`receive` is called with each message, `room` when one of ours was acknowledged."""
-        self._client = client
-        self.is_v5 = is_v5
-        self._receive = receive
-        self._room = room
-        self._loop = asyncio.get_running_loop()
-        self._accepted: asyncio.Future[int] = self._loop.create_future()
-        self.closed: asyncio.Future[str] = self._loop.create_future()
-        """Done with the reason once the connection is lost."""
-        self._answers: dict[int, asyncio.Future[int]] = {}
-        """By packet id: subscriptions on their way."""
-        self.on_way: dict[int, bytes | None] = {}
-        """By packet id: messages on their way, with what `publish` was given as `keep`."""
-        self.outcomes: dict[int, Callable[[bool], None]] = {}
-        """By packet id: of messages on their way, what `publish` was given as `outcome`."""
-        self.refused: asyncio.Future[None] = self._loop.create_future()
-        """Done once the broker has refused a message without an `outcome`, if this version of paho reports
-        that."""
-        self._window = WINDOW
-        self._socket: Any = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    # -- used by the session
-
-    @property
-    def has_room(self) -> bool:
-        """Whether another message may be published now."""
-        return not self.closed.done() and len(self.on_way) < self._window
-
-    def publish(
-        self,
-        topic: str,
-        payload: bytes,
-        *,
-        retain: bool = False,
-        correlation: bytes | None = None,
-        keep: bytes | None = None,
-        outcome: Callable[[bool], None] | None = None,
-    ) -> None:
-        """Publish with QoS 1; never waits. `keep` is in `on_way` until the broker acknowledges it. `outcome`
-        is then called with whether the broker accepts it, as far as this version of paho reports that."""
-        properties = None
-        if correlation is not None and self.is_v5:
-            properties = _properties(PacketTypes.PUBLISH)
-            properties.CorrelationData = correlation
-        info = self._client.publish(topic, payload, qos=1, retain=retain, properties=properties)
-        self.on_way[info.mid] = keep
-        if outcome is not None:
-            self.outcomes[info.mid] = outcome
-
-    async def subscribe(self, filters: Sequence[str], *, qos: int, live_only: bool = False) -> None:
-        """Subscribe; raises SubscriptionRefused, also if only one is refused, and BrokerError. `live_only`:
-        without what is retained, and with the flag of messages that are to be, as far as the protocol's
-        version can do that."""
-        if self.is_v5:
-            handling = (
-                SubscribeOptions.RETAIN_DO_NOT_SEND
-                if live_only
-                else SubscribeOptions.RETAIN_SEND_ON_SUBSCRIBE
-            )
-            options = SubscribeOptions(qos=qos, retainAsPublished=live_only, retainHandling=handling)
-            wanted: list[tuple[str, Any]] = [(one, options) for one in filters]
-        else:
-            wanted = [(one, qos) for one in filters]
-        code = await self._answer(self._client.subscribe(wanted))
-        if code >= _FAILURE:
-            raise SubscriptionRefused(f"the broker refuses the subscription to {', '.join(filters)}")
-
-    async def unsubscribe(self, filters: Sequence[str]) -> None:
-        """End subscriptions."""
-        await self._answer(self._client.unsubscribe(list(filters)))
-
-    async def until_delivered(self, timeout_s: float) -> None:
-        """Wait until nothing is on its way, at most for a time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                while self.on_way and not self.closed.done():
-                    changed: asyncio.Future[Any] = self._loop.create_future()
-                    self._answers[0] = changed  # no packet has the id 0
-                    await any_of(changed, self.closed)
-
-    def disconnect(self) -> None:
-        """Close in order: the broker does not publish the will, if it reads."""
-        opened = self._socket
-        with suppress(OSError, ValueError):
-            self._client.disconnect()
-            self._client.loop_write()
-        self._end("it was closed")
-        if opened is not None:
-            opened.close()
-
-    async def _answer(self, sent: tuple[int, int | None]) -> int:
-        _, packet_id = sent
-        if packet_id is None:
-            raise BrokerError("the connection to the broker is lost")
-        future = self._answers[packet_id] = self._loop.create_future()
-        return await self._until(future)
-
-    async def _until(self, future: asyncio.Future[int]) -> int:
-        try:
-            await any_of(future, self.closed, timeout_s=_ANSWER_S)
-        except TimeoutError:
-            raise BrokerError("the broker does not answer") from None
-        if not future.done():
-            raise BrokerError(self.closed.result())
-        return future.result()
-
-    # -- the event loop
-
-    async def open(self) -> None:
-        """Watch the connected socket, and wait until the broker has accepted the connection."""
-        client = self._client
-        self._socket = client.socket()
-        if self._socket is None:
-            raise BrokerError("the connection to the broker was lost at once")
-        # Each packet is a write of its own, which would wait for the acknowledgement of the one before.
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client.on_connect = self._on_connect
-        client.on_disconnect = self._on_disconnect
-        client.on_message = self._on_message
-        client.on_publish = self._on_publish
-        client.on_subscribe = client.on_unsubscribe = self._on_answer
-        client.on_socket_close = self._on_socket_close
-        client.on_socket_register_write = self._on_write_wanted
-        client.on_socket_unregister_write = self._on_write_done
-        self._loop.add_reader(self._socket, self._read)
-        if client.want_write():
-            self._loop.add_writer(self._socket, self._write)
-        self._check()
-        code = await self._until(self._accepted)
-        if code in _UNSUPPORTED:
-            raise _Unsupported("the broker refuses this version of MQTT")
-        if code != 0:
-            raise BrokerError(f"the broker refuses the connection: {_refusal(code)}")
-
-    def _read(self) -> None:
-        try:
-            self._read_packets()
-        except Exception as error:  # noqa: BLE001 - what paho raises for packets that are malformed is not defined
-            self._end(f"the broker sent what is no MQTT ({type(error).__name__})")
-
-    def _read_packets(self) -> None:
-        for _ in range(_READS_AT_ONCE):
-            self._client.loop_read()
-            # A TLS socket may have decrypted more than one packet, for which the loop is not called again.
-            pending = getattr(self._client.socket(), "pending", None)
-            if pending is None or not pending():
-                return
-        self._loop.call_soon(self._read)
-
-    def _write(self) -> None:
-        self._client.loop_write()
-
-    def _check(self) -> None:
-        if self.closed.done():
-            return
-        self._client.loop_misc()
-        self._timer = self._loop.call_later(_CHECK_S, self._check)
-
-    def _end(self, reason: str) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._socket is not None and self._socket.fileno() >= 0:
-            self._unwatch(self._socket)
-        self._socket = None
-        if not self.closed.done():
-            self.closed.set_result(reason)
-
-    def _unwatch(self, watched: Any) -> None:
-        self._loop.remove_reader(watched)
-        self._loop.remove_writer(watched)
-
-    # -- called by paho; the versions differ in the number of arguments
-
-    def _on_connect(self, _: object, __: object, ___: object, code: Any, *more: object) -> None:
-        receive_maximum = getattr(more[0], "ReceiveMaximum", WINDOW) if more else WINDOW
-        self._window = min(WINDOW, receive_maximum)
-        if not self._accepted.done():
-            self._accepted.set_result(_number(code))
-
-    def _on_disconnect(self, *arguments: Any) -> None:
-        codes = [one for one in arguments[2:] if not isinstance(one, Properties) and one is not None]
-        self._end(f"the connection to the broker was lost ({codes[-1] if codes else 'no reason given'})")
-
-    def _on_message(self, _: object, __: object, message: mqtt.MQTTMessage) -> None:
-        properties = getattr(message, "properties", None)
-        try:
-            topic = message.topic
-        except UnicodeDecodeError:
-            return  # the broker should have refused it (MQTT 5, 1.5.4)
-        self._receive(
-            Received(
-                topic,
-                bytes(message.payload),
-                bool(message.retain),
-                bool(message.dup),
-                getattr(properties, "ResponseTopic", None),
-                getattr(properties, "CorrelationData", None),
-                getattr(properties, "MessageExpiryInterval", None),
-            )
-        )
-
-    def _on_publish(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
-        self.on_way.pop(packet_id, None)
-        accepted = not arguments or _number(arguments[0]) < _FAILURE
-        outcome = self.outcomes.pop(packet_id, None)
-        if outcome is not None:
-            outcome(accepted)
-        elif not accepted:
-            self._refuse()
-        waiting = None if self.on_way else self._answers.pop(0, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(0)
-        self._room()
-
-    def _refuse(self) -> None:
-        if not self.refused.done():
-            self.refused.set_result(None)
-
-    def _on_answer(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
-        future = self._answers.pop(packet_id, None)
-        codes = [one for group in arguments if isinstance(group, list | tuple) for one in group]
-        if future is not None and not future.done():
-            future.set_result(max(map(_number, codes), default=0))
-
-    def _on_socket_close(self, _: object, __: object, closed: Any) -> None:
-        if closed.fileno() >= 0:
-            self._unwatch(closed)
-
-    def _on_write_wanted(self, _: object, __: object, wanted: Any) -> None:
-        self._loop.add_writer(wanted, self._write)
-
-    def _on_write_done(self, _: object, __: object, done: Any) -> None:
-        if done.fileno() >= 0:
-            self._loop.remove_writer(done)
-
-
 async def connect(
-    settings: Settings,
+    access: Access,
     client_id: str,
-    will: Will,
+    will: Will | None,
     receive: Callable[[Received], None],
     room: Callable[[], None],
 ) -> Connection:
     """Connect with MQTT 5, or with 3.1.1 if the broker does not support that; raises BrokerError."""
     try:
-        return await _connect(settings, client_id, will, receive, room, is_v5=True)
-    except _Unsupported:
-        return await _connect(settings, client_id, will, receive, room, is_v5=False)
+        return await _connect(access, client_id, will, receive, room, is_v5=True)
+    except Unsupported:
+        return await _connect(access, client_id, will, receive, room, is_v5=False)
 
 
 async def _connect(
-    settings: Settings,
+    access: Access,
     client_id: str,
-    will: Will,
+    will: Will | None,
     receive: Callable[[Received], None],
     room: Callable[[], None],
     *,
     is_v5: bool,
 ) -> Connection:
-    client = _client(client_id, is_v5=is_v5)
-    client.will_set(will.topic, will.payload, qos=1, retain=True)
-    if settings.user:
-        client.username_pw_set(settings.user, settings.password)
+    client = new_client(client_id, is_v5=is_v5)
+    if will is not None:
+        client.will_set(will.topic, will.payload, qos=1, retain=True)
+    if access.user:
+        client.username_pw_set(access.user, access.password)
     client.max_inflight_messages_set(2 * WINDOW)
     try:
         async with asyncio.timeout(CONNECT_S):
-            await _in_thread(lambda: _connect_socket(client, settings, is_v5=is_v5))
+            await _in_thread(lambda: connect_socket(client, access.broker, access.tls_context(), is_v5=is_v5))
             connection = Connection(client, is_v5=is_v5, receive=receive, room=room)
             try:
                 await connection.open()
@@ -359,36 +68,10 @@ async def _connect(
                 connection.disconnect()
                 raise
     except TimeoutError:
-        raise BrokerError(f"{settings.broker} does not answer") from None
+        raise BrokerError(f"{access.broker} does not answer") from None
     except (OSError, ValueError) as error:  # ValueError: the name cannot be encoded
-        raise BrokerError(f"cannot connect to {settings.broker}: {error}") from None
+        raise BrokerError(f"cannot connect to {access.broker}: {error}") from None
     return connection
-
-
-def _client(client_id: str, *, is_v5: bool) -> mqtt.Client:
-    options: dict[str, Any] = {
-        "client_id": client_id,
-        "protocol": mqtt.MQTTv5 if is_v5 else mqtt.MQTTv311,
-        "clean_session": None if is_v5 else True,
-        "reconnect_on_failure": False,
-    }
-    versions = getattr(mqtt, "CallbackAPIVersion", None)
-    if versions is not None:  # since 2.0
-        options["callback_api_version"] = versions.VERSION2
-    return mqtt.Client(**options)
-
-
-def _connect_socket(client: mqtt.Client, settings: Settings, *, is_v5: bool) -> None:
-    """Connect, and send the first packet; blocks."""
-    if settings.tls is not None:
-        client.tls_set_context(settings.tls.context())
-    address = settings.broker
-    if not is_v5:
-        client.connect(address.host, address.port, KEEP_ALIVE_S)
-        return
-    properties = _properties(PacketTypes.CONNECT)
-    properties.MaximumPacketSize = LARGEST_PACKET
-    client.connect(address.host, address.port, KEEP_ALIVE_S, clean_start=True, properties=properties)
 
 
 async def _in_thread(work: Callable[[], None]) -> None:
@@ -415,37 +98,3 @@ async def _in_thread(work: Callable[[], None]) -> None:
 
     threading.Thread(target=run, name="broker-connect", daemon=True).start()
     await done
-
-
-async def any_of(*futures: asyncio.Future[Any], timeout_s: float | None = None) -> None:
-    """Wait until one of these is done; none is cancelled. Raises TimeoutError."""
-    done, _ = await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    if not done:
-        raise TimeoutError
-
-
-def _properties(kind: int) -> Properties:
-    return Properties(kind)  # type: ignore[no-untyped-call]
-
-
-def _number(code: Any) -> int:
-    """The number of a reason code, which the versions pass in different types."""
-    value = getattr(code, "value", code)
-    return value if isinstance(value, int) else 0
-
-
-def _refusal(code: int) -> str:
-    """What a return code of CONNACK means (MQTT 3.1.1, table 3.1; MQTT 5, 3.2.2.2)."""
-    reasons = {
-        2: "the client id is not valid",
-        3: "it is not available",
-        4: "wrong user or password",
-        5: "not authorized",
-        0x85: "the client id is not valid",
-        0x86: "wrong user or password",
-        0x87: "not authorized",
-        0x88: "it is not available",
-        0x89: "it is busy",
-        0x8A: "this client is banned",
-    }
-    return reasons.get(code, f"code {code}")

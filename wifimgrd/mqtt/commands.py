@@ -12,7 +12,6 @@ from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import search_json
 from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, ErrorCode, WifimgrdError
-from wifimgrd.mqtt.broker import Received
 from wifimgrd.mqtt.command_messages import (
     Action,
     Command,
@@ -23,6 +22,7 @@ from wifimgrd.mqtt.command_messages import (
     named_command,
     parse_command,
 )
+from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.session import Outbox
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.runtime.tasks import Tasks

@@ -16,24 +16,17 @@ from typing import Final, Protocol
 
 import structlog
 
-from wifimgrd.mqtt.broker import (
-    BrokerError,
-    Connection,
-    Received,
-    SubscriptionRefused,
-    Will,
-    any_of,
-    connect,
-)
+from wifimgrd.mqtt.broker import Will, connect
 from wifimgrd.mqtt.claim import Claim, parse_claim
+from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt.discovery import parse_prefix, retained_topics
 from wifimgrd.mqtt.discovery_rights import DiscoveryRights
 from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.library import Received, Request
 from wifimgrd.mqtt.records import RetainedRecords
 from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
-ONLINE: Final = b"online"
-OFFLINE: Final = b"offline"
 CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to publish its claim again."""
 _READ_S: Final = 20.0
@@ -136,7 +129,9 @@ class Session:
         while self._is_serving and connection is not None and connection.has_room:
             if self._answers:
                 answer = self._answers.popleft()
-                connection.publish(answer.topic, answer.payload, correlation=answer.correlation)
+                connection.publish(
+                    answer.topic, answer.payload, request=Request(correlation=answer.correlation)
+                )
             elif (record := self._records.take()) is not None:
                 self._publish_record(connection, *record)
             elif (event := self._events.take()) is not None:
@@ -158,7 +153,7 @@ class Session:
         will = Will(self._topics.availability, OFFLINE)
         client_id = f"wifimgrd-{self._topics.hub}-{self._claim.instance}"
         self._begin()
-        connection = await connect(self._settings, client_id, will, self._on_message, self.publish)
+        connection = await connect(self._settings.access, client_id, will, self._on_message, self.publish)
         self._connection = connection
         try:
             await self._read(connection)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.config import Config, ConfigError
+from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.credentials import credential
 from wifimgrd.web_address import BrokerAddress, broker_address
@@ -18,22 +18,6 @@ MACHINE_ID: Final = Path("/etc/machine-id")
 _APPLICATION: Final = bytes.fromhex("6c0f5be1a7d94b1f9a3ad0b54ce8f213")
 """Identifies this program where ids are derived from the machine id."""
 _HUB_ID_LENGTH: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """The files of a connection by TLS."""
-
-    ca_file: Path | None
-    certificate: Path | None
-    key: Path | None
-
-    def context(self) -> ssl.SSLContext:
-        """Read the files; raises OSError (ssl.SSLError is one)."""
-        context = ssl.create_default_context(cafile=self.ca_file)
-        if self.certificate is not None:
-            context.load_cert_chain(self.certificate, self.key)
-        return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +32,11 @@ class Settings:
     commands: bool = False
     discovery_prefix: str = ""
     """Empty = no discovery messages for Home Assistant."""
+
+    @property
+    def access(self) -> Access:
+        """How the bridge connects."""
+        return Access(self.broker, self.user, self.password, self.tls)
 
     @classmethod
     def of(cls, config: Config, machine_id: Path = MACHINE_ID) -> Settings | None:

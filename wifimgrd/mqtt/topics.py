@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
+ONLINE: Final = b"online"
+OFFLINE: Final = b"offline"
+"""The messages at `availability`."""
 _DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")
 _DEVICE_COMMAND: Final = re.compile(rf"{_DEVICE.pattern}/command")
 _LONGEST: Final = 512

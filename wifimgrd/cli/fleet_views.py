@@ -1,0 +1,61 @@
+"""Hubs, and the devices of all hubs, as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from wifimgrd.cli.screen import Screen
+from wifimgrd.cli.table import Cell, Row
+from wifimgrd.cli.text import Style
+from wifimgrd.cli.views import DEVICE_HEADS, count_of, device_row, local_time, state_cell
+from wifimgrd.domain.camera_state import camera_state_of
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.mqtt.fleet import FleetHub
+
+_HUB_HEADS: Final = (
+    "HUB",
+    "STATE",
+    "CAMERAS",
+    "INTERFACES",
+    "BACKEND",
+    "VERSION",
+    "COMMANDS",
+    "(LAST MESSAGE)",
+    "(REASON)",
+)
+
+
+def hubs_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
+    """The table of hubs."""
+    return screen.table(_HUB_HEADS, [_hub_row(hub) for hub in hubs])
+
+
+def fleet_devices_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
+    """The table of the devices of all hubs; those of an offline hub are as they were."""
+    rows: list[Row] = [
+        (hub.id, None if hub.online else Cell("Offline", Style.BAD), *device_row(device))
+        for hub in hubs
+        for device in devices_of(hub)
+    ]
+    return screen.table(("HUB", "(HUB STATE)", *DEVICE_HEADS), rows)
+
+
+def devices_of(hub: FleetHub) -> list[DeviceRecord]:
+    """The devices of a hub by id; they arrive in any order."""
+    return sorted(hub.devices.values(), key=lambda device: device.id)
+
+
+def _hub_row(hub: FleetHub) -> Row:
+    service = hub.record.service
+    return (
+        hub.id,
+        Cell("Online", Style.GOOD) if hub.online else Cell("Offline", Style.BAD),
+        count_of(camera_state_of(device) for device in hub.devices.values()),
+        f"{service.assigned_interfaces} of {service.total_interfaces} in use",
+        Cell(service.backend, state_cell(service.backend_state).style),
+        service.version,
+        "yes" if hub.record.commands else "no",
+        None if hub.last_message_us is None else local_time(hub.last_message_us),
+        service.backend_reason,
+    )

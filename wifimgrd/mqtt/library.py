@@ -1,0 +1,146 @@
+"""The one module that uses paho-mqtt, 1.6 or 2.x: a client, its packets, and what it reports.
+
+paho's own thread is not used: see `connection.py`.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from paho.mqtt import client as mqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from wifimgrd.web_address import BrokerAddress
+
+Client = mqtt.Client
+
+KEEP_ALIVE_S: Final = 30
+LARGEST_PACKET: Final = 256 * 1024
+"""Octets that the broker may send in one packet; with MQTT 3.1.1 only the broker's settings limit them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message from the broker."""
+
+    topic: str
+    payload: bytes = field(repr=False)
+    retained: bool
+    is_repeat: bool
+    """The flag DUP."""
+    response_topic: str | None = None
+    correlation: bytes | None = None
+    expires_in_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What MQTT 5 adds to a message that is a request; nothing with 3.1.1."""
+
+    response_topic: str | None = None
+    correlation: bytes | None = None
+    expires_in_s: int | None = None
+    """When the broker discards it."""
+
+
+def new_client(client_id: str, *, is_v5: bool) -> Client:
+    """A client that is not connected."""
+    options: dict[str, Any] = {
+        "client_id": client_id,
+        "protocol": mqtt.MQTTv5 if is_v5 else mqtt.MQTTv311,
+        "clean_session": None if is_v5 else True,
+        "reconnect_on_failure": False,
+    }
+    versions = getattr(mqtt, "CallbackAPIVersion", None)
+    if versions is not None:  # since 2.0
+        options["callback_api_version"] = versions.VERSION2
+    return mqtt.Client(**options)
+
+
+def connect_socket(
+    client: Client, address: BrokerAddress, tls: ssl.SSLContext | None, *, is_v5: bool
+) -> None:
+    """Connect, and send the first packet; blocks. Raises OSError, and ValueError for a name that cannot be
+    encoded."""
+    if tls is not None:
+        client.tls_set_context(tls)
+    if not is_v5:
+        client.connect(address.host, address.port, KEEP_ALIVE_S)
+        return
+    properties = _properties(PacketTypes.CONNECT)
+    properties.MaximumPacketSize = LARGEST_PACKET
+    client.connect(address.host, address.port, KEEP_ALIVE_S, clean_start=True, properties=properties)
+
+
+def publish(
+    client: Client, topic: str, payload: bytes, request: Request | None, *, retain: bool, is_v5: bool
+) -> int:
+    """Publish with QoS 1; the packet's id."""
+    properties = None
+    if request is not None and is_v5:
+        properties = _properties(PacketTypes.PUBLISH)
+        if request.correlation is not None:
+            properties.CorrelationData = request.correlation
+        if request.response_topic is not None:
+            properties.ResponseTopic = request.response_topic
+        if request.expires_in_s is not None:
+            properties.MessageExpiryInterval = request.expires_in_s
+    return client.publish(topic, payload, qos=1, retain=retain, properties=properties).mid
+
+
+def subscribe(
+    client: Client, filters: Sequence[str], *, qos: int, live_only: bool, is_v5: bool
+) -> int | None:
+    """Subscribe, with MQTT 5 and `live_only` as `Connection.subscribe` describes it; the packet's id, None
+    if the connection is lost."""
+    if not is_v5:
+        return client.subscribe([(one, qos) for one in filters])[1]
+    handling = SubscribeOptions.RETAIN_DO_NOT_SEND if live_only else SubscribeOptions.RETAIN_SEND_ON_SUBSCRIBE
+    options = SubscribeOptions(qos=qos, retainAsPublished=live_only, retainHandling=handling)
+    wanted: list[tuple[str, Any]] = [(one, options) for one in filters]
+    return client.subscribe(wanted)[1]
+
+
+def received(message: mqtt.MQTTMessage) -> Received | None:
+    """A message from the broker; None if its topic is not UTF-8: the broker should have refused it (MQTT 5,
+    1.5.4)."""
+    properties = getattr(message, "properties", None)
+    try:
+        topic = message.topic
+    except UnicodeDecodeError:
+        return None
+    return Received(
+        topic,
+        bytes(message.payload),
+        bool(message.retain),
+        bool(message.dup),
+        getattr(properties, "ResponseTopic", None),
+        getattr(properties, "CorrelationData", None),
+        getattr(properties, "MessageExpiryInterval", None),
+    )
+
+
+def number(code: Any) -> int:
+    """The number of a reason code, which the versions pass in different types."""
+    value = getattr(code, "value", code)
+    return value if isinstance(value, int) else 0
+
+
+def numbers(arguments: Sequence[Any]) -> list[int]:
+    """The numbers of the reason codes in lists among a callback's arguments."""
+    return [number(one) for group in arguments if isinstance(group, list | tuple) for one in group]
+
+
+def last_code(arguments: Sequence[Any]) -> Any:
+    """The reason among the arguments of a lost connection's callback; None if there is none."""
+    codes = [one for one in arguments if not isinstance(one, Properties) and one is not None]
+    return codes[-1] if codes else None
+
+
+def _properties(kind: int) -> Properties:
+    return Properties(kind)  # type: ignore[no-untyped-call]
