@@ -71,6 +71,7 @@ class FleetPage:
     """The page, and what it shows."""
 
     broker: Mosquitto
+    websocket_port: int
     hub: RunningHub
     bridge: BridgeProcess
     seen: Observer
@@ -116,10 +117,10 @@ class FleetPage:
 
 
 @asynccontextmanager
-async def fleet_page(folder: Path) -> AsyncIterator[FleetPage]:
-    """A broker, a hub that is published there, and serves the page."""
+async def fleet_page(folder: Path, *lines: str) -> AsyncIterator[FleetPage]:
+    """A broker, with further lines of its configuration, and a hub that is published there."""
     port = free_port()
-    broker = websocket_broker(folder / "broker", port)
+    broker = websocket_broker(folder / "broker", port, *lines)
     await broker.start()
     try:
         async with running_hub(
@@ -138,7 +139,7 @@ async def fleet_page(folder: Path) -> AsyncIterator[FleetPage]:
             )
             try:
                 async with observer(broker.port, settings) as seen:
-                    yield FleetPage(broker, hub, bridge, seen)
+                    yield FleetPage(broker, port, hub, bridge, seen)
             finally:
                 await bridge.end()
                 assert "Traceback" not in bridge.log.read_text()

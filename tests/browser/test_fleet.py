@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import signal
+import subprocess
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
@@ -26,6 +31,10 @@ from tests.browser.fleet import (
 )
 from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
+from tests.docs.code_blocks import CHECKOUT, code_blocks
+from tests.http.test_embedding import AROUND, NGINX, START_S
+from wifimgrd.http.page.resource import content_security_policy
+from wifimgrd.http.server import bind
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -353,3 +362,59 @@ async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fle
     await page.get_by_role("link", name="All hubs").click()
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert [one for one in asked if "mqtt" in one]
+
+
+def written_configuration(folder: Path, broker: str, port: int) -> Path:
+    """Follow docs/http.md for a web server without a hub; its configuration."""
+    [commands] = [one.text for one in code_blocks("docs/http.md") if one.where == "installed"]
+    [lines] = [one.text for one in code_blocks("docs/http.md") if one.language == "nginx"]
+    for printed, here in (
+        ("/usr/lib/python3/dist-packages", str(CHECKOUT)),
+        ("wss://broker.example:8084/mqtt", broker),
+    ):
+        assert printed in commands
+        commands = commands.replace(printed, here)
+    subprocess.run(["sh", "-euc", commands], cwd=folder, check=True)
+    for printed, here in (
+        ("443 ssl", f"127.0.0.1:{port}"),
+        ("/srv", str(folder)),
+        ("wss://broker.example:8084", broker),
+    ):
+        assert printed in lines
+        lines = lines.replace(printed, here)
+    lines = "include /etc/nginx/mime.types;\n" + re.sub(r"ssl_certificate.*;", "", lines)
+    file = folder / "nginx.conf"
+    file.write_text(AROUND.format(folder=folder, lines=lines))
+    return file
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def static_page(fleet: FleetPage, tmp_path: Path) -> AsyncIterator[str]:
+    """The address of the page on nginx."""
+    [listening] = bind("127.0.0.1", 0)
+    with listening:
+        port = listening.getsockname()[1]
+    broker = f"ws://127.0.0.1:{fleet.websocket_port}"
+    configuration = await asyncio.to_thread(written_configuration, tmp_path, broker, port)
+    process = await asyncio.create_subprocess_exec(str(NGINX), "-c", configuration, "-p", tmp_path)
+    url = f"http://127.0.0.1:{port}/fleet/"
+    try:
+        async with asyncio.timeout(START_S), aiohttp.ClientSession() as session:
+            while True:
+                with suppress(aiohttp.ClientConnectorError):
+                    async with session.get(url) as answer:
+                        assert answer.headers["Content-Security-Policy"] == content_security_policy(broker)
+                        break
+                await asyncio.sleep(0.01)  # there is no event to wait for
+        yield url
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def test_a_web_server_without_a_hub_serves_it_as_documented(
+    page: Page, fleet: FleetPage, static_page: str
+) -> None:
+    fleet.publish_hub("plane", device_record(1))
+    await signed_in(page, static_page)
+    await expect(hub_row(page, "plane").locator(".badge")).to_have_text("Online")

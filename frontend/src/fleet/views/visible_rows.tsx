@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { changed, subscribeFrames } from "../frame";
+import { subscribeFrames } from "../frame";
 
 const BEYOND = 6;
 const shown = signal({ first: 0, last: 40 });
@@ -28,13 +28,14 @@ export function VisibleRows({ keys, label, row }: Props) {
       const last = Math.max(0, Math.ceil((innerHeight - box.top) / height) + BEYOND);
       if (first !== shown.value.first || last !== shown.value.last) shown.value = { first, last };
     };
+    // The browser sends these before a frame, and once for each.
+    addEventListener("scroll", measure, { passive: true });
+    addEventListener("resize", measure);
     const end = subscribeFrames(measure);
-    addEventListener("scroll", changed, { passive: true });
-    addEventListener("resize", changed);
     return () => {
       end();
-      removeEventListener("scroll", changed);
-      removeEventListener("resize", changed);
+      removeEventListener("scroll", measure);
+      removeEventListener("resize", measure);
     };
   }, []);
   const { first, last } = shown.value;
