@@ -25,17 +25,26 @@ from wifimgrd.web_address import BrokerAddress
 
 USER: Final = "pilot"
 PASSWORD: Final = "a long password"
+GUEST: Final = "guest"
+"""A user who may read, and send no commands; with the same password."""
 OWN: Final = "boat"
 """The id of the hub that is a real one."""
 
 
-def websocket_broker(folder: Path, port: int, *more: str) -> Mosquitto:
-    """A broker that has MQTT over WebSocket, too, and one user."""
+def websocket_broker(folder: Path, port: int, *more: str, after: tuple[str, ...] = ()) -> Mosquitto:
+    """A broker that has MQTT over WebSocket, too, and two users, with `more` lines, and `after` those of
+    WebSocket."""
     folder.mkdir()
-    passwords = folder / "passwords"
-    subprocess.run(["mosquitto_passwd", "-b", "-c", passwords, USER, PASSWORD], check=True)
-    websocket = (f"listener {port} 127.0.0.1", "protocol websockets")
-    return Mosquitto(folder, ("allow_anonymous false", f"password_file {passwords}", *more, *websocket))
+    passwords, rules = folder / "passwords", folder / "rules"
+    passwords.touch(mode=0o600)
+    for user in (USER, GUEST):
+        subprocess.run(["mosquitto_passwd", "-b", passwords, user, PASSWORD], check=True)
+    rules.write_text(f"user {USER}\ntopic readwrite #\nuser {GUEST}\ntopic read wifimgrd/#\n")
+    websocket = (f"listener {port} 127.0.0.1", "protocol websockets", *after)
+    return Mosquitto(
+        folder,
+        ("allow_anonymous false", f"password_file {passwords}", f"acl_file {rules}", *more, *websocket),
+    )
 
 
 def device_record(device_id: int, **fields: Any) -> dict[str, Any]:
@@ -147,17 +156,17 @@ async def fleet_page(folder: Path, *lines: str) -> AsyncIterator[FleetPage]:
         await broker.kill()
 
 
-async def sign_in(page: Page, url: str, password: str = PASSWORD) -> None:
+async def sign_in(page: Page, url: str, password: str = PASSWORD, user: str = USER) -> None:
     """Open the page and enter user and password."""
     await page.goto(url)
-    await page.get_by_label("User").fill(USER)
+    await page.get_by_label("User").fill(user)
     await page.get_by_label("Password").fill(password)
     await page.get_by_role("button", name="Sign in").click()
 
 
-async def signed_in(page: Page, url: str) -> None:
+async def signed_in(page: Page, url: str, user: str = USER) -> None:
     """The same, and wait until everything has been asked for."""
-    await sign_in(page, url)
+    await sign_in(page, url, user=user)
     await expect(page.locator(".hub-state")).to_have_text("Connected")
 
 

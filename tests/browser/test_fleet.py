@@ -17,6 +17,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.fleet import (
+    GUEST,
     OWN,
     PASSWORD,
     USER,
@@ -28,13 +29,20 @@ from tests.browser.fleet import (
     open_all,
     sign_in,
     signed_in,
+    websocket_broker,
 )
 from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
 from tests.docs.code_blocks import CHECKOUT, code_blocks
+from tests.http.fake_hub import FakeHub
+from tests.http.served import Served
 from tests.http.test_embedding import AROUND, NGINX, START_S
+from tests.mqtt.certificates import Authority
+from tests.mqtt.mosquitto import free_port
 from wifimgrd.http.page.resource import content_security_policy
 from wifimgrd.http.server import bind
+from wifimgrd.http.settings import Fleet, Settings
+from wifimgrd.web_address import web_socket_address
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -130,6 +138,15 @@ async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) ->
     await expect(button).to_have_accessible_description("Commands are off at this hub")
 
 
+async def test_a_user_who_may_not_send_commands_is_told_so(page: Page, fleet: FleetPage) -> None:
+    fleet.publish_hub("plane", device_record(1))
+    await signed_in(page, fleet.url, GUEST)
+    await open_all(page)
+    await camera_row(page, "plane", 1).get_by_role("button").click()
+    refused = toast(page, "Camera 1 (plane): The broker does not let this user send commands.")
+    await expect(refused).to_be_visible()
+
+
 async def test_an_answer_of_another_hub_is_none(page: Page, fleet: FleetPage) -> None:
     fleet.publish_hub("plane", device_record(1))
     await signed_in(page, fleet.url)
@@ -173,7 +190,7 @@ async def test_a_hub_that_is_removed_from_the_broker_disappears(page: Page, flee
     fleet.publish_hub("plane", device_record(1))
     await signed_in(page, fleet.url)
     await expect(hub_row(page, "plane")).to_be_visible()
-    for topic in ("devices/1", "hub", "availability"):
+    for topic in ("availability", "hub", "devices/1"):
         fleet.publish(f"plane/{topic}", b"")
     await expect(hub_row(page, "plane")).to_have_count(0)
 
@@ -255,6 +272,9 @@ async def test_texts_of_the_broker_are_never_markup(page: Page, fleet: FleetPage
         "plane",
         device_record(1, name=markup, ssid=b"<b>x</b>", codename="a\u202eb"),
         device_record(2, state="disconnected", connection_error_code="<i>", connection_error_message=markup),
+        device_record(
+            3, state="disconnected", connection_error_code="constructor", connection_error_message=markup
+        ),
         backend_state="unavailable",
         backend_reason=markup,
     )
@@ -263,6 +283,7 @@ async def test_texts_of_the_broker_are_never_markup(page: Page, fleet: FleetPage
     await expect(camera_row(page, "plane", 1)).to_contain_text(markup)
     await expect(camera_row(page, "plane", 1)).to_contain_text(r"<b>x</b> · a\u202eb")
     await expect(camera_row(page, "plane", 2)).to_contain_text("<img")
+    await expect(camera_row(page, "plane", 3)).to_contain_text("The request failed. <img")
     await expect(hub_row(page, "plane")).to_contain_text(markup)
     assert await page.locator(".fleet img, .fleet script, .fleet b, .fleet i").count() == 0
     assert await page.title() == "All hubs"
@@ -275,6 +296,16 @@ async def test_other_topics_are_no_hubs(page: Page, fleet: FleetPage) -> None:
     await signed_in(page, fleet.url)
     await expect(hub_row(page, "zebra")).to_be_visible()
     await expect(page.locator("[data-hub]")).to_have_count(2)
+
+
+async def test_a_hub_with_too_many_cameras_is_cut(page: Page, fleet: FleetPage) -> None:
+    fleet.publish_hub("plane")
+    await signed_in(page, fleet.url)
+    await expect(hub_row(page, "plane")).to_be_visible()
+    for number in range(1, 1003):
+        fleet.publish(f"plane/devices/{number}", device_record(number))
+    await expect(page.get_by_role("alert")).to_contain_text("The broker has more than this page shows")
+    await expect(count(page, "connected")).to_have_text("Connected (1000)")
 
 
 async def test_of_many_hubs_those_in_view_are_drawn(page: Page, fleet: FleetPage) -> None:
@@ -362,6 +393,29 @@ async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fle
     await page.get_by_role("link", name="All hubs").click()
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert [one for one in asked if "mqtt" in one]
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_the_broker_needs_a_certificate_that_the_browser_trusts(
+    browser: Browser, tmp_path: Path, trusted: bool
+) -> None:
+    certificate, key = Authority(tmp_path / "certificates", "authority").sign("broker")
+    port = free_port()
+    broker = websocket_broker(tmp_path / "broker", port, after=(f"certfile {certificate}", f"keyfile {key}"))
+    await broker.start()
+    settings = Settings(fleet=Fleet(web_socket_address(f"wss://127.0.0.1:{port}"), "wifimgrd"))
+    context = await browser.new_context(ignore_https_errors=trusted)
+    try:
+        async with Served.start(FakeHub(), settings) as served:
+            page = await context.new_page()
+            await sign_in(page, served.url + "/fleet/")
+            if trusted:
+                await expect(page.get_by_text("No hub publishes at this broker")).to_be_visible()
+            else:
+                await expect(page.get_by_role("alert")).to_contain_text("or its certificate is not valid.")
+    finally:
+        await context.close()
+        await broker.kill()
 
 
 def written_configuration(folder: Path, broker: str, port: int) -> Path:

@@ -10,7 +10,8 @@ import { changed } from "./frame";
 
 const meta = (name: string): string => document.querySelector<HTMLMetaElement>(`meta[name="wifimgrd-${name}"]`)?.content ?? "";
 
-export const address = meta("broker");
+/** Empty where there is none, as in a copy of the page that nobody put one into. */
+export const address = /^wss?:\/\//.test(meta("broker")) ? meta("broker") : "";
 const prefix = meta("prefix");
 
 /** Only `live` is the present; `loading` is until everything that is retained has been asked for. */
@@ -70,6 +71,8 @@ let unread: string[] = [];
 let reading: Promise<void> | null = null;
 /** Why the broker refused the connection that is about to end. */
 let refusal = "";
+/** Whether an attempt to connect again is under way; the library would begin a second one. */
+let isTrying = false;
 
 export const hubs = new Hubs(prefix, (id) => {
   unread.push(id);
@@ -79,6 +82,7 @@ export const hubs = new Hubs(prefix, (id) => {
 export async function signIn(user: string, password: string): Promise<void> {
   link.value = "connecting";
   reason.value = "";
+  isTrying = false;
   let connect;
   try {
     ({ connect } = (await library).default);
@@ -101,15 +105,25 @@ export async function signIn(user: string, password: string): Promise<void> {
     properties: { maximumPacketSize: LARGEST_PACKET, sessionExpiryInterval: 0 },
     timerVariant: "native", // the other one is a worker, from an address that the page's policy does not admit
   };
-  const made = connect(address, options);
+  let made: MqttClient;
+  try {
+    made = connect(address, options);
+  } catch {
+    leave(t.fleet.unreachable(address)); // such as without TLS, on a page that was loaded with it
+    return;
+  }
   client = made;
   made.on("connect", () => {
     if (client !== made) return;
+    isTrying = false;
     pauseMs = FIRST_PAUSE_MS;
     made.options.reconnectPeriod = nextPause();
     void readAll();
   });
-  made.on("reconnect", () => (made.options.reconnectPeriod = nextPause()));
+  made.on("reconnect", () => {
+    isTrying = true;
+    made.options.reconnectPeriod = nextPause();
+  });
   made.on("message", (topic, payload, packet) => {
     if (client !== made) return;
     if (topic.endsWith(`/response/${clientId}`)) takeAnswer(topic, payload, String(packet.properties?.correlationData));
@@ -118,6 +132,7 @@ export async function signIn(user: string, password: string): Promise<void> {
   });
   made.on("close", () => {
     if (client !== made) return;
+    isTrying = false;
     lost(refusal || (isJoined() ? t.fleet.connectionLost : t.fleet.unreachable(address)));
     refusal = "";
   });
@@ -137,7 +152,7 @@ export const signOut = (): void => leave("");
 
 /** Connect at once, and not after the pause. */
 export function tryNow(): void {
-  if (link.value !== "lost") return;
+  if (link.value !== "lost" || isTrying) return;
   pauseMs = FIRST_PAUSE_MS;
   client?.reconnect();
 }

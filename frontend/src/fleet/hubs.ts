@@ -5,9 +5,7 @@ import type { HubRecord } from "../records";
 import { type AdapterRecord, type CameraRecord, parseAdapter, parseAvailability, parseCamera, parseHub } from "./records";
 
 /** Whoever may write to the broker could publish any number of topics. */
-export const MOST_HUBS = 5_000;
-const MOST_CAMERAS = 50_000;
-const MOST_CAMERAS_OF_HUB = 1_000;
+export const MOST = { hubs: 5_000, cameras: 50_000, camerasOfHub: 1_000 };
 const MOST_ADAPTERS_OF_HUB = 64;
 const MOST_UNREADABLE = 64;
 const BELOW_PREFIX = /^([A-Za-z0-9_-]{1,64})\/(availability|hub|devices\/([1-9]\d{0,14})|interfaces\/([^/]{1,256}))$/;
@@ -22,6 +20,8 @@ export interface Camera {
 export interface Hub {
   id: string;
   isOnline: boolean;
+  /** Whether the broker retains anything about that. */
+  hasAvailability: boolean;
   record: Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands"> | null;
   cameras: Map<number, Camera>;
   adapters: Map<string, AdapterRecord>;
@@ -30,6 +30,8 @@ export interface Hub {
   /** Topics whose last message was no record. */
   unreadable: Set<string>;
 }
+
+const { compare } = new Intl.Collator(undefined, { numeric: true });
 
 export class Hubs {
   private readonly byId = new Map<string, Hub>();
@@ -45,7 +47,6 @@ export class Hubs {
 
   /** All of them in the order of their ids. */
   get all(): readonly Hub[] {
-    const { compare } = new Intl.Collator(undefined, { numeric: true });
     this.inOrder ??= [...this.byId.values()].sort((one, other) => compare(one.id, other.id));
     return this.inOrder;
   }
@@ -73,6 +74,7 @@ export class Hubs {
     if (kind === "availability") {
       const isOnline = parseAvailability(payload);
       hub.isOnline = isOnline ?? false;
+      hub.hasAvailability = payload.length > 0;
       isRead = isOnline !== null;
     } else if (kind === "hub") {
       hub.record = parseHub(payload, id);
@@ -84,15 +86,15 @@ export class Hubs {
     }
     if (isRead || payload.length === 0) hub.unreadable.delete(kind);
     else if (hub.unreadable.size < MOST_UNREADABLE) hub.unreadable.add(kind);
-    if (payload.length === 0) this.removeIfGone(hub, kind);
+    if (payload.length === 0) this.removeIfGone(hub);
   }
 
   private add(id: string): Hub | null {
-    if (this.byId.size >= MOST_HUBS) {
+    if (this.byId.size >= MOST.hubs) {
       this.isCut = true;
       return null;
     }
-    const none = { isOnline: false, record: null, lastMessage: null };
+    const none = { isOnline: false, hasAvailability: false, record: null, lastMessage: null };
     const hub: Hub = { id, ...none, cameras: new Map(), adapters: new Map(), unreadable: new Set() };
     this.byId.set(id, hub);
     this.inOrder = null;
@@ -100,9 +102,10 @@ export class Hubs {
     return hub;
   }
 
-  /** A hub that was removed from the broker has none of its two own records. */
-  private removeIfGone(hub: Hub, kind: string): void {
-    if (hub.record || hub.cameras.size > 0 || hub.adapters.size > 0 || kind !== "availability") return;
+  /** Of a hub that was removed from the broker nothing is retained. */
+  private removeIfGone(hub: Hub): void {
+    const isThere = hub.hasAvailability || hub.record || hub.cameras.size > 0 || hub.adapters.size > 0;
+    if (isThere || hub.unreadable.size > 0) return;
     this.byId.delete(hub.id);
     this.inOrder = null;
   }
@@ -114,7 +117,7 @@ export class Hubs {
       if (hub.cameras.delete(id)) this.cameras -= 1;
       return false;
     }
-    if (!known && (this.cameras >= MOST_CAMERAS || hub.cameras.size >= MOST_CAMERAS_OF_HUB)) {
+    if (!known && (this.cameras >= MOST.cameras || hub.cameras.size >= MOST.camerasOfHub)) {
       this.isCut = true;
       return true;
     }

@@ -4,7 +4,7 @@ import { t } from "../../messages";
 import { Toasts } from "../../views/toasts";
 import { denied, hubs, link, reason, signOut, tryNow } from "../broker";
 import { frame } from "../frame";
-import { MOST_HUBS } from "../hubs";
+import { MOST } from "../hubs";
 import { Fleet } from "./fleet";
 import { SignIn } from "./sign_in";
 
@@ -57,7 +57,7 @@ function Banner() {
     );
   }
   void frame.value;
-  const sentences = [denied.value, hubs.isCut && t.fleet.cut(MOST_HUBS)].filter(Boolean);
+  const sentences = [denied.value, hubs.isCut && t.fleet.cut(MOST)].filter(Boolean);
   if (sentences.length === 0) return null;
   return (
     <div class="banner" role="alert">
