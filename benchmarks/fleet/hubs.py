@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn, cast
 
 import structlog
 
-from benchmarks.fleet.pipes import lines_of_stdin, said
+from benchmarks.fleet.pipes import lines_of_stdin, reply
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json
@@ -125,14 +125,14 @@ async def _run(port: int, count: int) -> None:
                 for table in tables.values():
                     table.replace_one()
             case "state":
-                said(
+                reply(
                     {
                         name: {str(one.id): dict(device_json(one)) for one in table.devices.values()}
                         for name, table in tables.items()
                     }
                 )
             case "connections":
-                said(_connected)
+                reply(_connected)
                 _connected.clear()
     await tasks.stop()
 

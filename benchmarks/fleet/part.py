@@ -103,7 +103,7 @@ async def _one_hub(folder: Path) -> list[Row]:
             "bridge's wake-ups in a minute of rest, watchdog off",
             "",
             [woken],
-            target=Target("ours", 14),
+            target=Target("ours", 12),
             note="a keep-alive ping every 30 s and its answer, and a check of the answer every 7.5 s",
         ),
     ]
@@ -207,14 +207,14 @@ class _World:
         """How long another client takes until it shows all hubs, in seconds."""
         async with program("view", self.port) as view:
             began = time.time()
-            return float(await view.ask(f"count {self.count}")) - began
+            return float(await view.request(f"count {self.count}")) - began
 
     async def change(self) -> None:
         """So many changes a second, whatever the number of hubs."""
         progress.say(f"fleet: {_SECONDS} s of changes at {self.count} hubs")
         before_s = self.view.account.cpu_s()
         for _ in range(10 * _SECONDS):
-            self.hubs.do(f"change {_CHANGES // 10}")
+            self.hubs.send(f"change {_CHANGES // 10}")
             await asyncio.sleep(0.1)
         self.latencies += await _latencies(self.view, _SECONDS * _CHANGES)
         self.cpu_s += self.view.account.cpu_s() - before_s
@@ -228,7 +228,7 @@ class _World:
             "changes": len(self.latencies),
             "ms_per_change": 1000 * self.cpu_s / len(self.latencies),
             "cpu_percent": 100 * self.cpu_s / (_TURNS * _SECONDS),
-            "kb_per_hub": await self.view.ask("size") / self.count / 1000,
+            "kb_per_hub": await self.view.request("size") / self.count / 1000,
             "rss_mb": self.view.account.memory().rss_mb,
             "load": os.getloadavg(),
         }
@@ -242,9 +242,9 @@ async def _world(folder: Path, count: int) -> AsyncIterator[_World]:
         program("view", broker.port) as view,
     ):
         progress.say(f"fleet: {count} hubs connect")
-        await view.ask(f"count {count}")
+        await view.request(f"count {count}")
         await asyncio.sleep(_REST_S)
-        await view.ask("latencies")
+        await view.request("latencies")
         yield _World(count, broker.port, hubs, view)
 
 
@@ -252,7 +252,7 @@ async def _latencies(view: Program, expected: int) -> list[float]:
     """All of them: a change that is replaced by the next before it is published does not come."""
     found: list[float] = []
     for _ in range(20):
-        more = await view.ask("latencies")
+        more = await view.request("latencies")
         found += more
         if not more and len(found) > 0.9 * expected:
             return found
@@ -267,21 +267,21 @@ async def _restart(folder: Path, *, persistence: bool) -> list[Row]:
         program("hubs", broker.port, _MANY) as hubs,
         program("view", broker.port) as view,
     ):
-        await view.ask(f"count {_MANY}")
-        await hubs.ask("connections")
+        await view.request(f"count {_MANY}")
+        await hubs.request("connections")
         kept = "with" if persistence else "without"
         progress.say(f"fleet: the broker is killed, {kept} persistence, and is away for {_AWAY_S:g} s")
         await broker.kill()
         await asyncio.sleep(_AWAY_S / 2)
-        hubs.do("remove")
-        hubs.do(f"change {_MANY}")
+        hubs.send("remove")
+        hubs.send(f"change {_MANY}")
         await asyncio.sleep(_AWAY_S / 2)
         await broker.start()
         began = time.time()
-        back_s = await view.ask(f"count {_MANY}") - began
+        back_s = await view.request(f"count {_MANY}") - began
         await asyncio.sleep(2)  # the last records
-        same = await view.ask("state") == await hubs.ask("state")
-        connections = [at - began for at in await hubs.ask("connections")]
+        same = await view.request("state") == await hubs.request("state")
+        connections = [at - began for at in await hubs.request("connections")]
     if not same:
         raise RuntimeError("the client does not show what the hubs have")
     a_second = Counter(int(at) for at in connections)

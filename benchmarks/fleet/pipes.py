@@ -24,15 +24,15 @@ class Program:
     process: Process
     account: Account
 
-    def do(self, line: str) -> None:
+    def send(self, line: str) -> None:
         """Have something done that is not answered."""
         if self.process.stdin is None:
             raise RuntimeError("it is not controlled")
         self.process.stdin.write(f"{line}\n".encode())
 
-    async def ask(self, line: str) -> Any:
+    async def request(self, line: str) -> Any:
         """Have something done, and return the answer."""
-        self.do(line)
+        self.send(line)
         if self.process.stdout is None:
             raise RuntimeError("it is not read")
         return json.loads(await asyncio.wait_for(self.process.stdout.readline(), _PATIENCE_S))
@@ -61,7 +61,7 @@ async def lines_of_stdin() -> AsyncIterator[str]:
         yield line.decode()
 
 
-def said(value: Any) -> None:
+def reply(value: Any) -> None:
     """Answer a line of stdin."""
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()

@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.fleet.pipes import lines_of_stdin, said
+from benchmarks.fleet.pipes import lines_of_stdin, reply
 from wifimgrd.dbus.client.changes import DeviceChanged
 from wifimgrd.dbus.client.json_records import device_json
 from wifimgrd.mqtt.access import Access
@@ -46,19 +46,19 @@ async def _run(port: int) -> None:
             case "count":
                 wanted = int(rest[0])
                 await client.until(lambda: client.is_current and _online(client) == wanted)  # noqa: B023
-                said(time.time())
+                reply(time.time())
             case "latencies":
-                said(latencies)
+                reply(latencies)
                 latencies.clear()
             case "state":
-                said(
+                reply(
                     {
                         hub.id: {str(one.id): dict(device_json(one)) for one in hub.devices.values()}
                         for hub in client.fleet.hubs.values()
                     }
                 )
             case "size":
-                said(_size(client.fleet.hubs))
+                reply(_size(client.fleet.hubs))
     await tasks.stop()
 
 
