@@ -1,7 +1,7 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), page (in a browser), tiles (against nginx), lab (real 802.11 in a guest),
-backends (of that, the comparison of the backends alone) or all (default).
+BENCH=host (simulated world), page (in a browser), tiles (against nginx), fleet (many hubs at one broker),
+lab (real 802.11 in a guest), backends (of that, the comparison of the backends alone) or all (default).
 The exit status is 1 where a target was missed.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import progress
+from benchmarks.fleet.part import measure as measure_fleet
 from benchmarks.host.part import measure as measure_host
 from benchmarks.lab.part import measure as measure_lab
 from benchmarks.page.part import measure as measure_page
@@ -28,8 +29,8 @@ RESULTS: Final = Path(__file__).parent / "results.json"
 def main() -> int:
     """Run the parts that were asked for."""
     wanted = os.environ.get("BENCH") or "all"
-    if wanted not in ("host", "page", "tiles", "lab", "backends", "all"):
-        sys.stderr.write(f"bench: BENCH is host, page, tiles, lab, backends or all, not {wanted}\n")
+    if wanted not in ("host", "page", "tiles", "fleet", "lab", "backends", "all"):
+        sys.stderr.write(f"bench: BENCH is host, page, tiles, fleet, lab, backends or all, not {wanted}\n")
         return 2
     started = time.monotonic()
     rows: list[Row] = []
@@ -39,6 +40,8 @@ def main() -> int:
         rows += asyncio.run(measure_page())
     if wanted in ("tiles", "all"):
         rows += measure_tiles()
+    if wanted in ("fleet", "all"):
+        rows += asyncio.run(measure_fleet())
     if wanted in ("lab", "backends", "all"):
         rows += measure_lab("backends" if wanted == "backends" else "all")
     progress.say(f"measured in {time.monotonic() - started:.0f} s")

@@ -271,6 +271,9 @@ def test_a_record_of_another_version_is_read() -> None:
 def test_answers() -> None:
     done = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connected"}
     assert parse_answer(json.dumps(done).encode()) == CommandAnswer("connect", 3, None, "connected")
-    for wrong in ({}, {"ok": True, "code": "busy"}, done | {"message": 3}, done | {"device_id": "3"}):
+    failed = done | {"ok": False, "code": "no-interface-available"}
+    assert parse_answer(json.dumps(failed).encode()).code == "no-interface-available"
+    hostile = failed | {"code": "\x1b[2J"}
+    for wrong in ({}, hostile, done | {"code": "busy"}, done | {"message": 3}, done | {"device_id": "3"}):
         with pytest.raises(RecordError):
             parse_answer(json.dumps(wrong).encode())

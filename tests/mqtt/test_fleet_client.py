@@ -18,6 +18,9 @@ from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
 from wifimgrd.mqtt.fleet_client import connected
+from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt.topics import Topics
+from wifimgrd.web_address import BrokerAddress
 
 MANY = 150
 """Hubs with ten records each: more at once than Mosquitto keeps for a client that reads slowly."""
@@ -175,12 +178,13 @@ async def test_of_a_single_hub_nothing_else_is_read(broker: Mosquitto) -> None:
 
 async def test_without_the_right_to_write_a_command_is_refused(broker: Mosquitto, tmp_path: Path) -> None:
     rules = tmp_path / "acl"
-    rules.write_text("topic read wifimgrd/#\n")
-    async with observer(broker.port) as seen:
-        await publish_hub(seen, "boat")
+    rules.write_text("topic read wifimgrd/#\nuser hub\ntopic readwrite #\n")
     await broker.kill()
     broker.lines = ("allow_anonymous true", f"acl_file {rules}")
     await broker.start()
+    hub = Settings(BrokerAddress("127.0.0.1", 0, tls=False), Topics("x", "x"), user="hub")
+    async with observer(broker.port, hub) as seen:
+        await publish_hub(seen, "boat")
     async with connected(access(broker.port), "wifimgrd") as client:
         assert client.fleet.hubs["boat"].devices
         with pytest.raises((BrokerError, TimeoutError)):  # paho 1.6 does not report the refusal

@@ -208,7 +208,7 @@ async def _first(
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.wait(tasks)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _until_shown(client: FleetClient, device: Callable[[], DeviceRecord | None], state: str) -> None:
@@ -216,7 +216,7 @@ async def _until_shown(client: FleetClient, device: Callable[[], DeviceRecord | 
 
     def is_shown() -> bool:
         found = device()
-        return found is None or found.state == state
+        return found is None or state in (found.state, camera_state_of(found))
 
     with suppress(TimeoutError):
         async with asyncio.timeout(_RECORD_S):

@@ -46,7 +46,7 @@ Listener = Callable[[FleetChange], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _SentCommand:
     """A command that was not answered yet."""
 
     topic: str
@@ -92,7 +92,7 @@ class FleetClient:
         self._largest = 1
         """Of the hubs that were read, the largest number of records."""
         self._answer_topics: set[str] = set()
-        self._questions: list[_Question] = []
+        self._sent: list[_SentCommand] = []
 
     @property
     def is_current(self) -> bool:
@@ -142,7 +142,7 @@ class FleetClient:
             answers = f"{topics.root}/response/{self._id}"
             request = Request(answers, secrets.token_bytes(8), _COMMAND_EXPIRES_S)
         answer: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        question = _Question(answers, request.correlation, action, device_id, answer)
+        sent = _SentCommand(answers, request.correlation, action, device_id, answer)
 
         def accepted(code: int) -> None:
             if code >= FAILURE and not answer.done():
@@ -150,7 +150,7 @@ class FleetClient:
                     BrokerError(f"the broker refuses the command at {command_topic}: {message_refused(code)}")
                 )
 
-        self._questions.append(question)
+        self._sent.append(sent)
         try:
             async with asyncio.timeout(timeout_s):
                 if answers not in self._answer_topics:
@@ -160,7 +160,7 @@ class FleetClient:
                 connection.publish(command_topic, payload, request=request, outcome=accepted)
                 await any_of(answer, connection.closed)
         finally:
-            self._questions.remove(question)
+            self._sent.remove(sent)
             if not answer.done():
                 answer.cancel()
         if answer.cancelled():
@@ -287,10 +287,10 @@ class FleetClient:
             answer = parse_answer(message.payload)
         except RecordError:
             return
-        for question in self._questions:
-            if question.topic == message.topic and question.takes(message, answer):
-                if not question.answer.done():
-                    question.answer.set_result(answer)
+        for sent in self._sent:
+            if sent.topic == message.topic and sent.takes(message, answer):
+                if not sent.answer.done():
+                    sent.answer.set_result(answer)
                 return
 
     def _report(self, changes: Sequence[FleetChange]) -> None:
@@ -316,7 +316,7 @@ async def connected(access: Access, prefix: str, *, only: str | None = None) -> 
     finally:
         running.cancel()
         reading.cancel()
-        await asyncio.wait([running, reading])
+        await asyncio.gather(running, reading, return_exceptions=True)
 
 
 def _nothing() -> None:

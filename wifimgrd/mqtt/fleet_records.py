@@ -6,6 +6,7 @@ have different versions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,6 +25,7 @@ _LONGEST_SSID: Final = 32
 """Octets (IEEE 802.11, 9.4.2.2)."""
 _LONGEST_LIST: Final = 64
 _LARGEST: Final = 2**63 - 1
+_CODE: Final = re.compile(r"[a-z][a-z-]{0,63}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _Record = TypeVar("_Record", DeviceRecord, InterfaceRecord)
@@ -91,7 +93,7 @@ def parse_answer(payload: bytes) -> CommandAnswer:
     return CommandAnswer(
         _text(members.get("command") or ""),
         None if device_id is None else _number(device_id),
-        None if code is None else _text(code),
+        None if code is None else _code(code),
         _text(members.get("message", "")),
     )
 
@@ -139,6 +141,12 @@ def _text(value: Any) -> str:
             value.encode()
         except UnicodeEncodeError:
             raise RecordError("not UTF-8") from None
+    return value
+
+
+def _code(value: Any) -> str:
+    if not isinstance(value, str) or not _CODE.fullmatch(value):
+        raise RecordError("not a code")
     return value
 
 
