@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from tests.browser.cable import cable_to
 from tests.browser.fleet import (
     GUEST,
     OWN,
@@ -331,7 +332,7 @@ async def test_everything_works_by_the_keyboard_alone(page: Page, fleet: FleetPa
     await keys.press("Tab")
     await keys.type(PASSWORD)
     await keys.press("Enter")
-    await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online")
+    await expect(page.get_by_role("heading", name="1 of 1 hub online")).to_be_focused()
     await page.get_by_label("Find").focus()
     await keys.press("Tab")
     await keys.press("Tab")
@@ -393,6 +394,20 @@ async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fle
     await page.get_by_role("link", name="All hubs").click()
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert [one for one in asked if "mqtt" in one]
+
+
+async def test_a_cut_cable_to_the_broker_is_noticed(page: Page, fleet: FleetPage) -> None:
+    async with cable_to(f"http://127.0.0.1:{fleet.websocket_port}") as cable:
+        settings = Settings(fleet=Fleet(web_socket_address(f"ws://127.0.0.1:{cable.port}"), "wifimgrd"))
+        async with Served.start(FakeHub(), settings) as served:
+            await signed_in(page, served.url + "/fleet/")
+            await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online")
+            cable.cut()
+            alert = page.get_by_role("alert")
+            await expect(alert).to_contain_text("The connection to the broker was lost.", timeout=60_000)
+            await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Unknown")
+            cable.mend()
+            await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online", timeout=60_000)
 
 
 @pytest.mark.parametrize("trusted", [True, False])
