@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import signal
 import subprocess
@@ -118,16 +119,18 @@ async def test_a_camera_is_disconnected_and_connected_by_its_hub(page: Page, fle
     await fleet.hub.until(device, "connected")
 
 
-async def test_a_refused_command_says_why(page: Page, fleet: FleetPage) -> None:
-    for number in (1, 2, 3):
-        await fleet.hub.connected(number)
+async def test_a_camera_waits_for_an_adapter_of_its_hub(page: Page, fleet: FleetPage) -> None:
+    first, *_ = [await fleet.hub.connected(number) for number in (1, 2, 3)]
     tail = await fleet.hub.create(4, "Tail")
     await signed_in(page, fleet.url)
     await open_all(page)
     row = camera_row(page, OWN, tail)
     await expect(row).to_contain_text("No adapter is free.")
-    await row.get_by_role("button", name="Connect").click()
-    await expect(toast(page, "Tail (boat): No adapter is free.")).to_be_visible()
+    await row.get_by_role("button", name="Connect when one is free").click()
+    await expect(toast(page, "Tail (boat) waits for a free adapter.")).to_be_visible()
+    await expect(row.get_by_role("button", name="Stop waiting")).to_be_visible()
+    await camera_row(page, OWN, first).get_by_role("button", name="Disconnect").click()
+    await expect(row.locator(".badge")).to_have_text("Connected")
 
 
 async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) -> None:
@@ -136,7 +139,7 @@ async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) ->
     await open_all(page)
     button = camera_row(page, "plane", 1).get_by_role("button")
     await expect(button).to_be_disabled()
-    await expect(button).to_have_accessible_description("Commands are off at this hub")
+    await expect(button).to_have_accessible_description("The hub takes no commands")
 
 
 async def test_a_user_who_may_not_send_commands_is_told_so(page: Page, fleet: FleetPage) -> None:
@@ -148,7 +151,9 @@ async def test_a_user_who_may_not_send_commands_is_told_so(page: Page, fleet: Fl
     await expect(refused).to_be_visible()
 
 
-async def test_an_answer_of_another_hub_is_none(page: Page, fleet: FleetPage) -> None:
+async def test_a_refused_command_says_why_and_an_answer_of_another_hub_is_none(
+    page: Page, fleet: FleetPage
+) -> None:
     fleet.publish_hub("plane", device_record(1))
     await signed_in(page, fleet.url)
     await open_all(page)
@@ -157,7 +162,7 @@ async def test_an_answer_of_another_hub_is_none(page: Page, fleet: FleetPage) ->
     await fleet.seen.until(lambda: fleet.seen.seen(topic))
     sent = fleet.seen.seen(topic)[-1]
     assert sent.response_topic is not None
-    assert sent.payload == b'{"command":"disconnect"}'
+    assert json.loads(sent.payload) == {"command": "disconnect", "options": {}}
     answer = {"command": "disconnect", "device_id": 1, "ok": False, "code": "busy", "message": "it is busy"}
     forged = sent.response_topic.replace("/plane/", "/boat/")
     fleet.seen.send(forged, answer | {"message": "forged"}, CorrelationData=sent.correlation)

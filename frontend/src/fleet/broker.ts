@@ -248,7 +248,7 @@ async function readHubs(): Promise<void> {
 }
 
 /** Send a command to a camera; throws CommandError. */
-export function command(hub: string, camera: number, verb: Verb): Promise<Answer> {
+export function command(hub: string, camera: number, verb: Verb, options: Record<string, boolean> = {}): Promise<Answer> {
   const asked = client;
   if (!asked?.connected) return Promise.reject(new CommandError(t.fleet.notConnected));
   if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(t.fleet.tooManyCommands));
@@ -275,7 +275,8 @@ export function command(hub: string, camera: number, verb: Verb): Promise<Answer
       correlationData: id as unknown as Buffer, // the library takes texts, too, and browsers have no Buffer
       messageExpiryInterval: COMMAND_EXPIRY_S,
     };
-    asked.publish(`${prefix}/${hub}/devices/${camera}/command`, JSON.stringify({ command: verb }), { qos: 1, properties }, (error) => {
+    const payload = JSON.stringify({ command: verb, options });
+    asked.publish(`${prefix}/${hub}/devices/${camera}/command`, payload, { qos: 1, properties }, (error) => {
       sent.messageId = undefined;
       if (error && pending.has(id)) sent.reject(new CommandError(t.fleet.commandDenied));
     });
