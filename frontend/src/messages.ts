@@ -378,7 +378,7 @@ const en = {
     noMessage: "No message since this page was opened",
     unreadable: (count: number) => `${plural(count, "record", "records")} unreadable`,
     hubOffline: "The hub is offline",
-    commandsOff: "Commands are off at this hub",
+    commandsOff: "The hub takes no commands",
     pageOffline: "No connection to the broker",
     commandWhat: (camera: string, hub: string) => ` ${camera} at ${hub}`,
     at: (camera: string, hub: string) => `${camera} (${hub})`,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from tests.browser.cable import cable_to
 from tests.browser.fleet import (
     GUEST,
     OWN,
@@ -117,16 +119,18 @@ async def test_a_camera_is_disconnected_and_connected_by_its_hub(page: Page, fle
     await fleet.hub.until(device, "connected")
 
 
-async def test_a_refused_command_says_why(page: Page, fleet: FleetPage) -> None:
-    for number in (1, 2, 3):
-        await fleet.hub.connected(number)
+async def test_a_camera_waits_for_an_adapter_of_its_hub(page: Page, fleet: FleetPage) -> None:
+    first, *_ = [await fleet.hub.connected(number) for number in (1, 2, 3)]
     tail = await fleet.hub.create(4, "Tail")
     await signed_in(page, fleet.url)
     await open_all(page)
     row = camera_row(page, OWN, tail)
     await expect(row).to_contain_text("No adapter is free.")
-    await row.get_by_role("button", name="Connect").click()
-    await expect(toast(page, "Tail (boat): No adapter is free.")).to_be_visible()
+    await row.get_by_role("button", name="Connect when one is free").click()
+    await expect(toast(page, "Tail (boat) waits for a free adapter.")).to_be_visible()
+    await expect(row.get_by_role("button", name="Stop waiting")).to_be_visible()
+    await camera_row(page, OWN, first).get_by_role("button", name="Disconnect").click()
+    await expect(row.locator(".badge")).to_have_text("Connected")
 
 
 async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) -> None:
@@ -135,7 +139,7 @@ async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) ->
     await open_all(page)
     button = camera_row(page, "plane", 1).get_by_role("button")
     await expect(button).to_be_disabled()
-    await expect(button).to_have_accessible_description("Commands are off at this hub")
+    await expect(button).to_have_accessible_description("The hub takes no commands")
 
 
 async def test_a_user_who_may_not_send_commands_is_told_so(page: Page, fleet: FleetPage) -> None:
@@ -147,7 +151,9 @@ async def test_a_user_who_may_not_send_commands_is_told_so(page: Page, fleet: Fl
     await expect(refused).to_be_visible()
 
 
-async def test_an_answer_of_another_hub_is_none(page: Page, fleet: FleetPage) -> None:
+async def test_a_refused_command_says_why_and_an_answer_of_another_hub_is_none(
+    page: Page, fleet: FleetPage
+) -> None:
     fleet.publish_hub("plane", device_record(1))
     await signed_in(page, fleet.url)
     await open_all(page)
@@ -156,7 +162,7 @@ async def test_an_answer_of_another_hub_is_none(page: Page, fleet: FleetPage) ->
     await fleet.seen.until(lambda: fleet.seen.seen(topic))
     sent = fleet.seen.seen(topic)[-1]
     assert sent.response_topic is not None
-    assert sent.payload == b'{"command":"disconnect"}'
+    assert json.loads(sent.payload) == {"command": "disconnect", "options": {}}
     answer = {"command": "disconnect", "device_id": 1, "ok": False, "code": "busy", "message": "it is busy"}
     forged = sent.response_topic.replace("/plane/", "/boat/")
     fleet.seen.send(forged, answer | {"message": "forged"}, CorrelationData=sent.correlation)
@@ -231,7 +237,8 @@ async def test_a_broker_that_goes_away_is_said_and_joined_again(page: Page, tmp_
         await expect(camera_row(page, "plane", 1).get_by_role("button")).to_be_disabled()
         await expect(banner).to_contain_text("cannot be reached, or its certificate is not valid.")
         await fleet.broker.start()
-        await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online")
+        # The page and the bridge each try again after a pause.
+        await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online", timeout=60_000)
         # This broker retains nothing across a restart, and no hub has published that one again.
         await expect(hub_row(page, "plane")).to_have_count(0)
 
@@ -331,7 +338,7 @@ async def test_everything_works_by_the_keyboard_alone(page: Page, fleet: FleetPa
     await keys.press("Tab")
     await keys.type(PASSWORD)
     await keys.press("Enter")
-    await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online")
+    await expect(page.get_by_role("heading", name="1 of 1 hub online")).to_be_focused()
     await page.get_by_label("Find").focus()
     await keys.press("Tab")
     await keys.press("Tab")
@@ -393,6 +400,20 @@ async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fle
     await page.get_by_role("link", name="All hubs").click()
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert [one for one in asked if "mqtt" in one]
+
+
+async def test_a_cut_cable_to_the_broker_is_noticed(page: Page, fleet: FleetPage) -> None:
+    async with cable_to(f"http://127.0.0.1:{fleet.websocket_port}") as cable:
+        settings = Settings(fleet=Fleet(web_socket_address(f"ws://127.0.0.1:{cable.port}"), "wifimgrd"))
+        async with Served.start(FakeHub(), settings) as served:
+            await signed_in(page, served.url + "/fleet/")
+            await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online")
+            cable.cut()
+            alert = page.get_by_role("alert")
+            await expect(alert).to_contain_text("The connection to the broker was lost.", timeout=60_000)
+            await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Unknown")
+            cable.mend()
+            await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online", timeout=60_000)
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -28,6 +28,10 @@ const FIRST_PAUSE_MS = 500;
 const LAST_PAUSE_MS = 10_000;
 /** A hidden tab has its timers once a minute: pings, at half of this, are still in time. */
 const KEEPALIVE_S = 120;
+/** A cut cable closes nothing: so often a page in view looks whether anything arrived, */
+const LOOK_MS = 5_000;
+/** and after so long without anything it asks the broker, which has as long as LOOK_MS for its answer. */
+const SILENT_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 const COMMAND_EXPIRY_S = 15;
 const MOST_COMMANDS = 64;
@@ -56,6 +60,7 @@ export class CommandError extends Error {
 
 interface Pending {
   hub: string;
+  /** Until the broker has the command. */
   messageId: number | undefined;
   resolve: (answer: Answer) => void;
   reject: (error: CommandError) => void;
@@ -64,6 +69,11 @@ interface Pending {
 let client: MqttClient | null = null;
 let clientId = "";
 let numbered = 0;
+/** Counts the connections. */
+let connection = 0;
+/** When something arrived, and when the broker was last asked for something. */
+let receivedAt = 0;
+let askedAt = 0;
 let pauseMs = FIRST_PAUSE_MS;
 const pending = new Map<string, Pending>();
 /** Hubs whose records are not subscribed to yet. */
@@ -120,6 +130,7 @@ export async function signIn(user: string, password: string): Promise<void> {
     made.options.reconnectPeriod = nextPause();
     void readAll();
   });
+  made.on("packetreceive", () => (receivedAt = Date.now()));
   made.on("reconnect", () => {
     isTrying = true;
     made.options.reconnectPeriod = nextPause();
@@ -158,6 +169,18 @@ export function tryNow(): void {
 }
 addEventListener("online", tryNow);
 
+function look(): void {
+  if (document.hidden || !client?.connected) return;
+  const now = Date.now();
+  if (askedAt > receivedAt) {
+    if (now - askedAt >= LOOK_MS) client.stream.destroy();
+  } else if (now - receivedAt > SILENT_MS) {
+    askedAt = now;
+    client.sendPing();
+  }
+}
+setInterval(look, LOOK_MS);
+
 /** The next pause: twice the last one, and at random, so that not all pages come back at once. */
 function nextPause(): number {
   const pause = pauseMs;
@@ -185,12 +208,7 @@ function lost(why: string): void {
 }
 
 function forgetCommands(): void {
-  for (const [id, { messageId, reject }] of pending) {
-    pending.delete(id);
-    // Otherwise it would be sent again with the next connection, however late that is.
-    if (messageId !== undefined) client?.removeOutgoingMessage(messageId);
-    reject(new CommandError(t.fleet.lostMeanwhile));
-  }
+  for (const { reject } of [...pending.values()]) reject(new CommandError(t.fleet.lostMeanwhile));
 }
 
 /** Subscribe to filters; false if the broker does not allow that, or the connection is lost. */
@@ -209,7 +227,8 @@ async function subscribe(...topics: string[]): Promise<boolean> {
 
 /** With each connection everything is read anew: what was removed meanwhile is not retained. */
 async function readAll(): Promise<void> {
-  const asked = client;
+  connection += 1;
+  const own = connection;
   hubs.clear();
   unread = [];
   denied.value = "";
@@ -218,7 +237,7 @@ async function readAll(): Promise<void> {
   changed();
   for (const one of [`+/response/${clientId}`, "+/availability", "+/hub"]) await subscribe(one);
   await reading;
-  if (asked === client && client?.connected) link.value = "live";
+  if (own === connection && client?.connected) link.value = "live";
 }
 
 async function readHubs(): Promise<void> {
@@ -229,7 +248,7 @@ async function readHubs(): Promise<void> {
 }
 
 /** Send a command to a camera; throws CommandError. */
-export function command(hub: string, camera: number, verb: Verb): Promise<Answer> {
+export function command(hub: string, camera: number, verb: Verb, options: Record<string, boolean> = {}): Promise<Answer> {
   const asked = client;
   if (!asked?.connected) return Promise.reject(new CommandError(t.fleet.notConnected));
   if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(t.fleet.tooManyCommands));
@@ -240,24 +259,28 @@ export function command(hub: string, camera: number, verb: Verb): Promise<Answer
     const end = (settle: () => void) => {
       clearTimeout(timer);
       pending.delete(id);
+      // Otherwise it would be sent again with the next connection, however late that is.
+      if (sent.messageId !== undefined) asked.removeOutgoingMessage(sent.messageId);
       settle();
     };
-    pending.set(id, {
+    const sent: Pending = {
       hub,
       messageId: undefined,
       resolve: (answer) => end(() => resolve(answer)),
       reject: (error) => end(() => reject(error)),
-    });
+    };
+    pending.set(id, sent);
     const properties = {
       responseTopic: `${prefix}/${hub}/response/${clientId}`,
       correlationData: id as unknown as Buffer, // the library takes texts, too, and browsers have no Buffer
       messageExpiryInterval: COMMAND_EXPIRY_S,
     };
-    asked.publish(`${prefix}/${hub}/devices/${camera}/command`, JSON.stringify({ command: verb }), { qos: 1, properties }, (error) => {
-      if (error) pending.get(id)?.reject(new CommandError(t.fleet.commandDenied));
+    const payload = JSON.stringify({ command: verb, options });
+    asked.publish(`${prefix}/${hub}/devices/${camera}/command`, payload, { qos: 1, properties }, (error) => {
+      sent.messageId = undefined;
+      if (error && pending.has(id)) sent.reject(new CommandError(t.fleet.commandDenied));
     });
-    const sent = pending.get(id);
-    if (sent) sent.messageId = asked.getLastMessageId();
+    sent.messageId = asked.getLastMessageId();
   });
 }
 

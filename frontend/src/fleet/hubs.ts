@@ -51,10 +51,6 @@ export class Hubs {
     return this.inOrder;
   }
 
-  get(id: string): Hub | undefined {
-    return this.byId.get(id);
-  }
-
   clear(): void {
     this.byId.clear();
     this.cameras = 0;

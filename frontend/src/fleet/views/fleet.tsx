@@ -1,6 +1,7 @@
 // All hubs of the broker and their cameras: counted, searched, and those in view drawn.
 
 import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { STATES } from "../../camera_state";
 import { t } from "../../messages";
 import { Shape } from "../../views/badge";
@@ -18,6 +19,8 @@ const opened = signal<ReadonlySet<string>>(new Set());
 const nameOf = (state: KnownState) => (state === "unknown" ? t.unknown : t.states[state]);
 
 export function Fleet() {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   void frame.value;
   const isLive = isJoined();
   const all = hubs.all;
@@ -34,7 +37,7 @@ export function Fleet() {
   return (
     <section aria-labelledby="hubs-title">
       <div class="section-head">
-        <h2 id="hubs-title" tabIndex={-1}>
+        <h2 id="hubs-title" ref={heading} tabIndex={-1}>
           {isLive ? t.fleet.count(counts.online, all.length) : t.fleet.countUnknown(all.length)}
         </h2>
         <button

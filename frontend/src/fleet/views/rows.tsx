@@ -47,9 +47,9 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
           {isOnline && `, ${t.fleet.adapters(free, adapters.length)}`}
         </span>
         <small>
+          {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
+          {hub.unreadable.size > 0 && <span class="why">{t.fleet.unreadable(hub.unreadable.size)} · </span>}
           {hub.lastMessage === null ? t.fleet.noMessage : t.fleet.lastMessage(clock.format(hub.lastMessage))}
-          {hub.unreadable.size > 0 && <span class="why"> · {t.fleet.unreadable(hub.unreadable.size)}</span>}
-          {problem && <span class="why"> · {t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")}</span>}
         </small>
       </div>
     </div>
@@ -66,6 +66,8 @@ export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProp
   const isOnline = isLive && hub.isOnline;
   const code = record.connection_error_code;
   const why = state === "failed" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  const obstacle = obstacleOf(hub, isLive);
+  const obstacleId = `obstacle-${hub.id}/${record.id}`;
   const about = [record.connection_settings.ssid, record.codename].filter((one) => one !== record.name).join(" · ");
   return (
     <div class="camera" data-camera={`${hub.id}/${record.id}`}>
@@ -83,24 +85,39 @@ export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProp
             <bdi>{printable(record.interface ?? "")}</bdi> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
           </span>
         )}
+        {obstacle && <small id={obstacleId}>{obstacle}</small>}
       </div>
-      <Command hub={hub.id} camera={record} state={state} obstacle={obstacle(hub, isLive)} />
+      <Command hub={hub.id} camera={record} choice={choiceFor(hub, record, state)} obstacleId={obstacle ? obstacleId : ""} />
     </div>
   );
 }
 
-const CHOICES: Record<CameraState, [Verb, keyof typeof t.camera & ("connect" | "disconnect" | "stop" | "stopWaiting")]> = {
-  connected: ["disconnect", "disconnect"],
-  "not-answering": ["disconnect", "disconnect"],
-  connecting: ["disconnect", "stop"],
-  waiting: ["disconnect", "stopWaiting"],
-  searching: ["connect", "connect"],
-  failed: ["connect", "connect"],
-  off: ["connect", "connect"],
+interface Choice {
+  verb: Verb;
+  words: string;
+  whenFree?: boolean;
+}
+
+const CHOICES: Record<CameraState, Choice> = {
+  connected: { verb: "disconnect", words: t.camera.disconnect },
+  "not-answering": { verb: "disconnect", words: t.camera.disconnect },
+  connecting: { verb: "disconnect", words: t.camera.stop },
+  waiting: { verb: "disconnect", words: t.camera.stopWaiting },
+  searching: { verb: "disconnect", words: t.camera.stopSearching },
+  failed: { verb: "connect", words: t.camera.connect },
+  off: { verb: "connect", words: t.camera.connect },
 };
+const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, whenFree: true };
+
+/** The most likely command in a state. */
+function choiceFor(hub: Hub, camera: Camera["record"], state: CameraState): Choice {
+  const isRefused = state === "failed" && camera.connection_error_code === "no-interface-available";
+  const isFree = [...hub.adapters.values()].some((one) => one.state === "available");
+  return isRefused && !isFree ? WHEN_FREE : CHOICES[state];
+}
 
 /** Why no command can be sent; empty if one can. */
-function obstacle(hub: Hub, isLive: boolean): string {
+function obstacleOf(hub: Hub, isLive: boolean): string {
   if (!isLive) return t.fleet.pageOffline;
   if (!hub.isOnline) return t.fleet.hubOffline;
   return hub.record?.commands ? "" : t.fleet.commandsOff;
@@ -110,12 +127,12 @@ function obstacle(hub: Hub, isLive: boolean): string {
 interface CommandProps {
   hub: string;
   camera: Camera["record"];
-  state: CameraState;
-  obstacle: string;
+  choice: Choice;
+  /** Of the element that says why no command can be sent; empty if one can. */
+  obstacleId: string;
 }
 
-function Command({ hub, camera, state, obstacle: why }: CommandProps) {
-  const [verb, word] = CHOICES[state];
+function Command({ hub, camera, choice, obstacleId }: CommandProps) {
   const key = `${hub}/${camera.id}`;
   // Not disabled meanwhile, so that the button keeps the focus.
   const isUnderWay = underWay.value.has(key) || camera.connection_status === "disconnecting";
@@ -124,18 +141,17 @@ function Command({ hub, camera, state, obstacle: why }: CommandProps) {
     <div class="command">
       <button
         type="button"
-        disabled={why !== ""}
+        disabled={obstacleId !== ""}
         aria-busy={isUnderWay}
-        aria-describedby={why ? `why-${key}` : undefined}
+        aria-describedby={obstacleId || undefined}
         onClick={() => {
-          if (!isUnderWay) void send(hub, camera.id, name, verb);
+          if (!isUnderWay) void send(hub, camera.id, name, choice);
         }}
       >
         {isUnderWay && <span class="spinner" aria-hidden="true" />}
-        {t.camera[word]}
+        {choice.words}
         <span class="visually-hidden">{t.fleet.commandWhat(name, hub)}</span>
       </button>
-      {why && <small id={`why-${key}`}>{why}</small>}
     </div>
   );
 }
@@ -148,13 +164,13 @@ function setUnderWay(key: string, isUnderWay: boolean): void {
 }
 
 /** Send a command; the answer is a message over the page, the state that follows is in the record. */
-async function send(hub: string, camera: number, camera_name: string, verb: Verb): Promise<void> {
+async function send(hub: string, camera: number, cameraName: string, { verb, whenFree }: Choice): Promise<void> {
   const key = `${hub}/${camera}`;
-  const name = t.fleet.at(camera_name, hub);
+  const name = t.fleet.at(cameraName, hub);
   setUnderWay(key, true);
   notify(key, t.answers.asking[verb](name), "plain");
   try {
-    const { message } = await command(hub, camera, verb);
+    const { message } = await command(hub, camera, verb, whenFree ? { when_free: true } : {});
     const known = ["connecting", "connected", "waiting", "disconnecting", "disconnected"] as const;
     const outcome = known.find((one) => one === message) ?? (verb === "connect" ? "connecting" : "disconnected");
     notify(key, t.answers[outcome](name), outcome === "connected" ? "good" : "plain");
