@@ -225,6 +225,10 @@ async def test_tls_certificates_and_passwords(
         terminal.type(f"{PASSWORD}\n")
         assert await terminal.end() == 0
         assert PASSWORD not in terminal.seen
+    async with on_terminal(NO_BUS, *line) as terminal:
+        await terminal.until("Password of boat")
+        terminal.type("\x03")
+        assert await terminal.end() == 130
     ran = await wifimgrctl(NO_BUS, *line)
     assert ran.status == 2
     assert "--password-file" in ran.err

@@ -43,7 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments.password = read_password(arguments, Ssid(arguments.ssid).printable)
         elif arguments.command == "set":
             _read_change(arguments)
-        done = asyncio.run(_run(arguments, screen))
+        if arguments.broker is not None:
+            done = _run_at_broker(arguments, screen)
+        else:
+            done = asyncio.run(_run(arguments, screen))
         screen.out.flush()
     except UsageError as error:
         grammar.error(str(error))
@@ -88,16 +91,19 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for good
 
 
+def _run_at_broker(arguments: argparse.Namespace, screen: Screen) -> bool:
+    try:
+        from wifimgrd.cli.fleet import at_broker, broker_access  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        missing = f"--broker needs the package python3-paho-mqtt, which is not installed ({error})"
+        screen.fail("broker-unavailable", missing)
+        return False
+    access = broker_access(arguments)  # may prompt, which Ctrl-C ends at once only without an event loop
+    return asyncio.run(at_broker(access, arguments, screen))
+
+
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     # Modules that only one command needs are imported here: importing takes time.
-    if arguments.broker is not None:
-        try:
-            from wifimgrd.cli.fleet import at_broker  # noqa: PLC0415
-        except ModuleNotFoundError as error:
-            missing = f"--broker needs the package python3-paho-mqtt, which is not installed ({error})"
-            screen.fail("broker-unavailable", missing)
-            return False
-        return await at_broker(arguments, screen)
     match arguments.command:
         case "tiles":
             try:

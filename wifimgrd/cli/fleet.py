@@ -38,17 +38,17 @@ _RECORD_S: Final = 2.0
 """How long after the answer the record that shows it may arrive."""
 
 
-async def at_broker(arguments: argparse.Namespace, screen: Screen) -> bool:
+async def at_broker(access: Access, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Carry out a command; False after printing why it failed. Raises UsageError, WifimgrdError."""
     try:
-        return await _carried_out(arguments, screen)
+        return await _carried_out(access, arguments, screen)
     except BrokerError as error:
         screen.fail(_UNAVAILABLE, str(error))
         return False
 
 
-async def _carried_out(arguments: argparse.Namespace, screen: Screen) -> bool:
-    access, prefix = _access(arguments), getattr(arguments, "prefix", DEFAULT_PREFIX)
+async def _carried_out(access: Access, arguments: argparse.Namespace, screen: Screen) -> bool:
+    prefix = getattr(arguments, "prefix", DEFAULT_PREFIX)
     match arguments.command:
         case "monitor":
             return await monitor(FleetClient(access, prefix), screen)
@@ -60,8 +60,9 @@ async def _carried_out(arguments: argparse.Namespace, screen: Screen) -> bool:
     return True
 
 
-def _access(arguments: argparse.Namespace) -> Access:
-    """How to connect; raises UsageError, and InvalidRequest for a password file that cannot be used."""
+def broker_access(arguments: argparse.Namespace) -> Access:
+    """How to connect, with the password, which is read now. Raises UsageError, and InvalidRequest for a
+    password file that cannot be used."""
     given = vars(arguments)
     broker = arguments.broker
     user, password_file = given.get("user", ""), given.get("broker_password_file")

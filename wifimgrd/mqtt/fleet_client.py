@@ -32,6 +32,8 @@ _HUBS_AT_ONCE: Final = 16
 """Hubs whose records are read at once, in one packet with their filters."""
 _RECORDS_AT_ONCE: Final = 800
 """Records that are expected at once at most; Mosquitto queues 1,000 for a client (max_queued_messages)."""
+_RECORDS_EXPECTED: Final = 200
+"""Of a hub, before one was read."""
 _QUIET_S: Final = 0.3
 """The list of hubs is complete if no other was found for so long: a broker that is a cluster may send what it
 retains later than the answers which follow."""
@@ -65,7 +67,7 @@ class _SentCommand:
 
 
 class FleetClient:
-    """One client at one broker. `run` is one connection; the copy outlives it."""
+    """One client at one broker, made in a running event loop. `run` is one connection; the copy remains."""
 
     def __init__(
         self, access: Access, prefix: str, *, only: str | None = None, limits: Limits | None = None
@@ -89,8 +91,8 @@ class FleetClient:
         """Vanished ones, whose topics are to be left."""
         self._found: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when there is something in `_unread` or `_gone`."""
-        self._largest = 1
-        """Of the hubs that were read, the largest number of records."""
+        self._largest = 0
+        """Of the hubs that were read, the largest number of records; 0 = none was read."""
         self._answer_topics: set[str] = set()
         self._sent: list[_SentCommand] = []
 
@@ -206,7 +208,8 @@ class FleetClient:
             if gone := list(islice(self._gone, _HUBS_AT_ONCE)):
                 self._gone.difference_update(gone)
                 await connection.unsubscribe(self._filters(gone))
-            at_once = max(1, min(_HUBS_AT_ONCE, _RECORDS_AT_ONCE // self._largest))
+            expected = self._largest or _RECORDS_EXPECTED
+            at_once = max(1, min(_HUBS_AT_ONCE, _RECORDS_AT_ONCE // expected))
             if hubs := list(islice(self._unread, at_once)):
                 await self._read_some(connection, hubs)
 
