@@ -181,7 +181,7 @@ def test_a_broker_that_closes_the_connection_instead_of_refusing_is_asked_no_mor
     rights = DiscoveryRights()
     for _ in range(LOSSES - 1):
         rights.lost(unanswered=True)
-    rights.answered(True)
+    rights.answered(refused=False)
     for _ in range(LOSSES - 1):
         rights.lost(unanswered=True)
     rights.lost(unanswered=False)
