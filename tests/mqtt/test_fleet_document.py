@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.docs.code_blocks import code_blocks
@@ -36,7 +37,7 @@ KEYS = [one.text.removeprefix("[mqtt]\n") for one in BLOCKS if one.language == "
 NAME = "broker.example"
 DEBIAN = Path("/etc/mosquitto/mosquitto.conf")
 CERTIFICATES = "/etc/mosquitto/certs"
-HUBS, PEOPLE = 8883, 8884
+HUBS, PEOPLE, PAGES = 8883, 8884, 8885
 PASSWORDS = dict(line.split(":") for line in FILES["/etc/mosquitto/people.passwords"].splitlines())
 LINK = "wifimgrd-links/boat"
 SLOW_S = 60.0
@@ -111,7 +112,7 @@ async def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
                 copy = vehicle.file(f"{folder}/{name}")
                 copy.write_bytes(central.file(f"{CERTIFICATES}/{name}").read_bytes())
         vehicle.run("chown", "mosquitto:", f"{CERTIFICATES}/boat.key")
-        broker = Mosquitto(tmp_path / "central", port=PEOPLE, host=central)
+        broker = Mosquitto(tmp_path / "central", port=PAGES, host=central)  # which it opens last
         broker.folder.mkdir()
         await broker.run(DEBIAN)
         yield Fleet(central, vehicle, tmp_path, broker)
@@ -252,6 +253,27 @@ async def test_a_hub_writes_nothing_into_the_topics_of_others(fleet: Fleet) -> N
             for one in (dispatcher, homeassistant):
                 await until_retained(one, f"{HUB}/availability", b"again")
                 assert one.retained.keys() == {f"{HUB}/availability"}
+
+
+def field_of(text: str) -> bytes:
+    """A string with its length (MQTT 3.1.1, 1.5.3)."""
+    octets = text.encode()
+    return len(octets).to_bytes(2) + octets
+
+
+@pytest.mark.parametrize(("password", "code"), [(PASSWORDS["viewer"], 0), ("wrong", 5)])
+async def test_a_page_connects_by_websocket_with_a_password(fleet: Fleet, password: str, code: int) -> None:
+    user_password_clean = 0xC2
+    connect_packet = field_of("MQTT") + bytes([4, user_password_clean, 0, 60])
+    connect_packet += field_of("") + field_of("viewer") + field_of(password)
+    tls = Tls(fleet.central.file(f"{CERTIFICATES}/authority.pem")).context()
+    with network_of(fleet.central):
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"https://{NAME}:{PAGES}/mqtt", protocols=["mqtt"], ssl=tls) as channel,
+        ):
+            await channel.send_bytes(bytes([0x10, len(connect_packet)]) + connect_packet)
+            assert await channel.receive_bytes(timeout=20) == bytes([0x20, 2, 0, code])
 
 
 # -- a Mosquitto on the vehicle
