@@ -1,7 +1,7 @@
-// Builds the page into wifimgrd/http/page/built: two documents, and assets with a hash in each name.
+// Builds the page into wifimgrd/http/page/built: three documents, and assets with a hash in each name.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,7 +12,7 @@ await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
 const built = await build({
   absWorkingDir: here,
-  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", style: "src/style.css", icon: "src/icon.svg" },
+  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", fleet: "src/fleet/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
   outdir: join(target, "assets"),
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
@@ -37,7 +37,20 @@ for (const [file, output] of Object.entries(built.metafile.outputs)) {
 }
 // The licenses of what the page is made of, as one text.
 const PARTS = ["preact", "@preact/signals", "@preact/signals-core", "leaflet"];
-const licenses = [["wifimgrd", join(here, "../LICENSE")], ...PARTS.map((name) => [name, join(here, "node_modules", name, "LICENSE")])];
+// The MQTT library comes as one file with these in it.
+const OF_MQTT = [
+  ...["mqtt", "mqtt-packet", "bl", "readable-stream", "string_decoder", "buffer", "base64-js", "ieee754", "process"],
+  ...["process-nextick-args", "events", "abort-controller", "event-target-shim", "safe-buffer", "inherits", "util-deprecate"],
+  ...["debug", "ms", "lru-cache", "rfdc", "worker-timers", "worker-timers-broker", "worker-timers-worker", "worker-factory"],
+  ...["broker-factory", "fast-unique-numbers", "@babel/runtime", "tslib"],
+];
+const licenseOf = async (name) => {
+  const folder = join(here, "node_modules", name);
+  const file = (await readdir(folder)).find((one) => /^license/i.test(one));
+  if (!file) throw new Error(`${name} has no license`);
+  return [name, join(folder, file)];
+};
+const licenses = [["wifimgrd", join(here, "../LICENSE")], ...(await Promise.all([...PARTS, ...OF_MQTT].map(licenseOf)))];
 const texts = await Promise.all(licenses.map(async ([name, file]) => `${name}\n\n${await readFile(file, "utf8")}`));
 const text = texts.join(`\n${"-".repeat(80)}\n\n`);
 assets.licenses = `notices-${createHash("sha256").update(text).digest("hex").slice(0, 8).toUpperCase()}.txt`;
@@ -46,9 +59,10 @@ await writeFile(join(target, "assets", assets.licenses), text);
 const documents = {
   "index.html": { title: "Camera hub", script: "src/main.tsx" },
   "docs.html": { title: "API of the camera hub", script: "src/docs.tsx" },
+  "fleet.html": { title: "All hubs", script: "src/fleet/main.tsx", template: "src/fleet/document.html" },
 };
-const template = await readFile(join(here, "src/document.html"), "utf8");
 for (const [name, parts] of Object.entries(documents)) {
+  const template = await readFile(join(here, parts.template ?? "src/document.html"), "utf8");
   const page = template.replace(/build:(\w+)/g, (_, part) => parts[part]);
   const linked = page.replace(/asset:([\w./]+)/g, (_, source) => {
     const found = assets[source] ?? assets[`${source} css`];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.web_address import listen_address, origin_of, plain_origin
+from wifimgrd.web_address import listen_address, origin_of, plain_origin, web_socket_address
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,41 @@ def test_an_origin_that_is_admitted_is_normalised() -> None:
 def test_what_is_no_origin_is_refused(origin: str) -> None:
     with pytest.raises(ValueError, match="is not scheme"):
         plain_origin(origin)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "origin", "loopback"),
+    [
+        ("wss://Broker.example", "wss://broker.example/", "wss://broker.example", False),
+        ("wss://10.0.0.2:8084/mqtt", "wss://10.0.0.2:8084/mqtt", "wss://10.0.0.2:8084", False),
+        ("ws://localhost:9001/", "ws://localhost:9001/", "ws://localhost:9001", True),
+        ("ws://127.0.0.2:9001", "ws://127.0.0.2:9001/", "ws://127.0.0.2:9001", True),
+    ],
+)
+def test_a_broker_of_browsers_has_an_origin_and_a_path(
+    text: str, whole: str, origin: str, loopback: bool
+) -> None:
+    address = web_socket_address(text)
+    assert (str(address), address.origin, address.is_loopback) == (whole, origin, loopback)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "wss://", "broker.example", "https://broker.example", "mqtts://broker.example"),
+        *("wss://a@b.example", "wss://a:b@c.example", "wss://a.example?x", "wss://a.example#x"),
+        *("wss://a.example:0", "wss://a.example:65536", "wss://a.example:", "wss://[::1]", "wss://ü.example"),
+        *(
+            "wss://a b",
+            "wss://a;b",
+            "wss://a'",
+            'wss://a/"',
+            "wss://a/{root}",
+            "wss://*.example",
+            "wss://a.example\n",
+        ),
+    ],
+)
+def test_what_no_policy_can_name_is_no_broker_of_browsers(text: str) -> None:
+    with pytest.raises(ValueError, match="is not"):
+        web_socket_address(text)

@@ -23,6 +23,7 @@ from wifimgrd.dbus.client.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.dbus.client.json_types import SearchJson  # noqa: E402
 from wifimgrd.dbus.properties import property_xml  # noqa: E402
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord  # noqa: E402
+from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
 
 INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "dbus" / "introspection"
 TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
@@ -43,7 +44,7 @@ def introspection(name: str) -> str:
 def typescript() -> str:
     """The types of the JSON objects that the page uses, from their JSON Schemas."""
     schemas = Schemas()
-    for kind in (*DATA.values(), SearchJson):
+    for kind in (*DATA.values(), SearchJson, HubRecordJson):
         schemas.of(kind)
     lines = ["// Made by tools/generate_records.py from the fields in wifimgrd/domain/records.py.\n"]
     for name, schema in sorted(schemas.named.items()):

@@ -16,7 +16,7 @@ from wifimgrd import catalog
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.toml_tables import build, expect, parse
-from wifimgrd.web_address import broker_address, listen_address, plain_origin
+from wifimgrd.web_address import broker_address, listen_address, plain_origin, web_socket_address
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
@@ -182,6 +182,8 @@ class Http:
     """Serve other hosts without a token: every client that reaches the shim can command the cameras."""
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+    fleet_broker: str = ""
+    """Where browsers reach the broker of the page at `/fleet/`; empty = there is no such page."""
 
     def __post_init__(self) -> None:
         has_both = (self.tls_certificate is None) == (self.tls_key is None)
@@ -191,6 +193,12 @@ class Http:
         for number, origin in enumerate(self.allowed_origins):
             expected = f'an origin such as "https://map.example" or "http://10.0.0.2:3000", not {origin!r}'
             expect(_parses(plain_origin, origin), f"allowed_origins[{number}]", expected)
+        if not self.fleet_broker:
+            return
+        expected = 'an address such as "wss://broker.example:8084/mqtt", without user, password and IPv6'
+        expect(_parses(web_socket_address, self.fleet_broker), "fleet_broker", expected)
+        broker = web_socket_address(self.fleet_broker)
+        expect(broker.tls or broker.is_loopback, "fleet_broker", "wss://, or ws:// to a loopback address")
 
 
 @dataclass(frozen=True, slots=True)

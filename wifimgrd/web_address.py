@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _BROKER_PORTS: Final = {"mqtt": 1883, "mqtts": 8883}
+_WEB_SOCKET: Final = re.compile(
+    r"(wss?)://([A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)(?::([0-9]{1,5}))?(/[A-Za-z0-9._~/-]{0,255})?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +26,40 @@ class BrokerAddress:
     @property
     def is_loopback(self) -> bool:
         """Whether it is on this host, by its name."""
-        address = ip_address_of(self.host)
-        return self.host == "localhost" if address is None else address.is_loopback
+        return _is_loopback(self.host)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class WebSocketAddress:
+    """Where a broker has MQTT over WebSocket."""
+
+    host: str
+    port: int | None
+    """None = that of the scheme."""
+    path: str
+    tls: bool
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is on the host that the address is used on, by its name."""
+        return _is_loopback(self.host)
+
+    @property
+    def origin(self) -> str:
+        """The address without its path, as a Content-Security-Policy has it."""
+        return f"{'wss' if self.tls else 'ws'}://{self.host}" + ("" if self.port is None else f":{self.port}")
+
+    def __str__(self) -> str:
+        return self.origin + self.path
+
+
+def _is_loopback(host: str) -> bool:
+    address = ip_address_of(host)
+    return host == "localhost" if address is None else address.is_loopback
 
 
 def ip_address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -81,3 +113,15 @@ def broker_address(text: str) -> BrokerAddress:
     if parts.scheme not in _BROKER_PORTS or not host or any(one is not None and one != "" for one in rest):
         raise ValueError(f"{text!r} is not mqtts://HOST[:PORT]")
     return BrokerAddress(host, port or _BROKER_PORTS[parts.scheme], parts.scheme == "mqtts")
+
+
+def web_socket_address(text: str) -> WebSocketAddress:
+    """Read `wss://HOST[:PORT][/PATH]` or `ws://...`; raises ValueError, also for what a
+    Content-Security-Policy cannot name: IPv6 addresses, and names that are not ASCII."""
+    found = _WEB_SOCKET.fullmatch(text)
+    if found is None:
+        raise ValueError("the address is not wss://HOST[:PORT][/PATH]")
+    scheme, host, port, path = found.groups()
+    if port is not None and not 0 < int(port) < 65536:
+        raise ValueError(f"{port} is not a port from 1 to 65535")
+    return WebSocketAddress(host.lower(), None if port is None else int(port), path or "/", scheme == "wss")

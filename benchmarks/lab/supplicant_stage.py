@@ -48,10 +48,11 @@ class SupplicantStage(Stage):
         _NETWORK.write_text(_NETWORK_TEXT.format(adapter.interface))
         await asyncio.to_thread(run, "networkctl", "reload")
         options = {"Ifname": Variant("s", adapter.interface), "Driver": Variant("s", "nl80211")}
-        await self.bus.call(WPAS, _ROOT, WPAS, "CreateInterface", "a{sv}", options)
+        [path] = await self.bus.call(WPAS, _ROOT, WPAS, "CreateInterface", "a{sv}", options)
         try:
             yield adapter
         finally:
+            await self.bus.call(WPAS, _ROOT, WPAS, "RemoveInterface", "o", path)  # unplugged, it would stay
             adapter.unplug()
             _NETWORK.unlink()
 

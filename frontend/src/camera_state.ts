@@ -7,7 +7,12 @@ export type CameraState = "connected" | "connecting" | "waiting" | "searching" |
 /** The order in which a list sorted by state has them: what needs a person comes first. */
 export const STATES: readonly CameraState[] = ["failed", "not-answering", "searching", "waiting", "connecting", "connected", "off"];
 
-export function stateOf(device: Device): CameraState {
+/** What a camera's state follows from. */
+export type StateFields = Pick<Device, "connected" | "connection_status" | "reachable" | "waiting_since" | "lost_at"> & {
+  connection_error_code: string | null;
+};
+
+export function stateOf(device: StateFields): CameraState {
   if (device.connected) return device.reachable === false ? "not-answering" : "connected";
   if (device.connection_status === "connecting") return "connecting";
   if (device.connection_status === "disconnecting") return "off";

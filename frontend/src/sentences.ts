@@ -4,9 +4,13 @@ import { t } from "./messages";
 import type { Tone } from "./toasts";
 import type { Device, Event, Service } from "./types";
 
-export const headingFor = (code: string | null): string => (code && t.headings[code]) || t.hub.failed;
+/** The text of a code; a code from outside may be the name of what every object has. */
+const textOf = (texts: Record<string, string>, code: string | null): string | undefined =>
+  code !== null && Object.prototype.hasOwnProperty.call(texts, code) ? texts[code] : undefined;
 
-export const adviceFor = (code: string | null): string => (code && t.advice[code]) || "";
+export const headingFor = (code: string | null): string => textOf(t.headings, code) ?? t.hub.failed;
+
+export const adviceFor = (code: string | null): string => textOf(t.advice, code) ?? "";
 
 /** What the service says of an error, as a sentence, without what the heading says already. */
 export function detailOf(code: string | null, message: string): string {

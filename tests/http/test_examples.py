@@ -20,7 +20,8 @@ from tests.http.tiles.making import pyramid, write_folder
 from wifimgrd.config import Map, TileSource
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.description.examples import EXAMPLES
-from wifimgrd.http.settings import Settings
+from wifimgrd.http.settings import Fleet, Settings
+from wifimgrd.web_address import web_socket_address
 
 TOKEN: Final = EXAMPLES["create_session"].body["token"]
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}
@@ -73,11 +74,12 @@ class Documented:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """All that an example is about: a token, a tileset, and the platform's map."""
+    """All that an example is about: a token, a broker, a tileset, and the platform's map."""
     folder = write_map(tmp_path)
     terrain = write_folder(tmp_path / "terrain", pyramid(1), name="World", bounds=[-10, -20, 30, 40])
     return Settings(
         token=TOKEN,
+        fleet=Fleet(web_socket_address("wss://broker.example"), "wifimgrd"),
         tile_sources=(TileSource("terrain", "folder", terrain),),
         map=Map(
             tiles=folder / "world.pmtiles",

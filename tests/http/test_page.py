@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from wifimgrd.http.page.files import Files
 from wifimgrd.http.page.resource import Page, accepts_gzip
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.server import Server, bind
-from wifimgrd.http.settings import Settings
+from wifimgrd.http.settings import Fleet, Settings
+from wifimgrd.web_address import web_socket_address
 
 SCRIPT_LIMIT = 150 * 1024
 PLAIN = {"Accept-Encoding": "identity"}
@@ -141,9 +143,47 @@ async def test_nothing_else_is_given_away(served: Served, name: str) -> None:
 def test_the_script_is_small_without_the_map() -> None:
     assets = Path("wifimgrd/http/page/built/assets")
     scripts = {one.name: one.stat().st_size for one in assets.glob("*.js")}
-    rest = sum(size for name, size in scripts.items() if not name.startswith("map-"))
+    rest = sum(size for name, size in scripts.items() if not name.startswith(("map-", "mqtt.")))
     assert 0 < rest < SCRIPT_LIMIT
     assert any(name.startswith("map-") for name in scripts)
+    assert any(name.startswith("mqtt.") for name in scripts)
+
+
+FLEET = Settings(fleet=Fleet(web_socket_address("wss://broker.example:8084/mqtt"), "ours/boats"))
+
+
+async def test_the_page_of_all_hubs_may_connect_to_its_broker_alone() -> None:
+    async with Served.start(FakeHub(), FLEET) as served:
+        answer = await served.get("/fleet/")
+        own = await served.get("/")
+    policy = answer.headers["Content-Security-Policy"].split("; ")
+    assert "connect-src wss://broker.example:8084" in policy
+    assert "connect-src 'self'" in own.headers["Content-Security-Policy"].split("; ")
+    rest = [one for one in own.headers["Content-Security-Policy"].split("; ") if "connect-src" not in one]
+    assert [one for one in policy if "connect-src" not in one] == rest
+
+
+async def test_the_page_of_all_hubs_is_given_the_broker_and_the_prefix() -> None:
+    async with Served.start(FakeHub(), FLEET) as served:
+        with_slash, without = await page(served, "/fleet/"), await page(served, "/fleet")
+        assert '<meta name="wifimgrd-fleet" content="fleet/">' in await page(served)
+    assert '<meta name="wifimgrd-broker" content="wss://broker.example:8084/mqtt">' in with_slash
+    assert '<meta name="wifimgrd-prefix" content="ours/boats">' in with_slash
+    assert 'src="../assets/' in with_slash
+    assert 'src="assets/' in without
+    assert "{" not in with_slash
+
+
+async def test_without_a_broker_there_is_no_page_of_all_hubs(served: Served) -> None:
+    for path in ("/fleet", "/fleet/"):
+        answer = await served.get(path)
+        assert (answer.status, answer.problem["code"]) == (404, "not-found")
+    assert '<meta name="wifimgrd-fleet" content="">' in await page(served)
+
+
+async def test_the_page_of_all_hubs_needs_no_token_as_no_page_does() -> None:
+    async with Served.start(FakeHub(), replace(FLEET, token="0123456789abcdef")) as served:
+        assert (await served.get("/fleet/")).status == 200
 
 
 async def test_a_page_that_was_not_built_is_said(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from asyncio.subprocess import DEVNULL, Process
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mqtt.private_host import PrivateHost, inside
+
 PATIENCE_S = 30.0
 
 
@@ -21,6 +23,8 @@ class BridgeProcess:
     bus: str
     keys: str
     """Lines of the table `[mqtt]`."""
+    host: PrivateHost | None = None
+    """Where it runs; None = this host."""
     process: Process | None = None
 
     @property
@@ -33,7 +37,8 @@ class BridgeProcess:
         file.write_text(f"[mqtt]\n{self.keys}\n")
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "wifimgrd.mqtt", "--bus", self.bus, "--config", str(file),
+                *inside(self.host), sys.executable, "-m", "wifimgrd.mqtt",
+                "--bus", self.bus, "--config", str(file),
                 stdin=DEVNULL, stderr=log, env=os.environ | environment,
             )  # fmt: skip
 
@@ -43,9 +48,9 @@ class BridgeProcess:
             self.process.send_signal(how)
         return await asyncio.wait_for(self.process.wait(), PATIENCE_S)
 
-    async def until_logged(self, text: str) -> str:
+    async def until_logged(self, text: str, timeout_s: float = PATIENCE_S) -> str:
         """Wait until a line of the log contains a text; returns that line."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(timeout_s):
             while True:
                 for line in self.log.read_text().splitlines():
                     if text in line:

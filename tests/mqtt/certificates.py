@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from pathlib import Path
 
 from cryptography import x509
@@ -22,6 +23,14 @@ def _write_key(file: Path, key: ec.EllipticCurvePrivateKey) -> None:
     file.write_bytes(key.private_bytes(kind, form, serialization.NoEncryption()))
 
 
+class Validity(Enum):
+    """From when to when a certificate is valid, in days from now."""
+
+    NOW = (-2, 1)
+    EXPIRED = (-2, -1)
+    LATER = (1, 2)
+
+
 @dataclass
 class Authority:
     """An authority, with its certificate in a file."""
@@ -33,7 +42,7 @@ class Authority:
         self.folder.mkdir(exist_ok=True)
         self._key = ec.generate_private_key(ec.SECP256R1())
         basic = x509.BasicConstraints(ca=True, path_length=None)
-        made = self._builder(self.name, self._key.public_key(), expired=False)
+        made = self._builder(self.name, self._key.public_key(), Validity.NOW)
         signed = made.add_extension(basic, critical=True).sign(self._key, hashes.SHA256())
         self.file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
 
@@ -41,11 +50,11 @@ class Authority:
     def file(self) -> Path:
         return self.folder / f"{self.name}.pem"
 
-    def sign(self, name: str, *, expired: bool = False) -> tuple[Path, Path]:
+    def sign(self, name: str, validity: Validity = Validity.NOW) -> tuple[Path, Path]:
         """A certificate for 127.0.0.1 and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        made = self._builder(name, key.public_key(), expired=expired).add_extension(names, critical=False)
+        made = self._builder(name, key.public_key(), validity).add_extension(names, critical=False)
         certificate, key_file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         signed = made.sign(self._key, hashes.SHA256())
         certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
@@ -53,14 +62,15 @@ class Authority:
         return certificate, key_file
 
     def _builder(
-        self, name: str, key: ec.EllipticCurvePublicKey, *, expired: bool
+        self, name: str, key: ec.EllipticCurvePublicKey, validity: Validity
     ) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
+        first_day, last_day = validity.value
         return x509.CertificateBuilder(
             issuer_name=_name(self.name),
             subject_name=_name(name),
             public_key=key,
             serial_number=x509.random_serial_number(),
-            not_valid_before=now - timedelta(days=2),
-            not_valid_after=now + timedelta(days=-1 if expired else 1),
+            not_valid_before=now + timedelta(days=first_day),
+            not_valid_after=now + timedelta(days=last_day),
         )

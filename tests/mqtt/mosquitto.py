@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.mqtt.private_host import PrivateHost, inside, network_of
+
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
 START_S = 20.0
 
@@ -33,20 +35,27 @@ class Mosquitto:
     lines: tuple[str, ...] = ("allow_anonymous true",)
     persistence: bool = False
     port: int = field(default_factory=free_port)
+    host: PrivateHost | None = None
+    """Where it runs, and listens on all addresses; None = this host, on loopback."""
     process: Process | None = None
 
     async def start(self) -> None:
         """Start it, and wait until it listens."""
         self.folder.mkdir(exist_ok=True)
         file = self.folder / "mosquitto.conf"
-        lines = ["user root", f"listener {self.port} 127.0.0.1", *self.lines]
+        address = "" if self.host else "127.0.0.1"
+        lines = ["user root", f"listener {self.port} {address}", *self.lines]
         if self.persistence:
             lines += ["persistence true", f"persistence_location {self.folder}/", "autosave_on_changes true"]
             lines += ["autosave_interval 1"]
         file.write_text("\n".join(lines) + "\n")
+        await self.run(file)
+
+    async def run(self, file: Path) -> None:
+        """Start it with a configuration file, and wait until it listens."""
         with (self.folder / "mosquitto.log").open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                PROGRAM, "-c", str(file), stdin=DEVNULL, stdout=log, stderr=log
+                *inside(self.host), PROGRAM, "-c", str(file), stdin=DEVNULL, stdout=log, stderr=log
             )
         async with asyncio.timeout(START_S):
             while not await self._listens():
@@ -60,9 +69,18 @@ class Mosquitto:
             self.process.kill()
         await self.process.wait()
 
+    async def until_logged(self, text: str, times: int = 1, timeout_s: float = START_S) -> None:
+        """Wait until its log contains a text so many times."""
+        async with asyncio.timeout(timeout_s):
+            while True:
+                if (self.folder / "mosquitto.log").read_text().count(text) >= times:
+                    return
+                await asyncio.sleep(0.05)  # a file: there is no event to wait for
+
     async def _listens(self) -> bool:
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            with network_of(self.host):
+                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
             return False
         writer.close()

@@ -12,6 +12,7 @@ from typing import Any
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from tests.mqtt.private_host import PrivateHost, network_of
 from wifimgrd.mqtt.broker import connect
 from wifimgrd.mqtt.connection import Connection
 from wifimgrd.mqtt.library import Received
@@ -40,9 +41,9 @@ class Observer:
             self.retained.pop(message.topic, None)
         self.changed.set()
 
-    async def until(self, holds: Callable[[], object]) -> None:
+    async def until(self, holds: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
         """Wait until something holds, checked with each message."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(timeout_s):
             while not holds():
                 self.changed.clear()
                 await self.changed.wait()
@@ -74,20 +75,24 @@ class Observer:
 
 
 @asynccontextmanager
-async def observer(port: int, settings: Settings | None = None) -> AsyncIterator[Observer]:
-    """An observer of all topics that hubs use, once it has received what is retained."""
+async def observer(
+    port: int, settings: Settings | None = None, host: PrivateHost | None = None
+) -> AsyncIterator[Observer]:
+    """An observer of all topics that hubs use, once it has received what is retained; `host` is where the
+    broker listens on loopback."""
     plain = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("x", "x"))
     if settings is not None:
         plain = replace(settings, broker=replace(settings.broker, port=port))
     received: list[Received] = []
     seen: list[Observer] = []
-    connection = await connect(
-        plain.access,
-        f"observer-{id(received)}",
-        None,
-        lambda message: seen[0].receive(message) if seen else received.append(message),
-        lambda: None,
-    )
+    with network_of(host):
+        connection = await connect(
+            plain.access,
+            f"observer-{id(received)}",
+            None,
+            lambda message: seen[0].receive(message) if seen else received.append(message),
+            lambda: None,
+        )
     one = Observer(connection)
     seen.append(one)
     try:

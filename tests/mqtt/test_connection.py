@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mqtt.certificates import Authority
+from tests.mqtt.certificates import Authority, Validity
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
@@ -45,9 +45,9 @@ def hash_passwords(file: Path) -> None:
     subprocess.run(["mosquitto_passwd", "-U", file], check=True)
 
 
-async def with_tls(broker: Mosquitto, authority: Authority, *, expired: bool = False) -> None:
+async def with_tls(broker: Mosquitto, authority: Authority, validity: Validity = Validity.NOW) -> None:
     """Start the broker anew, for clients with a certificate and a password alone."""
-    certificate, key = authority.sign("broker", expired=expired)
+    certificate, key = authority.sign("broker", validity)
     passwords = authority.folder / "passwords"
     passwords.write_text(f"boat:{PASSWORD}\n")
     hash_passwords(passwords)
@@ -106,16 +106,53 @@ async def test_a_wrong_password_is_logged_and_not_shown(
     assert "wrong password" not in bridge.log.read_text()
 
 
-@pytest.mark.parametrize("kind", ["foreign", "expired"])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("foreign", "is not signed by an authority that is known here"),
+        ("expired", "has expired: renew it, or correct the clock of this host"),
+        ("later", "is not valid yet: is the clock of this host right?"),
+    ],
+)
 async def test_a_broker_with_a_wrong_certificate_gets_nothing(
-    broker: Mosquitto, bridges: Start, authority: Authority, client: str, tmp_path: Path, kind: str
+    broker: Mosquitto, bridges: Start, authority: Authority, client: str, tmp_path: Path, kind: str, said: str
 ) -> None:
-    foreign = Authority(tmp_path / "foreign", "foreign")
-    await with_tls(broker, foreign if kind == "foreign" else authority, expired=kind == "expired")
+    validity = {"expired": Validity.EXPIRED, "later": Validity.LATER}.get(kind, Validity.NOW)
+    await with_tls(
+        broker, Authority(tmp_path / "foreign", "foreign") if kind == "foreign" else authority, validity
+    )
     bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
     await bridge.start()
-    assert "certificate verify failed" in await bridge.until_logged("broker_unavailable")
+    assert f"the certificate of mqtts://127.0.0.1:{broker.port} {said}" in await bridge.until_logged(
+        "broker_unavailable"
+    )
     assert "boat" not in (broker.folder / "mosquitto.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("validity", "said"),
+    [
+        (Validity.EXPIRED, "the certificate has expired"),
+        (None, "it requires a client certificate"),
+    ],
+)
+async def test_a_certificate_that_the_broker_refuses_is_logged_with_its_reason(
+    broker: Mosquitto,
+    bridges: Start,
+    authority: Authority,
+    client: str,
+    validity: Validity | None,
+    said: str,
+) -> None:
+    await with_tls(broker, authority)
+    if validity is None:
+        client = f'ca_file = "{authority.file}"'
+    else:
+        authority.sign("boat", validity)
+    bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
+    await bridge.start()
+    line = await bridge.until_logged("broker_unavailable")
+    assert f"the broker refuses this client's certificate: {said}" in line
 
 
 async def test_a_broker_of_mqtt_3_1_1_is_used(hub: Hub, broker: Mosquitto, bridges: Start) -> None:
@@ -180,3 +217,12 @@ async def test_a_configuration_that_cannot_be_used_stops_the_start(bridges: Star
     assert bridge.process is not None
     assert await asyncio.wait_for(bridge.process.wait(), 30) == EX_CONFIG
     assert "[mqtt]" in bridge.log.read_text() or "mqtt.broker" in bridge.log.read_text()
+
+
+async def test_without_tls_at_the_broker_the_log_says_so(
+    broker: Mosquitto, bridges: Start, client: str
+) -> None:
+    bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
+    await bridge.start()
+    line = await bridge.until_logged("broker_unavailable")
+    assert "does not speak TLS" in line or "does it expect TLS" in line

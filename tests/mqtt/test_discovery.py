@@ -16,6 +16,7 @@ from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
+from wifimgrd import catalog
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.command_messages import Action, CommandMessage, parse_command
 from wifimgrd.mqtt.discovery import Discovery, parse_prefix, retained_topics
@@ -68,6 +69,23 @@ def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]
         assert config["device"]["name"] not in component.get("name", "")
     ids = [component["unique_id"] for component in config["components"].values()]
     assert len(set(ids)) == len(ids)
+
+
+def test_a_record_that_is_removed_is_an_unknown_state() -> None:
+    """Home Assistant 2025.12.5 logged `Ignoring invalid option received on topic '.../interfaces/wlan2', got
+    ''` for each adapter that was unplugged."""
+    configs = message(DISCOVERY.hub("0.1.0", ["wlan0"])), message(DISCOVERY.camera(CAMERA))
+    components = [one for config in configs for one in config["components"].values()]
+    states = [one["value_template"] for one in components if "value_template" in one]
+    assert len(states) == 1 + len(configs[1]["components"])
+    assert all(text.endswith("{% else %}None{% endif %}") for text in states)
+
+
+def test_a_model_has_the_name_of_the_catalog() -> None:
+    named = replace(DISCOVERY, models=catalog.load())
+    assert message(named.camera(CAMERA))["device"]["model"] == "Insta360 X3"
+    unknown = replace(CAMERA, codename="of-my-own")
+    assert message(named.camera(unknown))["device"]["model"] == "of-my-own"
 
 
 def test_a_camera_is_connected_via_the_hub() -> None:
@@ -181,7 +199,7 @@ def test_a_broker_that_closes_the_connection_instead_of_refusing_is_asked_no_mor
     rights = DiscoveryRights()
     for _ in range(LOSSES - 1):
         rights.lost(unanswered=True)
-    rights.answered(True)
+    rights.answered(refused=False)
     for _ in range(LOSSES - 1):
         rights.lost(unanswered=True)
     rights.lost(unanswered=False)
@@ -205,6 +223,7 @@ async def test_the_messages_are_retained_renamed_and_removed_with_the_camera(
     topic = camera_topic(device)
     await seen.until(lambda: topic in seen.retained)
     assert seen.record(topic)["device"]["name"] == hub.client.devices[device].name
+    assert seen.record(topic)["device"]["model"] == "Insta360 X3"
     assert f"{HUB}/devices/{device}" in seen.retained, "the record that it names is there before"
     await hub.client.update_device(device, {"name": 'Rear "{{ 1 }}"'})
     await seen.until(lambda: seen.record(topic)["device"]["name"] == 'Rear "{{ 1 }}"')

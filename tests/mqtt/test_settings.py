@@ -18,7 +18,7 @@ def settings(folder: Path, keys: str) -> Settings | None:
     (folder / "machine-id").write_text(f"{MACHINE_ID}\n")
     file = folder / "wifimgrd.toml"
     file.write_text(f"[mqtt]\n{keys}\n")
-    return Settings.of(load(file), folder / "machine-id")
+    return Settings.of(load(file), machine_id=folder / "machine-id")
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,20 @@ from wifimgrd.config import Config, ConfigError, Map, TileSource
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
 from wifimgrd.http.access.tls import TlsFiles
 from wifimgrd.runtime.credentials import credential
-from wifimgrd.web_address import listen_address, plain_origin
+from wifimgrd.web_address import WebSocketAddress, listen_address, plain_origin, web_socket_address
 
 TOKEN_LENGTH: Final = 16
 """The least number of characters of a token."""
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What the page of all hubs of a broker is given."""
+
+    broker: WebSocketAddress
+    prefix: str
+    """What all topics begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,8 @@ class Settings:
     """Other hosts are served without a token."""
     tls: TlsFiles | None = None
     """None = HTTP, not HTTPS."""
+    fleet: Fleet | None = None
+    """None = there is no page of all hubs."""
     tile_sources: tuple[TileSource, ...] = ()
     map: Map = field(default_factory=Map)
     """With `tiles` set, if a source of tiles has an archive."""
@@ -56,6 +67,7 @@ class Settings:
             None if file is None else credential(file)
             for file in (config.http.token_file, config.http.tls_certificate, config.http.tls_key)
         )
+        fleet_broker = config.http.fleet_broker
         return cls(
             platform=config.platform.name,
             listen_host=host,
@@ -65,6 +77,7 @@ class Settings:
             token=None if token_file is None else read_token(token_file),
             insecure_without_token=config.http.insecure_without_token,
             tls=None if certificate is None or key is None else TlsFiles(certificate, key),
+            fleet=Fleet(web_socket_address(fleet_broker), config.mqtt.prefix) if fleet_broker else None,
             tile_sources=config.tiles.source,
             map=replace(config.map, tiles=config.map_tiles),
             models=catalog.load() if models is None else models,

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faulthandler.enable()  # the place of a hang if the watchdog sends SIGABRT: functions, lines, no values
     forbid_core_dumps()
     try:
-        settings = Settings.of(config.load(options.config))
+        settings = Settings.of(config.load(options.config), config.load_models(options.config))
     except config.ConfigError as error:
         sys.stderr.write(f"wifimgrd-mqtt: {error}\n")
         return EX_CONFIG

@@ -48,7 +48,9 @@ class Bridge:
         self._topics = settings.topics
         self._tasks = tasks
         prefix = settings.discovery_prefix
-        self._discovery = Discovery(self._topics, prefix, settings.commands) if prefix else None
+        self._discovery = (
+            Discovery(self._topics, prefix, settings.commands, settings.models) if prefix else None
+        )
         self._records = RetainedRecords()
         self._events = EventQueue(secrets.token_hex(8))
         self._messages = ChannelMessages()

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from wifimgrd.mqtt import refusals
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.connection import WINDOW, BrokerError, Connection, Unsupported
 from wifimgrd.mqtt.library import Received, connect_socket, new_client
@@ -70,7 +71,7 @@ async def _connect(
     except TimeoutError:
         raise BrokerError(f"{access.broker} does not answer") from None
     except (OSError, ValueError) as error:  # ValueError: the name cannot be encoded
-        raise BrokerError(f"cannot connect to {access.broker}: {error}") from None
+        raise BrokerError(refusals.cannot_connect(str(access.broker), client.failure or error)) from None
     return connection
 
 

@@ -10,19 +10,21 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any, Final
 
-from wifimgrd.mqtt import library
+from wifimgrd.mqtt import library, refusals
 from wifimgrd.mqtt.library import KEEP_ALIVE_S, Client, Received, Request
 
-_CHECK_S: Final = KEEP_ALIVE_S / 4
-"""How often it is checked whether a ping is due or was not answered. The broker waits for 1.5 times the
-keep-alive interval (MQTT 5, 3.1.2.10)."""
+_CHECKS: Final = 4
+"""How often in a keep-alive interval it is checked whether a ping is due or was not answered. The broker
+waits for 1.5 times that interval (MQTT 5, 3.1.2.10)."""
 _ANSWER_S: Final = 20.0
 WINDOW: Final = 20
 """Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
 _READS_AT_ONCE: Final = 100
-_FAILURE: Final = 0x80
+_HEADERS: Final = 32
+"""Octets of a packet, at most, beside its topics, message and correlation data."""
 _UNSUPPORTED: Final = frozenset({0x84, 1})
 """Codes of a refused protocol version, of MQTT 5 and 3.1.1."""
 
@@ -63,12 +65,13 @@ class Connection:
         """By packet id: subscriptions on their way."""
         self.on_way: dict[int, bytes | None] = {}
         """By packet id: messages on their way, with what `publish` was given as `keep`."""
-        self.outcomes: dict[int, Callable[[bool], None]] = {}
+        self._outcomes: dict[int, Callable[[int], None]] = {}
         """By packet id: of messages on their way, what `publish` was given as `outcome`."""
         self.refused: asyncio.Future[None] = self._loop.create_future()
-        """Done once the broker has refused a message without an `outcome`, if this version of paho reports
-        that."""
+        """Done once the broker has refused a message without an `outcome`."""
         self._window = WINDOW
+        self._largest_packet: float = inf
+        self._check_s = KEEP_ALIVE_S / _CHECKS
         self._socket: Any = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -87,14 +90,27 @@ class Connection:
         retain: bool = False,
         request: Request | None = None,
         keep: bytes | None = None,
-        outcome: Callable[[bool], None] | None = None,
+        outcome: Callable[[int], None] | None = None,
     ) -> None:
         """Publish with QoS 1; never waits. `keep` is in `on_way` until the broker acknowledges it. `outcome`
-        is then called with whether the broker accepts it, as far as this version of paho reports that."""
+        is then called with its reason code (see `refusals`). A message that is larger than the broker accepts
+        is not sent, and counts as refused."""
+        if self._size(topic, payload, request) > self._largest_packet:
+            if outcome is not None:
+                self._loop.call_soon(outcome, refusals.PACKET_TOO_LARGE)
+            return
         packet_id = library.publish(self._client, topic, payload, request, retain=retain, is_v5=self.is_v5)
         self.on_way[packet_id] = keep
         if outcome is not None:
-            self.outcomes[packet_id] = outcome
+            self._outcomes[packet_id] = outcome
+
+    @staticmethod
+    def _size(topic: str, payload: bytes, request: Request | None) -> int:
+        """Octets of a message as a packet, at most."""
+        further = 0
+        if request is not None:
+            further = len((request.response_topic or "").encode()) + len(request.correlation or b"")
+        return _HEADERS + len(topic.encode()) + len(payload) + further
 
     async def subscribe(self, filters: Sequence[str], *, qos: int, live_only: bool = False) -> None:
         """Subscribe; raises SubscriptionRefused, also if only one is refused, and BrokerError. `live_only`:
@@ -102,7 +118,7 @@ class Connection:
         version can do that."""
         sent = library.subscribe(self._client, filters, qos=qos, live_only=live_only, is_v5=self.is_v5)
         code = await self._answer(sent)
-        if code >= _FAILURE:
+        if code >= refusals.FAILURE:
             raise SubscriptionRefused(f"the broker refuses the subscription to {', '.join(filters)}")
 
     async def unsubscribe(self, filters: Sequence[str]) -> None:
@@ -150,7 +166,7 @@ class Connection:
         client = self._client
         self._socket = client.socket()
         if self._socket is None:
-            raise BrokerError("the connection to the broker was lost at once")
+            raise BrokerError(refusals.connection_lost(0, client.failure, was_accepted=False))
         # Each packet is a write of its own, which would wait for the acknowledgement of the one before.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.on_connect = self._on_connect
@@ -169,13 +185,18 @@ class Connection:
         if code in _UNSUPPORTED:
             raise Unsupported("the broker refuses this version of MQTT")
         if code != 0:
-            raise BrokerError(f"the broker refuses the connection: {_refusal(code)}")
+            raise BrokerError(refusals.connection_refused(code))
 
     def _read(self) -> None:
         try:
             self._read_packets()
         except Exception as error:  # noqa: BLE001 - what paho raises for packets that are malformed is not defined
-            self._end(f"the broker sent what is no MQTT ({type(error).__name__})")
+            self._end(self._reason(error))
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, OSError):  # which paho 1.6 does not turn into a call of on_disconnect
+            return refusals.connection_lost(0, error, was_accepted=self._accepted.done())
+        return f"the broker sent what is no MQTT ({type(error).__name__})"
 
     def _read_packets(self) -> None:
         for _ in range(_READS_AT_ONCE):
@@ -199,8 +220,10 @@ class Connection:
     def _check(self) -> None:
         if self.closed.done():
             return
+        if self._timer is not None:
+            self._timer.cancel()
         self._client.loop_misc()
-        self._timer = self._loop.call_later(_CHECK_S, self._check)
+        self._timer = self._loop.call_later(self._check_s, self._check)
 
     def _end(self, reason: str) -> None:
         if self._timer is not None:
@@ -218,29 +241,33 @@ class Connection:
     # -- called by paho; the versions differ in the number of arguments
 
     def _on_connect(self, _: object, __: object, ___: object, code: Any, *more: object) -> None:
-        receive_maximum = getattr(more[0], "ReceiveMaximum", WINDOW) if more else WINDOW
-        self._window = min(WINDOW, receive_maximum)
+        limits = more[0] if more else None
+        self._window = min(WINDOW, getattr(limits, "ReceiveMaximum", WINDOW))
+        self._largest_packet = getattr(limits, "MaximumPacketSize", inf)
+        keep_alive_s = getattr(limits, "ServerKeepAlive", 0)
+        if 0 < keep_alive_s < KEEP_ALIVE_S:
+            self._client.set_keep_alive(keep_alive_s)
+            self._check_s = keep_alive_s / _CHECKS
+            self._check()
         if not self._accepted.done():
             self._accepted.set_result(library.number(code))
 
     def _on_disconnect(self, *arguments: Any) -> None:
-        reason = library.last_code(arguments[2:])
-        self._end(
-            f"the connection to the broker was lost ({'no reason given' if reason is None else reason})"
-        )
+        code, failure = library.last_code(arguments[2:]), self._client.failure
+        self._end(refusals.connection_lost(code, failure, was_accepted=self._accepted.done()))
 
     def _on_message(self, _: object, __: object, message: Any) -> None:
         received = library.received(message)
         if received is not None:
             self._receive(received)
 
-    def _on_publish(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
+    def _on_publish(self, _: object, __: object, packet_id: int, *___: object) -> None:
         self.on_way.pop(packet_id, None)
-        accepted = not arguments or library.number(arguments[0]) < _FAILURE
-        outcome = self.outcomes.pop(packet_id, None)
+        code = self._client.code
+        outcome = self._outcomes.pop(packet_id, None)
         if outcome is not None:
-            outcome(accepted)
-        elif not accepted:
+            outcome(code)
+        elif code >= refusals.FAILURE:
             self._refuse()
         waiting = None if self.on_way else self._answers.pop(0, None)
         if waiting is not None and not waiting.done():
@@ -273,20 +300,3 @@ async def any_of(*futures: asyncio.Future[Any], timeout_s: float | None = None) 
     done, _ = await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
     if not done:
         raise TimeoutError
-
-
-def _refusal(code: int) -> str:
-    """What a return code of CONNACK means (MQTT 3.1.1, table 3.1; MQTT 5, 3.2.2.2)."""
-    reasons = {
-        2: "the client id is not valid",
-        3: "it is not available",
-        4: "wrong user or password",
-        5: "not authorized",
-        0x85: "the client id is not valid",
-        0x86: "wrong user or password",
-        0x87: "not authorized",
-        0x88: "it is not available",
-        0x89: "it is busy",
-        0x8A: "this client is banned",
-    }
-    return reasons.get(code, f"code {code}")

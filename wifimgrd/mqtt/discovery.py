@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, TypedDict
 from urllib.parse import quote
 
 from wifimgrd import __version__
+from wifimgrd.catalog import Models
 from wifimgrd.config import TOPIC_PREFIX
 from wifimgrd.dbus.client.json_text import dumps, loads
 from wifimgrd.dbus.client.json_types import Keywords
@@ -29,14 +30,15 @@ from wifimgrd.mqtt.topics import Topics
 
 _ON: Final = "ON"
 _OFF: Final = "OFF"
+_UNKNOWN: Final = "None"
+"""What Home Assistant takes for no state. An empty text is none of a sensor's `options`: it warns of that."""
 _LONGEST_RECORD: Final = 1024
 
 
-def _of_record(text: str, otherwise: str = "") -> str:
+def _of_record(text: str, otherwise: str = _UNKNOWN) -> str:
     """A template whose text is rendered with a record. `otherwise` is for the empty message of a record that
-    is removed, which Home Assistant may see before the removal of the entity."""
-    without = f"{{% else %}}{otherwise}" if otherwise else ""
-    return f"{{% if value_json is defined %}}{text}{without}{{% endif %}}"
+    is removed: Home Assistant may receive it before the entity is removed, and keeps an adapter's entity."""
+    return f"{{% if value_json is defined %}}{text}{{% else %}}{otherwise}{{% endif %}}"
 
 
 def _switched(condition: str) -> str:
@@ -83,6 +85,8 @@ class Discovery:
     prefix: str
     commands: bool
     """Cameras have a switch."""
+    models: Models = field(default_factory=dict)
+    """Those whose name is shown instead of the codename."""
 
     @property
     def record(self) -> tuple[str, bytes]:
@@ -126,7 +130,8 @@ class Discovery:
             "via_device": self.topics.node(None),
         }
         if camera.codename:
-            device["model"] = camera.codename
+            model = self.models.get(camera.codename)
+            device["model"] = model.device_name if model else camera.codename
         components: dict[str, dict[str, Any]] = {
             key: {"unique_id": f"{node}_{key}", **members} for key, members in _CAMERA_COMPONENTS.items()
         }
@@ -148,6 +153,7 @@ class Discovery:
             "platform": "sensor",
             "unique_id": unique_id,
             "name": f"Adapter {name}",
+            "icon": "mdi:usb",
             "device_class": "enum",
             "options": list(_ADAPTER_STATES.values()),
             "state_topic": record,

@@ -34,10 +34,10 @@ class DiscoveryRights:
         3.3.5, allows that), and without this the bridge would never get beyond that."""
         return self._losses >= LOSSES
 
-    def answered(self, accepted: bool) -> None:
-        """The broker has acknowledged a message, or a subscription."""
+    def answered(self, *, refused: bool) -> None:
+        """The broker has acknowledged a message, or a subscription; `refused`: this user may not do that."""
         self._losses = 0
-        if not accepted:
+        if refused:
             self._refuse()
 
     def begin(self) -> None:

@@ -25,6 +25,7 @@ from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefuse
 from wifimgrd.mqtt.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
 from wifimgrd.mqtt.fleet_records import CommandAnswer, RecordError, parse_answer
 from wifimgrd.mqtt.library import Received, Request
+from wifimgrd.mqtt.refusals import FAILURE, message_refused
 from wifimgrd.mqtt.topics import Target, Topics
 
 _HUBS_AT_ONCE: Final = 16
@@ -145,10 +146,11 @@ class FleetClient:
         answer: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         sent = _SentCommand(answers, request.correlation, action, device_id, answer)
 
-        def accepted(is_accepted: bool) -> None:
-            if not is_accepted and not answer.done():
-                sentence = f"the broker refuses the command: may this user write to {command_topic}?"
-                answer.set_exception(BrokerError(sentence))
+        def accepted(code: int) -> None:
+            if code >= FAILURE and not answer.done():
+                answer.set_exception(
+                    BrokerError(f"the broker refuses the command at {command_topic}: {message_refused(code)}")
+                )
 
         self._sent.append(sent)
         try:

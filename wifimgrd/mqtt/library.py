@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,9 +16,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from wifimgrd.mqtt.refusals import FAILURE
 from wifimgrd.web_address import BrokerAddress
-
-Client = mqtt.Client
 
 KEEP_ALIVE_S: Final = 30
 LARGEST_PACKET: Final = 256 * 1024
@@ -48,6 +48,46 @@ class Request:
     """When the broker discards it."""
 
 
+class Client(mqtt.Client):
+    """paho's client, with what its callbacks leave out, or do in some versions alone."""
+
+    code = 0
+    """The reason code of the last acknowledged message; always 0 with MQTT 3.1.1."""
+    failure: OSError | None = None
+    """What the socket has raised."""
+
+    def set_keep_alive(self, seconds: int) -> None:
+        """The broker's own interval counts (MQTT 5, 3.2.2.3.14), which paho leaves out."""
+        self._keepalive = seconds
+
+    def _handle_pubackcomp(self, cmd: Any) -> Any:
+        packet = self._in_packet["packet"]
+        self.code = packet[2] if len(packet) > 2 else 0
+        if self.code >= FAILURE:
+            # paho raises for codes that MQTT does not have here, such as Mosquitto's for message_size_limit.
+            packet[2] = FAILURE
+        return super()._handle_pubackcomp(cmd)
+
+    def _sock_recv(self, bufsize: int) -> bytes:
+        try:
+            return super()._sock_recv(bufsize)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def _sock_send(self, buf: Any) -> int:
+        try:
+            return super()._sock_send(buf)
+        except BlockingIOError:
+            raise
+        except OSError:
+            with suppress(OSError):
+                self._sock_recv(1)  # what the broker has sent before it closed the connection may say why
+            raise
+
+
 def new_client(client_id: str, *, is_v5: bool) -> Client:
     """A client that is not connected."""
     options: dict[str, Any] = {
@@ -59,7 +99,7 @@ def new_client(client_id: str, *, is_v5: bool) -> Client:
     versions = getattr(mqtt, "CallbackAPIVersion", None)
     if versions is not None:  # since 2.0
         options["callback_api_version"] = versions.VERSION2
-    return mqtt.Client(**options)
+    return Client(**options)
 
 
 def connect_socket(
@@ -136,10 +176,10 @@ def numbers(arguments: Sequence[Any]) -> list[int]:
     return [number(one) for group in arguments if isinstance(group, list | tuple) for one in group]
 
 
-def last_code(arguments: Sequence[Any]) -> Any:
-    """The reason among the arguments of a lost connection's callback; None if there is none."""
-    codes = [one for one in arguments if not isinstance(one, Properties) and one is not None]
-    return codes[-1] if codes else None
+def last_code(arguments: Sequence[Any]) -> int:
+    """The reason among the arguments of a lost connection's callback; 0 if there is none."""
+    codes = [number(one) for one in arguments if not isinstance(one, Properties) and one is not None]
+    return codes[-1] if codes else 0
 
 
 def _properties(kind: int) -> Properties:

@@ -61,6 +61,12 @@ class RetainedRecords:
         """The topics at which the broker retains something."""
         return self._held.keys()
 
+    def refused(self, topic: str) -> None:
+        """The broker has not accepted what was taken: it is to be published, or removed, again."""
+        self._held[topic] = b""
+        if self._is_known:
+            self._compare(topic)
+
     def complete(self) -> None:
         """All that the broker retains was found."""
         self._is_known = True

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 import structlog
@@ -24,17 +25,22 @@ from wifimgrd.mqtt.discovery_rights import DiscoveryRights
 from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.library import Received, Request
 from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, message_refused
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
 CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to publish its claim again."""
-_READ_S: Final = 20.0
-"""The time limit of reading what the broker retains."""
+_MARK_S: Final = 2.0
+_MARKERS: Final = 10
+"""How often, and after which time, the marker is sent again: of many messages at once a broker may drop some
+(Mosquitto's max_queued_messages)."""
 _FILTERS_AT_ONCE: Final = 50
 """In one packet, which a broker that limits their size accepts: at most 10 kB."""
 _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0
+_RETRY_S: Final = 30.0
+"""How long after a refusal the records that the broker did not accept are published again."""
 _REASSERT_S: Final = 1.0
 """The least time between two publications of a claim that others overwrite."""
 
@@ -69,12 +75,17 @@ class Session:
         events: EventQueue,
         *,
         challenge_s: float = CHALLENGE_S,
+        retry_s: float = _RETRY_S,
     ) -> None:
         self._settings = settings
         self._topics = settings.topics
         self._records = records
         self._events = events
         self._challenge_s = challenge_s
+        self._retry_s = retry_s
+        self._refused: dict[str, None] = {}
+        """The topics of records that the broker has not accepted."""
+        self._retry: asyncio.TimerHandle | None = None
         self._answers: deque[_Answer] = deque(maxlen=_ANSWERS_KEPT)
         self._claim = Claim(secrets.token_hex(8))
         self._connection: Connection | None = None
@@ -87,6 +98,8 @@ class Session:
         self._rights = DiscoveryRights()
         self._hub_discovery = self._topics.discovery(settings.discovery_prefix, None)
         self._reads_discovery = False
+        self._discovery_on_way = 0
+        """Discovery messages that the broker has not acknowledged."""
         self._was_online = False
         """The broker retained `online` when it was read."""
         self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
@@ -94,6 +107,7 @@ class Session:
         self._reasserted_s = 0.0
         self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
+        self._logged_refusal = ""
         self.receive_command: Callable[[Received], None] = _ignore
 
     async def run(self) -> None:
@@ -135,7 +149,8 @@ class Session:
             elif (record := self._records.take()) is not None:
                 self._publish_record(connection, *record)
             elif (event := self._events.take()) is not None:
-                connection.publish(self._topics.events, event, keep=event)
+                outcome = partial(self._on_event_outcome, len(event))
+                connection.publish(self._topics.events, event, keep=event, outcome=outcome)
             else:
                 return
 
@@ -143,11 +158,50 @@ class Session:
         if self._topics.is_own(topic):
             if topic == self._topics.availability and payload == ONLINE:
                 self._rights.online_published()
-            connection.publish(topic, payload, retain=True)
+            outcome = partial(self._on_outcome, connection, topic, len(payload))
+            connection.publish(topic, payload, retain=True, outcome=outcome)
         elif not self._rights.given_up:
             if topic == self._hub_discovery and payload:
                 self._rights.published()
-            connection.publish(topic, payload, retain=True, outcome=self._rights.answered)
+            self._discovery_on_way += 1
+            outcome = partial(self._on_discovery_outcome, connection, topic, len(payload))
+            connection.publish(topic, payload, retain=True, outcome=outcome)
+
+    def _on_outcome(self, connection: Connection, topic: str, size: int, code: int) -> None:
+        """The broker has acknowledged a record."""
+        if code < FAILURE or connection is not self._connection:
+            return
+        self._log_refusal(topic, size, code)
+        self._refused[topic] = None
+        if self._retry is None:
+            self._retry = asyncio.get_running_loop().call_later(self._retry_s, self._publish_refused)
+
+    def _on_discovery_outcome(self, connection: Connection, topic: str, size: int, code: int) -> None:
+        """The broker has acknowledged a discovery message."""
+        self._discovery_on_way -= 1
+        self._rights.answered(refused=code == NOT_AUTHORIZED)
+        if code != NOT_AUTHORIZED:
+            if code >= FAILURE and topic == self._hub_discovery:
+                self._rights.came_back()  # it will not, for a reason that is logged
+            self._on_outcome(connection, topic, size, code)
+
+    def _on_event_outcome(self, size: int, code: int) -> None:
+        """The broker has acknowledged an event; one that it does not accept is lost."""
+        if code >= FAILURE:
+            self._log_refusal(self._topics.events, size, code)
+
+    def _log_refusal(self, topic: str, size: int, code: int) -> None:
+        reason = message_refused(code)
+        if reason != self._logged_refusal:
+            self._logged_refusal = reason
+            _log.warning("message_refused", topic=topic, octets=size, reason=reason)
+
+    def _publish_refused(self) -> None:
+        self._retry = None
+        refused, self._refused = self._refused, {}
+        for topic in refused:
+            self._records.refused(topic)
+        self.publish()
 
     async def _run(self) -> None:
         will = Will(self._topics.availability, OFFLINE)
@@ -171,15 +225,20 @@ class Session:
             await self._until_lost(connection)
         finally:
             self._is_serving, self._connection = False, None
+            if self._retry is not None:
+                self._retry.cancel()
+                self._retry = None
             if connection.closed.done():
-                self._rights.lost(unanswered=bool(connection.outcomes) or self._reads_discovery)
+                self._rights.lost(unanswered=self._discovery_on_way > 0 or self._reads_discovery)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
             connection.disconnect()
 
     def _begin(self) -> None:
         self._records.begin()
+        self._refused.clear()
         self._found_claim, self._found_prefix, self._was_online = None, None, False
         self._reads_discovery = False
+        self._discovery_on_way = 0
         self._rights.begin()
         loop = asyncio.get_running_loop()
         self._marked, self._other = loop.create_future(), loop.create_future()
@@ -217,7 +276,7 @@ class Session:
             try:
                 await connection.subscribe(filters, qos=0)
             except SubscriptionRefused:
-                self._rights.answered(False)
+                self._rights.answered(refused=True)
         await self._until_marked(connection)
         for filters in parts:
             await connection.unsubscribe(filters)
@@ -232,9 +291,12 @@ class Session:
         """Wait until all that is retained has come: a message of our own has come back."""
         self._marker = secrets.token_hex(8).encode()
         self._marked = asyncio.get_running_loop().create_future()
-        connection.publish(self._topics.marker, self._marker)
-        with suppress(TimeoutError):
-            await any_of(self._marked, connection.closed, connection.refused, timeout_s=_READ_S)
+        ends = (self._marked, connection.closed, connection.refused)
+        for _ in range(_MARKERS):
+            connection.publish(self._topics.marker, self._marker)
+            with suppress(TimeoutError):
+                await any_of(*ends, timeout_s=_MARK_S)
+                break
         if connection.closed.done():
             raise BrokerError(connection.closed.result())
         if not self._marked.done():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.catalog import Models
 from wifimgrd.config import Config, ConfigError
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
@@ -32,6 +33,8 @@ class Settings:
     commands: bool = False
     discovery_prefix: str = ""
     """Empty = no discovery messages for Home Assistant."""
+    models: Models = field(default_factory=dict)
+    """The camera models whose names are in those messages."""
 
     @property
     def access(self) -> Access:
@@ -39,7 +42,9 @@ class Settings:
         return Access(self.broker, self.user, self.password, self.tls)
 
     @classmethod
-    def of(cls, config: Config, machine_id: Path = MACHINE_ID) -> Settings | None:
+    def of(
+        cls, config: Config, models: Models | None = None, machine_id: Path = MACHINE_ID
+    ) -> Settings | None:
         """Read the configuration; None if it names no broker. Raises ConfigError."""
         mqtt = config.mqtt
         if not mqtt.broker:
@@ -64,6 +69,7 @@ class Settings:
             tls=tls,
             commands=mqtt.commands,
             discovery_prefix=mqtt.discovery_prefix,
+            models=models or {},
         )
 
 

@@ -139,9 +139,12 @@ class NetworkdLinks:
     async def _is_active(self) -> bool:
         """Whether networkd's unit runs; not where systemd does not answer, as its start will report that."""
         try:
-            return bool(await self._systemd.active_units([NETWORKD_UNIT]))
+            return await self._is_unit_active()
         except (BusError, BusClosed, TimeoutError):
             return False
+
+    async def _is_unit_active(self) -> bool:
+        return any(unit.is_active for unit in await self._systemd.list_units([NETWORKD_UNIT]))
 
     def _came_or_went(self, signal: Signal) -> None:
         self._set_owner(signal.body[2])
@@ -168,7 +171,7 @@ class NetworkdLinks:
         again."""
         self._is_outdated = False
         try:
-            if not await self._systemd.active_units([NETWORKD_UNIT]):
+            if not await self._is_unit_active():
                 await self._systemd.start_unit(NETWORKD_UNIT)
             elif not self._has_lost_bus and await self._is_coming():
                 await self._reload()  # it may have read the files before the last one was written

@@ -1,17 +1,40 @@
-"""systemd's root object, for units: which run, the start of networkd, and a restart."""
+"""systemd's objects: units that run, their changes, the start of networkd, and a restart."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.networkd import definitions
 
 _VERSION: Final = re.compile(r"v?(\d+)", re.ASCII)
 """As `252.39-1~deb12u2`, `v257.9`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedUnit:
+    """A unit in systemd's list."""
+
+    name: str
+    active_state: str
+    sub_state: str
+    path: str
+    """Of its object."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is active or starting."""
+        return self.active_state in ("active", "activating", "reloading")
+
+    @property
+    def may_have_processes(self) -> bool:
+        """Whether it is starting, active or stopping; one that has ended, and stays active
+        (RemainAfterExit=), has no processes."""
+        return self.active_state not in ("inactive", "failed") and self.sub_state != "exited"
 
 
 class ServiceManager(Proxy):
@@ -36,11 +59,26 @@ class ServiceManager(Proxy):
         """Queue the restart of a unit, and return before it has begun."""
         await self.call("RestartUnit", "ss", [unit, "replace"])
 
-    async def active_units(self, units: Sequence[str]) -> list[str]:
-        """Those of the units, by name, that are running or starting."""
-        [listed] = await self.call("ListUnitsByNames", "as", [list(units)])
-        return [unit[0] for unit in listed if unit[3] in ("active", "activating", "reloading")]
+    async def subscribe(self) -> None:
+        """Have systemd send signals to this connection, which it does not do by itself."""
+        try:
+            await self.call("Subscribe")
+        except BusError as error:
+            if error.name != definitions.ALREADY_SUBSCRIBED:
+                raise
+
+    async def list_units(self, names: Sequence[str]) -> list[ListedUnit]:
+        """Units by name, also those that are not loaded or do not exist."""
+        [listed] = await self.call("ListUnitsByNames", "as", [list(names)])
+        return [ListedUnit(name, active, sub, path) for name, _, _, active, sub, _, path, *_ in listed]
 
     async def unit_file_state(self, unit: str) -> str:
         """Whether a unit is enabled, e.g. `enabled`, `masked`; raises BusError without such a unit."""
         return str((await self.call("GetUnitFileState", "s", [unit]))[0])
+
+
+class Unit(Proxy):
+    """A unit, by its object path."""
+
+    SERVICE = definitions.SYSTEMD1
+    INTERFACE = definitions.SYSTEMD1_UNIT

@@ -1,9 +1,7 @@
 // A state's badge: its word and its shape, so that no state is told by its colour alone.
 
-import { type CameraState, stateOf } from "../camera_state";
+import type { CameraState } from "../camera_state";
 import { t } from "../messages";
-import { isCurrent } from "../state";
-import type { Device } from "../types";
 
 /** In a square of 12: stroked, but for the filled parts of `connected`. */
 const SHAPES: Record<CameraState, string> = {
@@ -24,9 +22,8 @@ export function Shape({ state }: { state: CameraState }) {
   );
 }
 
-export function StateBadge({ device }: { device: Device }) {
-  const state = stateOf(device);
-  if (!isCurrent.value) {
+export function Badge({ state, isCurrent }: { state: CameraState; isCurrent: boolean }) {
+  if (!isCurrent) {
     return (
       <span class="badge stale">
         {t.unknown}

@@ -7,7 +7,7 @@ import { loadModels, modelName } from "../models";
 import { adviceFor, detailOf, headingFor, printable } from "../sentences";
 import { devices, samples } from "../state";
 import type { Device, HistoryRow } from "../types";
-import { StateBadge } from "./badge";
+import { StateBadge } from "./state_badge";
 import { DeviceActions } from "./device_actions";
 import { Facts, Progress } from "./device_card";
 import { pinWords } from "./device_forms";

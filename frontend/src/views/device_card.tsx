@@ -5,7 +5,7 @@ import { stateOf } from "../camera_state";
 import { t } from "../messages";
 import { isCurrent } from "../state";
 import type { Device } from "../types";
-import { StateBadge } from "./badge";
+import { StateBadge } from "./state_badge";
 import { DeviceActions } from "./device_actions";
 import { Copy, moment, Name, Signal } from "./parts";
 import { Trouble } from "./trouble";

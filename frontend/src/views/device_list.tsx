@@ -9,7 +9,7 @@ import { loadModels, modelName } from "../models";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
 import type { Device } from "../types";
-import { StateBadge } from "./badge";
+import { StateBadge } from "./state_badge";
 import { Name, Signal } from "./parts";
 
 type Sort = keyof typeof t.cameras.sorts;

@@ -32,6 +32,9 @@ function useFocusAfterRoute(): void {
 
 const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-licenses"]')?.content ?? "";
 
+/** The page of all hubs, if this hub has it. */
+const fleet = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-fleet"]')?.content ?? "";
+
 const hasSessions = Boolean(document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-sessions"]')?.content);
 
 const VIEWS: readonly View[] = ["cameras", "adapters", "events", "map"];
@@ -79,6 +82,7 @@ export function Shell() {
         <a href="diagnose" onClick={(event) => (event.preventDefault(), void downloadReport("diagnose"))}>
           {t.hub.report}
         </a>
+        {fleet && <a href={fleet}>{t.fleet.link}</a>}
         <a href={licenses}>{t.hub.licenses}</a>
         <Version />
       </footer>

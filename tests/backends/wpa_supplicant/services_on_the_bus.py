@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 
 from wifimgrd.dbus.connection import BusConnection, MethodCall, Variant
-from wifimgrd.networkd.definitions import SYSTEMD1
+from wifimgrd.dbus.names import PROPERTIES
+from wifimgrd.networkd.definitions import SYSTEMD1, SYSTEMD1_UNIT
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 
@@ -17,7 +18,8 @@ class Host:
     bus: str
     registered: set[str] = field(default_factory=set)
     """The interfaces that wpa_supplicant has."""
-    active_units: set[str] = field(default_factory=set)
+    active_units: dict[str, str] = field(default_factory=dict)
+    """The sub states of those that are active, by name."""
     programs: dict[str, BusConnection] = field(default_factory=dict)
     """By the bus name."""
     found: asyncio.Event = field(default_factory=asyncio.Event)
@@ -51,15 +53,34 @@ class Host:
                 name = call.body[0]["Ifname"]
                 self.registered.add(name)
                 self.programs[WPAS].reply(call, "o", [self._path(name)])
+            case "RemoveInterface":
+                self.registered.remove(call.body[0].rpartition("/")[2])
+                self.programs[WPAS].reply(call)
             case "ListUnitsByNames":
                 units = [self._listed(one) for one in call.body[0]]
                 self.programs[SYSTEMD1].reply(call, "a(ssssssouso)", [units])
+            case "Subscribe":
+                self.programs[SYSTEMD1].reply(call)
             case _:
                 raise AssertionError(call.member)
 
+    def unit_changes(self, unit: str, sub_state: str | None) -> None:
+        """Have systemd signal that a unit has this sub state now; None where it is not active any more."""
+        self.active_units.pop(unit, None)
+        if sub_state is not None:
+            self.active_units[unit] = sub_state
+        self.programs[SYSTEMD1].emit(
+            self._unit_path(unit), PROPERTIES, "PropertiesChanged", "sa{sv}as", [SYSTEMD1_UNIT, {}, []]
+        )
+
     def _listed(self, unit: str) -> list[object]:
         state = "active" if unit in self.active_units else "inactive"
-        return [unit, "", "", state, "", "", "/", 0, "", "/"]
+        sub_state = self.active_units.get(unit, "dead")
+        return [unit, "", "", state, sub_state, "", self._unit_path(unit), 0, "", "/"]
+
+    @staticmethod
+    def _unit_path(unit: str) -> str:
+        return f"/org/freedesktop/systemd1/unit/{unit.translate({ord(sign): '_' for sign in '@.-'})}"
 
     @staticmethod
     def _path(name: str) -> str:

@@ -33,7 +33,13 @@ def listener() -> Recorder:
 
 
 @pytest.fixture
-async def backend(host: Host, listener: Recorder) -> AsyncIterator[Any]:
+def released() -> asyncio.Queue[str]:
+    """The interfaces on which networkd was to take no address any more."""
+    return asyncio.Queue()
+
+
+@pytest.fixture
+async def backend(host: Host, listener: Recorder, released: asyncio.Queue[str]) -> AsyncIterator[Any]:
     async def not_called(*_: object) -> None:
         raise AssertionError
 
@@ -43,7 +49,7 @@ async def backend(host: Host, listener: Recorder) -> AsyncIterator[Any]:
         register_interface=host.register,
         configure_link=not_called,
         request_lease=not_called,
-        release_link=not_called,
+        release_link=released.put,
         bus=host.bus,
     )
     await backend.start(listener)
@@ -70,6 +76,18 @@ async def monitor_of(
     held = HeldLink(DeviceId(1), interface.name, Ssid(b"CAM"), READING.link)
     joined = Joined(interface, supplicant, READING, "")
     return LinkMonitor(backend._services, held, joined, Tasks("link"), require_usable)
+
+
+async def test_a_registered_interface_that_is_gone_is_given_back(
+    backend: Any, host: Host, released: asyncio.Queue[str]
+) -> None:
+    interface = WifiInterface(1 << 20, "wlan0")
+    await backend._services.open_interface(interface)
+    assert host.registered == {"wlan0"}
+    backend.interface_gone(interface)
+    assert await released.get() == "wlan0"
+    assert host.registered == set()
+    assert not backend._services.has_registered("wlan0")
 
 
 async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(

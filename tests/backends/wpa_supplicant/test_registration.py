@@ -11,7 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from wifimgrd.backends.wpa_supplicant import registration
+from wifimgrd.backends.wpa_supplicant import other_supplicants
+from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
@@ -39,6 +40,8 @@ class Host:
                 raise BusError(f"{WPAS}.InterfaceUnknown", "there is no such interface")
             case "ListUnitsByNames":
                 return [self._listed(given[1][0])]
+            case "Subscribe":
+                return []
             case "GetInterface":
                 return [PATH]
         raise AssertionError(member)
@@ -51,8 +54,14 @@ class Host:
             raise BusError(self.refusal, "it is refused")
         return PATH
 
+    async def watch(self, handler: object, **conditions: str) -> object:
+        del handler
+        self.calls.append(conditions["member"])
+        return self
+
     def _listed(self, units: Sequence[str]) -> list[Any]:
-        return [[one, "", "", "active" if one == self.active_unit else "inactive"] for one in units]
+        states = {self.active_unit: ("active", "running")}
+        return [[one, "", "", *states.get(one, ("inactive", "dead")), "", "/", 0, "", "/"] for one in units]
 
 
 class Memory(dict[str, str]):
@@ -67,7 +76,9 @@ class Memory(dict[str, str]):
 
 
 async def register(host: Host, memory: Memory, owner: str = OWNER) -> str:
-    return await Registrations(memory, host.register).register(cast("BusConnection", host), owner, "wlan0")
+    connection = cast("BusConnection", host)
+    others = OtherSupplicants(connection, lambda: None)
+    return await Registrations(memory, host.register).register(connection, owner, "wlan0", others)
 
 
 async def test_a_free_interface_is_registered_once_and_is_own_in_the_next_run_of_the_daemon() -> None:
@@ -111,7 +122,7 @@ async def test_an_interface_with_a_wpa_supplicant_of_its_own_is_not_free(unit: s
 async def test_an_interface_for_which_ifupdown_runs_a_wpa_supplicant_is_not_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registration, "_RUN", tmp_path)
+    monkeypatch.setattr(other_supplicants, "_RUN", tmp_path)
     file = tmp_path / "wpa_supplicant.wlan0.pid"
     file.write_text(f"{os.getpid()}\n")
     host, memory = Host(), Memory()

@@ -5,23 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.wpa_supplicant import other_supplicants
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.registration import Registrations
 from wifimgrd.backends.wpa_supplicant.services import IWD, Services
 from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.domain.errors import InterfaceLost
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.country import Country
 from wifimgrd.wpa_supplicant.definitions import WPAS
 
 WLAN0 = WifiInterface(3, "wlan0")
+UNIT = "wpa_supplicant@wlan0.service"
 BY_NETWORKMANAGER = "NetworkManager has registered it with wpa_supplicant"
 BY_ANOTHER_PROGRAM = "another program has registered it with wpa_supplicant"
-BY_IWD = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd` frees them"
+BY_IWD = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
 
 
 @asynccontextmanager
@@ -87,11 +91,52 @@ async def test_one_that_is_registered_is_networkmanagers_while_that_runs(
         assert await services.obstacle("wlan0") == BY_ANOTHER_PROGRAM
 
 
-async def test_a_unit_with_a_wpa_supplicant_of_its_own_is_named(host: Host) -> None:
-    host.active_units.add("wpa_supplicant@wlan0.service")
+async def test_a_unit_with_a_wpa_supplicant_of_its_own_is_named_until_it_has_stopped(host: Host) -> None:
+    host.active_units[UNIT] = "running"
     async with watched(host) as services:
-        assert await services.obstacle("wlan0") == "wpa_supplicant@wlan0.service uses it"
+        assert await services.obstacle("wlan0") == f"{UNIT} uses it"
         assert await services.obstacle("wlan1") == ""
+        host.unit_changes(UNIT, "stop-sigterm")
+        await host.changes.get()
+        assert await services.obstacle("wlan0") == f"{UNIT} uses it"
+        host.unit_changes(UNIT, None)
+        await host.changes.get()
+        assert await services.obstacle("wlan0") == ""
+        host.unit_changes(UNIT, None)  # which nobody watches any more
+        await host.start(IWD)
+        await host.changes.get()
+        assert host.changes.empty()
+
+
+async def test_a_unit_that_stays_active_without_a_process_uses_no_interface(host: Host) -> None:
+    host.active_units["ifup@wlan0.service"] = "exited"
+    async with watched(host) as services:
+        assert await services.obstacle("wlan0") == ""
+
+
+async def test_ifupdown_is_named_while_the_process_of_its_pid_file_runs(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_supplicants, "_RUN", tmp_path)
+    process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+    (tmp_path / "wpa_supplicant.wlan0.pid").write_text(f"{process.pid}\n")
+    async with watched(host) as services:
+        for _ in range(2):
+            assert await services.obstacle("wlan0") == "ifupdown runs a wpa_supplicant for it"
+        assert await services.obstacle("wlan1") == ""
+        process.kill()
+        await host.changes.get()
+        assert await services.obstacle("wlan0") == ""
+    await process.wait()
+
+
+async def test_a_program_that_is_noticed_by_a_join_alone_is_reported_then(host: Host) -> None:
+    async with watched(host) as services:
+        host.active_units[UNIT] = "running"
+        with pytest.raises(InterfaceLost, match=f"{UNIT} uses it"):
+            await services.open_interface(WLAN0)
+        await host.changes.get()
+        assert await services.obstacle("wlan0") == f"{UNIT} uses it"
 
 
 @pytest.mark.parametrize("runs_before", [True, False])

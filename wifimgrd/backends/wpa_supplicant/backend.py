@@ -164,7 +164,9 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
             self._tasks.start("facts", self._report(self._services, interface), expected=BUS_ERRORS)
 
     def interface_gone(self, interface: WifiInterface) -> None:
-        """An interface was removed."""
+        """An interface was removed. wpa_supplicant would keep it with its network, and join that by itself
+        where an interface of the same name appears."""
+        self._tasks.start("give_back", self._give_back(interface.name))
         if self._listener:
             self._listener.interface_facts(interface.name, None)
 

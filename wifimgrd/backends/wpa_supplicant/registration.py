@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Final
 
 import structlog
 
+from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.networkd.units import ServiceManager
 from wifimgrd.ports import BackendMemory
 from wifimgrd.wpa_supplicant.definitions import WPAS_INTERFACE_EXISTS
 from wifimgrd.wpa_supplicant.interface import Supplicant
@@ -19,18 +16,6 @@ _log = structlog.get_logger(__name__)
 
 RegisterInterface = Callable[[str], Awaitable[str]]
 """Register an interface, and return its object path; raises BusError, BusClosed, TimeoutError."""
-
-_UNITS: Final = (
-    "wpa_supplicant@{}.service",
-    "wpa_supplicant-nl80211@{}.service",
-    "netplan-wpa-{}.service",
-    "ifup@{}.service",
-)
-"""Units that run a wpa_supplicant of their own, apart from the one on the bus, for an interface."""
-_RUN: Final = Path("/run")
-_IFUPDOWN: Final = "wpa_supplicant.{}.pid"
-"""The pid file of the wpa_supplicant that ifupdown runs for an interface with `wpa-ssid` or `wpa-conf`
-(`/etc/wpa_supplicant/functions.sh`), which is in the unit of whatever has called `ifup`."""
 
 
 class InterfaceTaken(Exception):
@@ -49,14 +34,16 @@ class Registrations:
         self._memory = memory
         self._register_interface = register_interface
 
-    async def register(self, connection: BusConnection, owner: str, name: str) -> str:
+    async def register(
+        self, connection: BusConnection, owner: str, name: str, others: OtherSupplicants
+    ) -> str:
         """Register an interface, where this daemon has not done so before; returns its object path. Raises
         InterfaceTaken, BusError, BusClosed, TimeoutError."""
         supplicant = Supplicant(connection)
         try:
             path = await supplicant.interface(name)
         except BusError:
-            if taken := await self.owner_on_the_host(connection, name):
+            if taken := await others.used_by(name):
                 raise InterfaceTaken(taken) from None
         else:
             return self._require_own(name, owner, path)
@@ -86,29 +73,10 @@ class Registrations:
                 return  # it went with its adapter
             _log.info("interface_unregistered", interface=name)
 
-    async def owner_on_the_host(self, connection: BusConnection, name: str) -> str:
-        """Which unit uses an interface, or that ifupdown does, as a sentence; empty where none does."""
-        units = [unit.format(name) for unit in _UNITS]
-        active = await ServiceManager(connection).active_units(units)
-        if active:
-            return f"{active[0]} uses it"
-        return "ifupdown runs a wpa_supplicant for it" if _is_running(_RUN / _IFUPDOWN.format(name)) else ""
-
     def _require_own(self, name: str, owner: str, path: str) -> str:
         if not self.is_own(name, owner):
             raise InterfaceTaken("another program has registered it with wpa_supplicant")
         return path
-
-
-def _is_running(pid_file: Path) -> bool:
-    """Whether the process of a pid file is there; the file of one that was killed stays."""
-    try:
-        os.kill(int(pid_file.read_text()), 0)
-    except PermissionError:  # of another user
-        return True
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _key(name: str) -> str:

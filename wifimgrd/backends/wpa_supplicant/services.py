@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import structlog
 
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
@@ -79,6 +80,7 @@ class Services:
         """The loop time at which networkd was first seen; None while it does not run."""
         self._others: set[str] = set()
         """NetworkManager and iwd, where they run."""
+        self._other_supplicants = OtherSupplicants(connection, listener.owners_changed)
         self._watches: list[Watch] = []
         self._changed = asyncio.Event()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -112,6 +114,7 @@ class Services:
 
     async def close(self) -> None:
         """Stop watching."""
+        self._other_supplicants.close()
         watches, self._watches = self._watches, []
         for watch in watches:
             watch.drop()
@@ -163,13 +166,13 @@ class Services:
         Raises BusError, BusClosed, TimeoutError.
         """
         if IWD in self._others:
-            return "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd` frees them"
+            return "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
         if self._registrations.is_own(name, self.owner):
             return ""
         try:
             await Supplicant(self.connection).interface(name)
         except BusError:
-            taken = await self._registrations.owner_on_the_host(self.connection, name)
+            taken = await self._other_supplicants.used_by(name)
         else:
             taken = self._taken_by()
         return taken or _address_obstacle(name)
@@ -187,8 +190,11 @@ class Services:
             raise BackendUnavailable("wpa_supplicant is not running")
         async with self._lock(interface.name):
             try:
-                path = await self._registrations.register(self.connection, self.owner, interface.name)
+                path = await self._registrations.register(
+                    self.connection, self.owner, interface.name, self._other_supplicants
+                )
             except InterfaceTaken as taken:
+                self._listener.owners_changed()  # which no event has reported
                 raise InterfaceLost(f"the adapter {interface.name} is not free: {taken}") from None
             await self._country.apply(self.connection, interface.name, path)
         return SupplicantInterface(self.connection, path, interface.names)

@@ -273,6 +273,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "end_session": Example(),
         "page": Example(),
         "docs": Example(),
+        "fleet": Example(),
         "asset": Example(parameters={"name": _asset()}),
         "icon": Example(parameters={"name": "camera.svg"}),
         "openapi": Example(),

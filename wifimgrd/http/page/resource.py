@@ -11,23 +11,29 @@ from wifimgrd.http.description.operations import Parameter, operation
 from wifimgrd.http.errors import NOT_FOUND, Problem
 from wifimgrd.http.page.files import File, Files
 from wifimgrd.http.routes import Routes
+from wifimgrd.http.settings import Fleet
 
-# Everything is loaded from this service: nothing inline, nothing from other hosts, nothing in a frame.
-CONTENT_SECURITY_POLICY: Final = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
+
+def content_security_policy(connections: str = "'self'") -> str:
+    """Everything is loaded from this service: nothing inline, nothing from other hosts, nothing in a frame.
+    `connections` are the origins that a page may connect to."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data:",
+            f"connect-src {connections}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
     )
-)
+
+
 _DOCUMENT_HEADERS: Final = {
     "Cache-Control": "no-cache",
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": content_security_policy(),
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
@@ -39,19 +45,34 @@ _FURTHER: Final = {304: "The client has it."}
 
 
 class Page:
-    """The resources at `/`, `/docs`, `/assets/` and `/icons/`, which need no token."""
+    """The resources at `/`, `/fleet`, `/docs`, `/assets/` and `/icons/`, which need no token."""
 
-    def __init__(self, prefix: str, files: Files | None = None, *, token: AccessToken | None = None) -> None:
-        """`prefix` is the path of the devices; `token` is the one that is required."""
-        self._devices = prefix.lstrip("/")
+    def __init__(
+        self,
+        prefix: str,
+        files: Files | None = None,
+        *,
+        token: AccessToken | None = None,
+        fleet: Fleet | None = None,
+    ) -> None:
+        """`prefix` is the path of the devices; `token` is the one that is required; `fleet` is for the page
+        of all hubs, if there is one."""
+        self._fleet = fleet
         self._token = token
         self._files = files or Files()
         self._documents: dict[tuple[str, str, str], File] = {}
+        self._values = {"devices": prefix.lstrip("/"), "fleet": "" if fleet is None else "fleet/"}
+        self._fleet_headers: dict[str, str] = {}
+        if fleet is not None:
+            self._values |= {"broker": str(fleet.broker), "prefix": fleet.prefix}
+            policy = content_security_policy(fleet.broker.origin)
+            self._fleet_headers = _DOCUMENT_HEADERS | {"Content-Security-Policy": policy}
 
     def add_to(self, routes: Routes) -> None:
         """Add the routes."""
         routes.add("GET HEAD", "/", self.page)
         routes.add("GET HEAD", "/docs", self.docs)
+        routes.add("GET HEAD", "/fleet", self.fleet)
         routes.add("GET HEAD", "/assets/{name}", self.asset)
         routes.add("GET HEAD", "/icons/{name}", self.icon)
 
@@ -67,6 +88,23 @@ class Page:
         """Show this description to people."""
         root = "../" if request.path.endswith("/") else ""
         return _answer(request, self._document("docs.html", root), _DOCUMENT_HEADERS)
+
+    @public
+    @operation(
+        "fleet",
+        "service",
+        media_types=("text/html",),
+        answer=str,
+        errors=(NOT_FOUND,),
+        public=True,
+        further=_FURTHER,
+    )
+    async def fleet(self, request: web.Request) -> web.Response:
+        """Show all hubs of an MQTT broker to people; only with `[http] fleet_broker`."""
+        if self._fleet is None:
+            raise Problem(NOT_FOUND, "there is no page of all hubs: [http] fleet_broker is not set")
+        root = "../" if request.path.endswith("/") else ""
+        return _answer(request, self._document("fleet.html", root), self._fleet_headers)
 
     @public
     @operation(
@@ -114,7 +152,7 @@ class Page:
             text = self._files.document(name)
             if text is None:
                 raise Problem(NOT_FOUND, "the page was not built; tools/set-up in the source builds it")
-            for place, value in (("devices", self._devices), ("sessions", sessions), ("root", root)):
+            for place, value in {**self._values, "sessions": sessions, "root": root}.items():
                 text = text.replace(f"{{{place}}}", value)
             self._documents[key] = File(text.encode(), "html")
         return self._documents[key]

@@ -1,0 +1,272 @@
+// The connection to the broker: MQTT 5 over WebSocket, what is subscribed to, and the commands.
+
+import type { IClientOptions, MqttClient } from "mqtt";
+import { signal } from "@preact/signals";
+import type { Verb } from "../commands";
+import { t } from "../messages";
+import { Hubs } from "./hubs";
+import { parseAnswer, type Answer } from "./records";
+import { changed } from "./frame";
+
+const meta = (name: string): string => document.querySelector<HTMLMetaElement>(`meta[name="wifimgrd-${name}"]`)?.content ?? "";
+
+/** Empty where there is none, as in a copy of the page that nobody put one into. */
+export const address = /^wss?:\/\//.test(meta("broker")) ? meta("broker") : "";
+const prefix = meta("prefix");
+
+/** Only `live` is the present; `loading` is until everything that is retained has been asked for. */
+export type Link = "signed-out" | "connecting" | "loading" | "live" | "lost";
+
+export const link = signal<Link>("signed-out");
+/** Why it is lost, or why nobody could sign in. */
+export const reason = signal("");
+/** What the broker does not allow, as a sentence. */
+export const denied = signal("");
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const FIRST_PAUSE_MS = 500;
+const LAST_PAUSE_MS = 10_000;
+/** A hidden tab has its timers once a minute: pings, at half of this, are still in time. */
+const KEEPALIVE_S = 120;
+const ANSWER_TIMEOUT_MS = 30_000;
+const COMMAND_EXPIRY_S = 15;
+const MOST_COMMANDS = 64;
+/** A broker drops what does not fit into a client's queue (1,000 messages in Mosquitto), so that what is
+ * retained is asked for in parts: those of so many hubs at once. */
+const HUBS_AT_ONCE = 20;
+const LARGEST_PACKET = 128 * 1024;
+
+/** Reason codes of MQTT 5, and return codes of 3.1.1. */
+const REFUSED_USER = [134, 135, 138, 140, 4, 5];
+const REFUSED_VERSION = [132, 1];
+
+/** The library is a part of its own, loaded meanwhile. */
+const library = import("mqtt");
+library.catch(() => undefined);
+
+/** Why a command has no answer. */
+export class CommandError extends Error {
+  constructor(
+    message: string,
+    readonly code: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+interface Pending {
+  hub: string;
+  messageId: number | undefined;
+  resolve: (answer: Answer) => void;
+  reject: (error: CommandError) => void;
+}
+
+let client: MqttClient | null = null;
+let clientId = "";
+let numbered = 0;
+let pauseMs = FIRST_PAUSE_MS;
+const pending = new Map<string, Pending>();
+/** Hubs whose records are not subscribed to yet. */
+let unread: string[] = [];
+let reading: Promise<void> | null = null;
+/** Why the broker refused the connection that is about to end. */
+let refusal = "";
+/** Whether an attempt to connect again is under way; the library would begin a second one. */
+let isTrying = false;
+
+export const hubs = new Hubs(prefix, (id) => {
+  unread.push(id);
+  reading ??= readHubs();
+});
+
+export async function signIn(user: string, password: string): Promise<void> {
+  link.value = "connecting";
+  reason.value = "";
+  isTrying = false;
+  let connect;
+  try {
+    ({ connect } = (await library).default);
+  } catch {
+    leave(t.fleet.libraryUnreadable);
+    return;
+  }
+  clientId = `wifimgrd-fleet-${[...crypto.getRandomValues(new Uint8Array(8))].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
+  const options: IClientOptions = {
+    protocolVersion: 5,
+    clientId,
+    clean: true,
+    ...(user ? { username: user, password } : {}),
+    keepalive: KEEPALIVE_S,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    reconnectPeriod: nextPause(),
+    reconnectOnConnackError: true,
+    resubscribe: false,
+    queueQoSZero: false,
+    properties: { maximumPacketSize: LARGEST_PACKET, sessionExpiryInterval: 0 },
+    timerVariant: "native", // the other one is a worker, from an address that the page's policy does not admit
+  };
+  let made: MqttClient;
+  try {
+    made = connect(address, options);
+  } catch {
+    leave(t.fleet.unreachable(address)); // such as without TLS, on a page that was loaded with it
+    return;
+  }
+  client = made;
+  made.on("connect", () => {
+    if (client !== made) return;
+    isTrying = false;
+    pauseMs = FIRST_PAUSE_MS;
+    made.options.reconnectPeriod = nextPause();
+    void readAll();
+  });
+  made.on("reconnect", () => {
+    isTrying = true;
+    made.options.reconnectPeriod = nextPause();
+  });
+  made.on("message", (topic, payload, packet) => {
+    if (client !== made) return;
+    if (topic.endsWith(`/response/${clientId}`)) takeAnswer(topic, payload, String(packet.properties?.correlationData));
+    else hubs.take(topic, payload, packet.retain, Date.now());
+    changed();
+  });
+  made.on("close", () => {
+    if (client !== made) return;
+    isTrying = false;
+    lost(refusal || (isJoined() ? t.fleet.connectionLost : t.fleet.unreachable(address)));
+    refusal = "";
+  });
+  made.on("error", (error) => {
+    if (client !== made) return;
+    const code = "code" in error ? Number(error.code) : NaN;
+    if (REFUSED_USER.includes(code)) leave(t.fleet.refused);
+    else if (REFUSED_VERSION.includes(code)) leave(t.fleet.noMqtt5);
+    else if (code >= 0) refusal = t.fleet.refusedBecause(error.message);
+  });
+}
+
+/** Whether the messages of the broker arrive. */
+export const isJoined = (): boolean => link.value === "live" || link.value === "loading";
+
+export const signOut = (): void => leave("");
+
+/** Connect at once, and not after the pause. */
+export function tryNow(): void {
+  if (link.value !== "lost" || isTrying) return;
+  pauseMs = FIRST_PAUSE_MS;
+  client?.reconnect();
+}
+addEventListener("online", tryNow);
+
+/** The next pause: twice the last one, and at random, so that not all pages come back at once. */
+function nextPause(): number {
+  const pause = pauseMs;
+  pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
+  return pause * (1 + Math.random());
+}
+
+function leave(why: string): void {
+  const left = client;
+  client = null;
+  left?.end(true);
+  pauseMs = FIRST_PAUSE_MS;
+  forgetCommands();
+  hubs.clear();
+  denied.value = "";
+  reason.value = why;
+  link.value = "signed-out";
+}
+
+function lost(why: string): void {
+  reason.value = why;
+  link.value = "lost";
+  forgetCommands();
+  changed();
+}
+
+function forgetCommands(): void {
+  for (const [id, { messageId, reject }] of pending) {
+    pending.delete(id);
+    // Otherwise it would be sent again with the next connection, however late that is.
+    if (messageId !== undefined) client?.removeOutgoingMessage(messageId);
+    reject(new CommandError(t.fleet.lostMeanwhile));
+  }
+}
+
+/** Subscribe to filters; false if the broker does not allow that, or the connection is lost. */
+async function subscribe(...topics: string[]): Promise<boolean> {
+  const asked = client;
+  if (!asked?.connected) return false; // otherwise the library would keep it for the next connection
+  try {
+    // Not with QoS 1: over a slow link that takes a round trip for every few of what is retained.
+    await asked.subscribeAsync(topics.map((one) => `${prefix}/${one}`), { qos: 0 });
+    return client === asked;
+  } catch {
+    if (client === asked && asked.connected) denied.value = t.fleet.denied(prefix);
+    return false;
+  }
+}
+
+/** With each connection everything is read anew: what was removed meanwhile is not retained. */
+async function readAll(): Promise<void> {
+  const asked = client;
+  hubs.clear();
+  unread = [];
+  denied.value = "";
+  link.value = "loading";
+  reason.value = "";
+  changed();
+  for (const one of [`+/response/${clientId}`, "+/availability", "+/hub"]) await subscribe(one);
+  await reading;
+  if (asked === client && client?.connected) link.value = "live";
+}
+
+async function readHubs(): Promise<void> {
+  for (let next = unread.splice(0, HUBS_AT_ONCE); next.length > 0; next = unread.splice(0, HUBS_AT_ONCE)) {
+    await subscribe(...next.flatMap((id) => [`${id}/devices/+`, `${id}/interfaces/+`]));
+  }
+  reading = null;
+}
+
+/** Send a command to a camera; throws CommandError. */
+export function command(hub: string, camera: number, verb: Verb): Promise<Answer> {
+  const asked = client;
+  if (!asked?.connected) return Promise.reject(new CommandError(t.fleet.notConnected));
+  if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(t.fleet.tooManyCommands));
+  numbered += 1;
+  const id = `${clientId}-${numbered}`;
+  return new Promise<Answer>((resolve, reject) => {
+    const timer = setTimeout(() => end(() => reject(new CommandError(t.fleet.noAnswer))), ANSWER_TIMEOUT_MS);
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      pending.delete(id);
+      settle();
+    };
+    pending.set(id, {
+      hub,
+      messageId: undefined,
+      resolve: (answer) => end(() => resolve(answer)),
+      reject: (error) => end(() => reject(error)),
+    });
+    const properties = {
+      responseTopic: `${prefix}/${hub}/response/${clientId}`,
+      correlationData: id as unknown as Buffer, // the library takes texts, too, and browsers have no Buffer
+      messageExpiryInterval: COMMAND_EXPIRY_S,
+    };
+    asked.publish(`${prefix}/${hub}/devices/${camera}/command`, JSON.stringify({ command: verb }), { qos: 1, properties }, (error) => {
+      if (error) pending.get(id)?.reject(new CommandError(t.fleet.commandDenied));
+    });
+    const sent = pending.get(id);
+    if (sent) sent.messageId = asked.getLastMessageId();
+  });
+}
+
+function takeAnswer(topic: string, payload: Uint8Array, id: string): void {
+  const sent = pending.get(id);
+  // An answer comes from the hub that was asked, which alone may write to its topics.
+  if (!sent || topic !== `${prefix}/${sent.hub}/response/${clientId}`) return;
+  const answer = parseAnswer(payload);
+  if (!answer) sent.reject(new CommandError(t.fleet.unreadableAnswer));
+  else if (!answer.ok) sent.reject(new CommandError(answer.message, answer.code ?? "internal"));
+  else sent.resolve(answer);
+}

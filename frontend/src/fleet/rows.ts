@@ -1,0 +1,65 @@
+// Which hubs and cameras are shown, and how many there are of each state.
+
+import type { CameraState } from "../camera_state";
+import type { Camera, Hub } from "./hubs";
+
+/** The state of a camera whose hub is offline is not known. */
+export type KnownState = CameraState | "unknown";
+export type Filter = "" | "online" | "offline" | KnownState;
+
+export interface Row {
+  key: string;
+  hub: Hub;
+  /** null = the row of the hub itself. */
+  camera: Camera | null;
+}
+
+export interface Query {
+  /** In lower case; empty = all. */
+  words: string;
+  filter: Filter;
+  /** Whether the messages of the broker arrive. */
+  isLive: boolean;
+}
+
+export interface Counts {
+  online: number;
+  cameras: Map<KnownState, number>;
+  total: number;
+}
+
+export const stateIn = (hub: Hub, camera: Camera, isLive: boolean): KnownState =>
+  isLive && hub.isOnline ? camera.state : "unknown";
+
+export function countsOf(hubs: readonly Hub[], isLive: boolean): Counts {
+  const counts: Counts = { online: 0, cameras: new Map(), total: 0 };
+  for (const hub of hubs) {
+    if (hub.isOnline) counts.online += 1;
+    for (const camera of hub.cameras.values()) {
+      const state = stateIn(hub, camera, isLive);
+      counts.cameras.set(state, (counts.cameras.get(state) ?? 0) + 1);
+      counts.total += 1;
+    }
+  }
+  return counts;
+}
+
+/** The rows in order. A search opens the hubs in which it finds cameras. */
+export function rowsOf(hubs: readonly Hub[], query: Query, opened: ReadonlySet<string>): Row[] {
+  const { words, filter, isLive } = query;
+  const isHubFilter = filter === "" || filter === "online" || filter === "offline";
+  const rows: Row[] = [];
+  for (const hub of hubs) {
+    if ((filter === "online" && !hub.isOnline) || (filter === "offline" && hub.isOnline)) continue;
+    const isNamed = hub.id.toLowerCase().includes(words);
+    const found = [...hub.cameras.values()].filter(
+      (one) => (isHubFilter || stateIn(hub, one, isLive) === filter) && (isNamed || one.words.includes(words)),
+    );
+    if (!(isHubFilter && isNamed) && found.length === 0) continue;
+    rows.push({ key: hub.id, hub, camera: null });
+    if (!opened.has(hub.id) && (words === "" || isNamed) && isHubFilter) continue;
+    found.sort((one, other) => one.record.id - other.record.id);
+    for (const camera of found) rows.push({ key: `${hub.id}/${camera.record.id}`, hub, camera });
+  }
+  return rows;
+}

@@ -1,0 +1,168 @@
+// The row of a hub, and the row of a camera with its command.
+
+import { signal } from "@preact/signals";
+import type { CameraState } from "../../camera_state";
+import type { Verb } from "../../commands";
+import { t } from "../../messages";
+import { detailOf, failureText, headingFor, printable } from "../../sentences";
+import { notify } from "../../toasts";
+import { Badge } from "../../views/badge";
+import { Name, Signal } from "../../views/parts";
+import { command, CommandError } from "../broker";
+import type { Camera, Hub } from "../hubs";
+
+/** The cameras that a command is under way for, as HUB/ID. */
+const underWay = signal<ReadonlySet<string>>(new Set());
+
+const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+interface HubProps {
+  hub: Hub;
+  isOpen: boolean;
+  isLive: boolean;
+  onToggle: () => void;
+}
+
+export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
+  const isOnline = isLive && hub.isOnline;
+  const cameras = [...hub.cameras.values()];
+  const adapters = [...hub.adapters.values()];
+  const number = (state: CameraState) => cameras.filter((one) => one.state === state).length;
+  const free = adapters.filter((one) => one.state === "available").length;
+  const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
+  return (
+    <div class="hub" data-hub={hub.id}>
+      <button type="button" class="quiet" aria-expanded={isOpen} disabled={cameras.length === 0} onClick={onToggle}>
+        <span class="visually-hidden">{t.fleet.hub} </span>
+        {hub.id}
+      </button>
+      <span class={`badge ${!isLive ? "stale" : isOnline ? "available" : "unavailable"}`}>
+        {!isLive ? t.unknown : isOnline ? t.fleet.online : t.fleet.offline}
+      </span>
+      <div class="about">
+        <span>
+          {isOnline
+            ? t.fleet.ofHub(number("connected") + number("not-answering"), cameras.length, number("failed"))
+            : t.fleet.ofOfflineHub(cameras.length)}
+          {isOnline && `, ${t.fleet.adapters(free, adapters.length)}`}
+        </span>
+        <small>
+          {hub.lastMessage === null ? t.fleet.noMessage : t.fleet.lastMessage(clock.format(hub.lastMessage))}
+          {hub.unreadable.size > 0 && <span class="why"> · {t.fleet.unreadable(hub.unreadable.size)}</span>}
+          {problem && <span class="why"> · {t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")}</span>}
+        </small>
+      </div>
+    </div>
+  );
+}
+
+interface CameraProps {
+  hub: Hub;
+  camera: Camera;
+  isLive: boolean;
+}
+
+export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProps) {
+  const isOnline = isLive && hub.isOnline;
+  const code = record.connection_error_code;
+  const why = state === "failed" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  const about = [record.connection_settings.ssid, record.codename].filter((one) => one !== record.name).join(" · ");
+  return (
+    <div class="camera" data-camera={`${hub.id}/${record.id}`}>
+      <div class="named">
+        <Name text={record.name} />
+        <small>
+          <bdi>{printable(about)}</bdi>
+        </small>
+      </div>
+      <Badge state={state} isCurrent={isOnline} />
+      <div class="about">
+        {isOnline && why && <span class="why" title={printable(why)}>{printable(why)}</span>}
+        {isOnline && record.connected && (
+          <span>
+            <bdi>{printable(record.interface ?? "")}</bdi> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
+          </span>
+        )}
+      </div>
+      <Command hub={hub.id} camera={record} state={state} obstacle={obstacle(hub, isLive)} />
+    </div>
+  );
+}
+
+const CHOICES: Record<CameraState, [Verb, keyof typeof t.camera & ("connect" | "disconnect" | "stop" | "stopWaiting")]> = {
+  connected: ["disconnect", "disconnect"],
+  "not-answering": ["disconnect", "disconnect"],
+  connecting: ["disconnect", "stop"],
+  waiting: ["disconnect", "stopWaiting"],
+  searching: ["connect", "connect"],
+  failed: ["connect", "connect"],
+  off: ["connect", "connect"],
+};
+
+/** Why no command can be sent; empty if one can. */
+function obstacle(hub: Hub, isLive: boolean): string {
+  if (!isLive) return t.fleet.pageOffline;
+  if (!hub.isOnline) return t.fleet.hubOffline;
+  return hub.record?.commands ? "" : t.fleet.commandsOff;
+}
+
+/** Drawn anew only where one of these is another value, since it reads a signal: a hub is one that changes. */
+interface CommandProps {
+  hub: string;
+  camera: Camera["record"];
+  state: CameraState;
+  obstacle: string;
+}
+
+function Command({ hub, camera, state, obstacle: why }: CommandProps) {
+  const [verb, word] = CHOICES[state];
+  const key = `${hub}/${camera.id}`;
+  // Not disabled meanwhile, so that the button keeps the focus.
+  const isUnderWay = underWay.value.has(key) || camera.connection_status === "disconnecting";
+  const name = printable(camera.name);
+  return (
+    <div class="command">
+      <button
+        type="button"
+        disabled={why !== ""}
+        aria-busy={isUnderWay}
+        aria-describedby={why ? `why-${key}` : undefined}
+        onClick={() => {
+          if (!isUnderWay) void send(hub, camera.id, name, verb);
+        }}
+      >
+        {isUnderWay && <span class="spinner" aria-hidden="true" />}
+        {t.camera[word]}
+        <span class="visually-hidden">{t.fleet.commandWhat(name, hub)}</span>
+      </button>
+      {why && <small id={`why-${key}`}>{why}</small>}
+    </div>
+  );
+}
+
+function setUnderWay(key: string, isUnderWay: boolean): void {
+  const next = new Set(underWay.value);
+  if (isUnderWay) next.add(key);
+  else next.delete(key);
+  underWay.value = next;
+}
+
+/** Send a command; the answer is a message over the page, the state that follows is in the record. */
+async function send(hub: string, camera: number, camera_name: string, verb: Verb): Promise<void> {
+  const key = `${hub}/${camera}`;
+  const name = t.fleet.at(camera_name, hub);
+  setUnderWay(key, true);
+  notify(key, t.answers.asking[verb](name), "plain");
+  try {
+    const { message } = await command(hub, camera, verb);
+    const known = ["connecting", "connected", "waiting", "disconnecting", "disconnected"] as const;
+    const outcome = known.find((one) => one === message) ?? (verb === "connect" ? "connecting" : "disconnected");
+    notify(key, t.answers[outcome](name), outcome === "connected" ? "good" : "plain");
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const text = error.code === null ? t.fleet.commandFailed(name, error.message) : failureText(name, error.code, error.message);
+    notify(key, text, "bad");
+  } finally {
+    setUnderWay(key, false);
+  }
+}

@@ -1,0 +1,310 @@
+"""The set-ups of Mosquitto in docs/fleet.md, run as they are printed."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.docs.code_blocks import code_blocks
+from tests.message_bus import MessageBusDaemon
+from tests.mqtt.bridge_process import BridgeProcess
+from tests.mqtt.conftest import HUB
+from tests.mqtt.fleet_process import is_online, until
+from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.observer import Observer
+from tests.mqtt.private_host import PrivateHost, network_of, private_host
+from tests.processes import Hub, camera
+from wifimgrd.mqtt.access import Access, Tls
+from wifimgrd.mqtt.broker import Will, connect
+from wifimgrd.mqtt.command_messages import Action
+from wifimgrd.mqtt.connection import BrokerError
+from wifimgrd.mqtt.fleet_client import FleetClient, connected
+from wifimgrd.mqtt.library import Received
+from wifimgrd.mqtt.refusals import NOT_AUTHORIZED
+from wifimgrd.web_address import BrokerAddress
+
+BLOCKS = code_blocks("docs/fleet.md")
+VEHICLE = "/etc/mosquitto/conf.d/vehicle.conf"
+FILES = {one.where: one.text for one in BLOCKS if one.where.startswith("/")}
+KEYS = [one.text.removeprefix("[mqtt]\n") for one in BLOCKS if one.language == "toml"]
+NAME = "broker.example"
+DEBIAN = Path("/etc/mosquitto/mosquitto.conf")
+CERTIFICATES = "/etc/mosquitto/certs"
+HUBS, PEOPLE = 8883, 8884
+PASSWORDS = dict(line.split(":") for line in FILES["/etc/mosquitto/people.passwords"].splitlines())
+LINK = "wifimgrd-links/boat"
+SLOW_S = 60.0
+"""For what waits for timers of TCP, or of a reconnection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The broker's host, and a vehicle's."""
+
+    central: PrivateHost
+    vehicle: PrivateHost
+    folder: Path
+    broker: Mosquitto
+
+    def access(self, user: str) -> Access:
+        """How a person connects."""
+        address = BrokerAddress(NAME, PEOPLE, tls=True)
+        return Access(address, user, PASSWORDS[user], Tls(self.central.file(f"{CERTIFICATES}/authority.pem")))
+
+    @asynccontextmanager
+    async def client(
+        self, access: Access, *filters: str, will: Will | None = None
+    ) -> AsyncIterator[Observer]:
+        """A client of the broker, which has subscribed."""
+        found: list[Observer] = []
+        early: list[Received] = []
+        with network_of(self.central):
+            connection = await connect(
+                access,
+                f"client-{id(found)}",
+                will,
+                lambda message: found[0].receive(message) if found else early.append(message),
+                lambda: None,
+            )
+        found.append(Observer(connection))
+        try:
+            if filters:
+                await connection.subscribe(filters, qos=1)
+            yield found[0]
+        finally:
+            connection.disconnect()
+
+    @asynccontextmanager
+    async def fleet(self, user: str) -> AsyncIterator[FleetClient]:
+        """The view of all hubs, as a user has it."""
+        async with AsyncExitStack() as stack:
+            with network_of(self.central):
+                client = await stack.enter_async_context(connected(self.access(user), "wifimgrd"))
+            yield client
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fleet]:
+    """Everything of the document's first part, up to a running broker."""
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda host, *rest: real("127.0.0.1" if host == NAME else host, *rest)
+    )
+    with private_host() as central, private_host() as vehicle:
+        central.connect(vehicle, "192.0.2.1", "192.0.2.2")
+        for block in BLOCKS:
+            if block.where.startswith("/") and block.where != VEHICLE:
+                central.file(block.where).write_text(block.text)
+            elif block.where == "broker":
+                central.run("bash", "-euc", block.text)
+        with vehicle.file("/etc/hosts").open("a") as hosts:
+            hosts.write(f"192.0.2.1 {NAME}\n")
+        for folder in ("/etc/wifimgrd/mqtt", CERTIFICATES):
+            vehicle.file(folder).mkdir(parents=True, exist_ok=True)
+            for name in ("authority.pem", "boat.pem", "boat.key"):
+                copy = vehicle.file(f"{folder}/{name}")
+                copy.write_bytes(central.file(f"{CERTIFICATES}/{name}").read_bytes())
+        vehicle.run("chown", "mosquitto:", f"{CERTIFICATES}/boat.key")
+        broker = Mosquitto(tmp_path / "central", port=PEOPLE, host=central)
+        broker.folder.mkdir()
+        await broker.run(DEBIAN)
+        yield Fleet(central, vehicle, tmp_path, broker)
+        await broker.kill()
+
+
+@asynccontextmanager
+async def running_bridge(fleet: Fleet, bus: MessageBusDaemon, keys: str) -> AsyncIterator[BridgeProcess]:
+    """The hub `boat` on the vehicle."""
+    bridge = BridgeProcess(fleet.folder / "bridge", bus.address, keys, fleet.vehicle)
+    await bridge.start()
+    try:
+        yield bridge
+    finally:
+        await bridge.end(signal.SIGKILL)
+    log = bridge.log.read_text()
+    assert "Traceback" not in log
+    assert "refused" not in log
+
+
+@pytest.fixture
+async def bridge(fleet: Fleet, message_bus: MessageBusDaemon, hub: Hub) -> AsyncIterator[BridgeProcess]:
+    """The hub's bridge, connected to the broker itself."""
+    assert hub.client.available
+    async with running_bridge(fleet, message_bus, KEYS[0]) as bridge:
+        await bridge.until_logged("broker_connected")
+        yield bridge
+
+
+async def until_retained(client: Observer, topic: str, payload: bytes | None = None) -> None:
+    """Wait until a client has received a message, or a certain one."""
+    await client.until(lambda: topic in client.retained and payload in {None, client.retained[topic]})
+
+
+async def test_a_hub_does_all_it_needs_with_the_rights_that_are_printed(
+    fleet: Fleet, bridge: BridgeProcess, hub: Hub
+) -> None:
+    filters = (f"{HUB}/#", "homeassistant/#")
+    async with (
+        fleet.client(fleet.access("dispatcher"), *filters) as dispatcher,
+        fleet.client(fleet.access("homeassistant"), *filters) as homeassistant,
+    ):
+        command = {"command": "create", "options": dict(camera(1))}
+        answer = await dispatcher.command(f"{HUB}/command", command, f"{HUB}/result")
+        assert answer["ok"]
+        device = answer["device_id"]
+        topic = f"{HUB}/devices/{device}"
+        await hub.until(device, "connected", 20)
+        await dispatcher.until(
+            lambda: (dispatcher.record(topic) or {}).get("connection_status") == "connected"
+        )
+        await homeassistant.until(
+            lambda: f"homeassistant/device/wifimgrd_boat_{device}/config" in homeassistant.retained
+        )
+        await dispatcher.until(lambda: dispatcher.seen(f"{HUB}/events"))
+        homeassistant.send(f"{topic}/command", {"command": "disconnect"})
+        await hub.until(device, "disconnected", 20)
+        assert await bridge.end() == 0
+        await dispatcher.until(lambda: dispatcher.retained[f"{HUB}/availability"] == b"offline")
+        await hub.client.remove_device(device)
+        await bridge.start()
+        await dispatcher.until(lambda: dispatcher.retained[f"{HUB}/availability"] == b"online")
+        await dispatcher.until(lambda: topic not in dispatcher.retained)
+
+
+async def test_the_fleet_is_shown_and_a_dispatcher_commands_it(
+    fleet: Fleet, bridge: BridgeProcess, hub: Hub
+) -> None:
+    del bridge
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    async with fleet.fleet("viewer") as viewer, fleet.fleet("dispatcher") as dispatcher:
+        await until(viewer, lambda: is_online(viewer) and device in viewer.fleet.hubs["boat"].devices)
+        await until(dispatcher, lambda: is_online(dispatcher))
+        with pytest.raises(BrokerError, match="this user may not write there"):
+            await viewer.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        assert hub.client.devices[device].state == "connected"
+        answer = await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        assert (answer.code, answer.message) == (None, "disconnected")
+        await until(viewer, lambda: viewer.fleet.hubs["boat"].devices[device].state == "disconnected")
+
+
+async def test_nobody_but_the_hub_reads_commands(fleet: Fleet, bridge: BridgeProcess) -> None:
+    del bridge
+    async with (
+        fleet.client(fleet.access("viewer"), "#") as viewer,
+        fleet.client(fleet.access("dispatcher"), "#") as dispatcher,
+        fleet.client(fleet.access("homeassistant"), "#") as homeassistant,
+    ):
+        command = {"command": "create", "options": dict(camera(1))}
+        assert (await dispatcher.command(f"{HUB}/command", command, f"{HUB}/result"))["ok"]
+        topic = f"{HUB}/devices/1"
+        for one in (viewer, dispatcher, homeassistant):
+            await until_retained(one, topic)
+            assert not [message for message in one.messages if message.topic.endswith("/command")]
+
+
+FOREIGN = (
+    "wifimgrd/other/availability",
+    "wifimgrd/other/devices/1",
+    "wifimgrd/other/devices/1/command",
+    "wifimgrd/other/result",
+    "wifimgrd/boats/hub",
+    "wifimgrd/other",
+    "wifimgrd",
+    "wifimgrd-links/other",
+    "homeassistant/device/wifimgrd_other_hub/config",
+    "homeassistant/device/wifimgrd_boat_3x/config",
+    "homeassistant/status",
+)
+
+
+async def test_a_hub_writes_nothing_into_the_topics_of_others(fleet: Fleet) -> None:
+    certificates = fleet.central.file(CERTIFICATES)
+    tls = Tls(certificates / "authority.pem", certificates / "boat.pem", certificates / "boat.key")
+    boat = Access(BrokerAddress(NAME, HUBS, tls=True), "other", "any", tls)
+    codes: list[int] = []
+    async with (
+        fleet.client(fleet.access("dispatcher"), "#") as dispatcher,
+        fleet.client(fleet.access("homeassistant"), "#") as homeassistant,
+    ):
+        async with fleet.client(boat, "#", will=Will("wifimgrd/other/availability", b"offline")) as hub:
+            for topic in FOREIGN:
+                hub.connection.publish(topic, b"x", retain=True, outcome=codes.append)
+            await hub.connection.until_delivered(20)
+            assert codes == [NOT_AUTHORIZED] * len(FOREIGN)
+            dispatcher.send("wifimgrd/other/command", {"command": "scan"})
+            hub.send(f"{HUB}/command", b"own")
+            await hub.until(lambda: f"{HUB}/command" in hub.retained)
+            assert hub.retained.keys() == {f"{HUB}/command"}
+            hub.send(f"{HUB}/availability", b"online")
+            for one in (dispatcher, homeassistant):
+                await until_retained(one, f"{HUB}/availability")
+            hub.connection._socket.shutdown(socket.SHUT_RDWR)  # the broker publishes the will
+            await hub.connection.closed
+        async with fleet.client(boat, will=None) as hub:
+            hub.send(f"{HUB}/availability", b"again")
+            for one in (dispatcher, homeassistant):
+                await until_retained(one, f"{HUB}/availability", b"again")
+                assert one.retained.keys() == {f"{HUB}/availability"}
+
+
+# -- a Mosquitto on the vehicle
+
+
+@pytest.fixture
+async def linked(fleet: Fleet, message_bus: MessageBusDaemon, hub: Hub) -> AsyncIterator[Fleet]:
+    """The hub publishes to the vehicle's broker, which passes everything on."""
+    assert hub.client.available
+    fleet.vehicle.file(VEHICLE).write_text(FILES[VEHICLE])
+    local = Mosquitto(fleet.folder / "vehicle", port=1883, host=fleet.vehicle)
+    local.folder.mkdir()
+    await local.run(DEBIAN)
+    async with running_bridge(fleet, message_bus, KEYS[1]) as bridge:
+        await bridge.until_logged("broker_connected")
+        yield fleet
+    await local.kill()
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_after_a_cut_the_newest_state_is_at_the_central_broker(
+    linked: Fleet, hub: Hub, is_restarted: bool
+) -> None:
+    kept, removed = await hub.create(1), await hub.create(2)
+    await hub.until(kept, "connected", 20)
+    async with linked.client(linked.access("dispatcher"), "#") as seen:
+        await seen.until(lambda: f"{HUB}/devices/{removed}" in seen.retained, SLOW_S)
+        await seen.until(lambda: seen.retained.get(LINK) == b"1")
+    linked.central.cut_off()
+    if is_restarted:
+        await linked.broker.kill()
+    for number in range(300):
+        await hub.client.update_device(kept, {"name": f"name {number}"})
+    await hub.client.remove_device(removed)
+    added = await hub.create(3)
+    if is_restarted:
+        await linked.broker.run(DEBIAN)
+    linked.central.restore()
+    async with linked.client(linked.access("dispatcher"), "#") as seen:
+        await seen.until(
+            lambda: (seen.record(f"{HUB}/devices/{kept}") or {}).get("name") == "name 299", SLOW_S
+        )
+        await seen.until(lambda: f"{HUB}/devices/{added}" in seen.retained)
+        await seen.until(lambda: f"{HUB}/devices/{removed}" not in seen.retained)
+        assert seen.retained[f"{HUB}/availability"] == b"online"
+
+
+async def test_a_command_passes_the_link_and_its_answer_comes_back(linked: Fleet, hub: Hub) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    async with linked.fleet("dispatcher") as dispatcher:
+        await until(
+            dispatcher, lambda: is_online(dispatcher) and device in dispatcher.fleet.hubs["boat"].devices
+        )
+        answer = await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        assert (answer.code, answer.message) == (None, "disconnected")

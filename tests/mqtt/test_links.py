@@ -1,0 +1,173 @@
+"""Links to the broker that are cut or stall without an end of the connection, and clocks that are wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.mqtt.certificates import Authority
+from tests.mqtt.conftest import HUB, Start
+from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.observer import Observer, observer
+from tests.mqtt.private_host import PrivateHost, private_host
+from tests.processes import Hub
+
+KEEP_ALIVE = "max_keepalive 10"
+"""The shortest that Mosquitto has."""
+NOTICED_S = 60.0
+"""Two keep-alive intervals, with what a busy machine adds."""
+RSS_LIMIT_KB = 35 * 1024
+AVAILABILITY = f"{HUB}/availability"
+LIBFAKETIME = "*/faketime/libfaketime.so.1"
+"""Below /usr/lib."""
+
+
+async def restart(broker: Mosquitto, *lines: str) -> None:
+    await broker.kill()
+    broker.lines = ("allow_anonymous true", *lines)
+    await broker.start()
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[PrivateHost, PrivateHost]]:
+    """The broker's host and the bridge's, with a cable between them."""
+    with private_host() as theirs, private_host() as ours:
+        theirs.connect(ours, "192.0.2.1", "192.0.2.2")
+        yield theirs, ours
+
+
+async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_there(
+    hub: Hub, ends: tuple[PrivateHost, PrivateHost], bridges: Start, tmp_path: Path
+) -> None:
+    theirs, ours = ends
+    broker = Mosquitto(tmp_path / "far", ("allow_anonymous true", KEEP_ALIVE), host=theirs)
+    await broker.start()
+    kept, removed = await hub.create(1), await hub.create(2)
+    await hub.until(kept, "connected", 20)
+    await hub.until(removed, "connected", 20)
+    bridge = bridges("insecure_plaintext = true", f"mqtt://192.0.2.1:{broker.port}")
+    bridge.host = ours
+    await bridge.start()
+    async with observer(broker.port, host=theirs) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
+        theirs.cut_off()
+        for number in range(300):
+            await hub.client.update_device(kept, {"name": f"name {number}"})
+        await hub.client.remove_device(removed)
+        line = await bridge.until_logged("broker_unavailable", NOTICED_S)
+        assert "it did not answer in time" in line
+        await seen.until(lambda: seen.retained[AVAILABILITY] == b"offline", NOTICED_S)
+        assert bridge.rss_kb <= RSS_LIMIT_KB
+        theirs.restore()
+        topic = f"{HUB}/devices/{kept}"
+        await seen.until(lambda: seen.record(topic)["name"] == "name 299", NOTICED_S)
+        await seen.until(lambda: f"{HUB}/devices/{removed}" not in seen.retained)
+        await seen.until(lambda: seen.retained[AVAILABILITY] == b"online")
+        names = [json.loads(one.payload)["name"] for one in seen.seen(topic)]
+        assert len(names) < 100, "older records were left out"
+    await broker.kill()
+
+
+async def test_a_broker_that_stands_still_is_left_and_found_again(
+    hub: Hub, broker: Mosquitto, bridges: Start
+) -> None:
+    await restart(broker, KEEP_ALIVE)
+    bridge = bridges()
+    await bridge.start()
+    device = await hub.create(1)
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
+        assert broker.process is not None
+        broker.process.send_signal(signal.SIGSTOP)
+        for number in range(300):
+            await hub.client.update_device(device, {"name": f"name {number}"})
+        await bridge.until_logged("it did not answer in time", NOTICED_S)
+        assert bridge.rss_kb <= RSS_LIMIT_KB
+        broker.process.send_signal(signal.SIGCONT)
+    async with observer(broker.port) as seen:
+        topic = f"{HUB}/devices/{device}"
+        await seen.until(lambda: (seen.record(topic) or {}).get("name") == "name 299", NOTICED_S)
+        await seen.until(lambda: seen.retained[AVAILABILITY] == b"online", NOTICED_S)
+
+
+# -- clocks
+
+
+class Clock:
+    """The wall clock of a process; its monotonic clock is this machine's."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "clock"
+        self.environment = {
+            "LD_PRELOAD": str(next(Path("/usr/lib").glob(LIBFAKETIME))),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1",
+            "DONT_FAKE_MONOTONIC": "1",
+        }
+        self.set("+0")
+
+    def set(self, offset: str) -> None:
+        """By how much it is wrong, such as `-10y`."""
+        new = self._file.with_suffix(".new")
+        new.write_text(f"{offset}\n")
+        new.replace(self._file)
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> Clock:
+    return Clock(tmp_path)
+
+
+async def test_with_a_clock_before_the_certificate_the_log_says_so_and_it_connects_once_it_is_set(
+    broker: Mosquitto, bridges: Start, clock: Clock, tmp_path: Path
+) -> None:
+    authority = Authority(tmp_path / "certificates", "authority")
+    certificate, key = authority.sign("broker")
+    await restart(broker, f"certfile {certificate}", f"keyfile {key}")
+    clock.set("-10y")
+    bridge = bridges(f'ca_file = "{authority.file}"', f"mqtts://127.0.0.1:{broker.port}")
+    await bridge.start(**clock.environment)
+    line = await bridge.until_logged("broker_unavailable")
+    assert "is not valid yet: is the clock of this host right?" in line
+    clock.set("+0")
+    await bridge.until_logged("broker_connected")
+
+
+async def test_pings_are_sent_at_the_brokers_interval_whatever_the_clock_shows(
+    hub: Hub, broker: Mosquitto, bridges: Start, clock: Clock
+) -> None:
+    await restart(broker, KEEP_ALIVE, "log_type all")
+    bridge = bridges()
+    await bridge.start(**clock.environment)
+    device = await hub.create(1)
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
+        for years in (10, -10):
+            clock.set(f"{years:+}y")
+            await hub.client.update_device(device, {"name": f"after {years} years"})
+            await until_an_event_of(seen, datetime.now(UTC).year + years)
+    await broker.until_logged("Received PINGREQ from wifimgrd-boat", 2, NOTICED_S)
+    assert bridge.log.read_text().count("broker_connected") == 1
+
+
+async def test_a_clock_that_jumps_does_not_delay_the_next_attempt(
+    broker: Mosquitto, bridges: Start, clock: Clock
+) -> None:
+    await broker.kill()
+    bridge = bridges()
+    await bridge.start(**clock.environment)
+    await bridge.until_logged("broker_unavailable")
+    clock.set("-10y")
+    await broker.start()
+    await bridge.until_logged("broker_connected")
+
+
+async def until_an_event_of(seen: Observer, year: int) -> None:
+    await seen.until(
+        lambda: any(json.loads(one.payload)["time"][:4] == str(year) for one in seen.seen(f"{HUB}/events"))
+    )
