@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from wifimgrd.dbus.client.hub import HubClient
+
 from .guest import hwsim
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -61,6 +63,13 @@ async def until_taken(hub: WholeHub, name: str, reason: str) -> None:
     await hub.agree()
 
 
+def are_iwds(dbus: HubClient) -> bool:
+    """Whether both adapters are unavailable since iwd runs, which names interfaces in its own way."""
+    reason = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
+    interfaces = [(one.state, one.reason) for one in dbus.interfaces.values()]
+    return interfaces == 2 * [("unavailable", reason)]
+
+
 async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_when_it_ends(
     hub: WholeHub, cameras: Cameras, adapters: Callable[..., Adapter], iwd: None
 ) -> None:
@@ -69,12 +78,12 @@ async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_w
     await hub.until(device, "connected")
 
     run("systemctl", "start", "iwd.service")  # which deletes the interfaces and creates its own
-    for name in ("wlan0", "wlan1"):
-        await until_taken(hub, name, "`systemctl disable --now iwd`, and plug them in again")
+    await hub.dbus.wait_until(are_iwds, 20)
     await hub.failed(device, "interface-lost")
 
+    names = set(hub.dbus.interfaces)
     run("systemctl", "stop", "iwd.service")
-    assert {"wlan0", "wlan1"}.isdisjoint(name for _, name in socket.if_nameindex())
+    assert names.isdisjoint(name for _, name in socket.if_nameindex())
     hub.channel.forget()
     for port in ("1.1", "1.2"):
         hwsim.remove_radio(port)
@@ -87,8 +96,7 @@ async def test_iwd_with_its_setting_leaves_the_interfaces_which_are_available_at
     hub: WholeHub, iwd_leaves_interfaces: None
 ) -> None:
     run("systemctl", "start", "iwd.service")
-    for name in ("wlan0", "wlan1"):
-        await until_taken(hub, name, "iwd manages the Wi-Fi adapters")
+    await hub.dbus.wait_until(are_iwds, 20)
     run("systemctl", "stop", "iwd.service")
     for name in ("wlan0", "wlan1"):
         await hub.interface_state(name, "available")

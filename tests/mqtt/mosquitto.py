@@ -51,6 +51,13 @@ class Mosquitto:
         file.write_text("\n".join(lines) + "\n")
         await self.run(file)
 
+    async def restart(self, *lines: str) -> None:
+        """Start it anew for anonymous clients, with further lines of configuration, and without what it
+        retained."""
+        await self.kill()
+        self.lines, self.persistence = ("allow_anonymous true", *lines), False
+        await self.start()
+
     async def run(self, file: Path) -> None:
         """Start it with a configuration file, and wait until it listens."""
         with (self.folder / "mosquitto.log").open("ab") as log:

@@ -26,14 +26,6 @@ CAMERAS = "\U0001f4f7" * 128
 LIMIT = 1100
 
 
-async def restart(broker: Mosquitto, *lines: str) -> None:
-    """Start the broker anew, with further lines of configuration."""
-    await broker.kill()
-    broker.persistence = False
-    broker.lines = ("allow_anonymous true", *lines)
-    await broker.start()
-
-
 async def until_online(seen: Observer) -> None:
     await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")
 
@@ -42,7 +34,10 @@ async def until_online(seen: Observer) -> None:
 async def test_with_too_many_connections_the_hub_comes_when_there_is_room(
     broker: Mosquitto, bridges: Start
 ) -> None:
-    await restart(broker, "max_connections 1")
+    ended = "closed its connection"
+    before = (broker.folder / "mosquitto.log").read_text().count(ended)
+    await broker.restart("max_connections 1")
+    await broker.until_logged(ended, before + 1)  # that of `restart`
     bridge = bridges()
     async with observer(broker.port), observer(broker.port):  # Mosquitto 2.0 accepts one more
         await bridge.start()
@@ -54,7 +49,7 @@ async def test_with_too_many_connections_the_hub_comes_when_there_is_room(
 async def test_a_record_that_is_too_large_is_left_out_and_logged_once(
     hub: Hub, broker: Mosquitto, bridges: Start, limit: str
 ) -> None:
-    await restart(broker, f"{limit} {LIMIT}")
+    await broker.restart(f"{limit} {LIMIT}")
     device = await hub.create(1, name=CAMERAS)
     await hub.until(device, "connected", 20)
     bridge = bridges('discovery_prefix = ""')
@@ -76,7 +71,7 @@ async def test_a_record_that_is_too_large_is_left_out_and_logged_once(
 async def test_after_a_broker_ran_out_of_memory_it_has_everything(
     hub: Hub, broker: Mosquitto, bridges: Start
 ) -> None:
-    await restart(broker, "memory_limit 1000000")
+    await broker.restart("memory_limit 1000000")
     for camera in (1, 2, 3, 4):
         await hub.create(camera)
     async with observer(broker.port) as filling:
@@ -86,7 +81,7 @@ async def test_after_a_broker_ran_out_of_memory_it_has_everything(
     bridge = bridges()
     await bridge.start()
     await bridge.until_logged("broker_unavailable")
-    await restart(broker)  # Mosquitto 2.0 may have crashed
+    await broker.restart()  # Mosquitto 2.0 may have crashed
     async with observer(broker.port) as seen:
         records = {f"{HUB}/hub", *(f"{HUB}/interfaces/{name}" for name in hub.client.interfaces)}
         await seen.until(lambda: records <= seen.retained.keys())
@@ -97,7 +92,7 @@ async def test_after_a_broker_ran_out_of_memory_it_has_everything(
 async def test_a_broker_that_drops_messages_beyond_its_queue_is_read_all_the_same(
     broker: Mosquitto, bridges: Start
 ) -> None:
-    await restart(broker, "max_queued_messages 10")
+    await broker.restart("max_queued_messages 10")
     async with observer(broker.port) as filling:
         for number in range(1500):
             filling.send(f"{HUB}/rubbish/{number}", b"x" * 10_000, retain=True)

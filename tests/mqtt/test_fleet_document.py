@@ -37,7 +37,7 @@ KEYS = [one.text.removeprefix("[mqtt]\n") for one in BLOCKS if one.language == "
 NAME = "broker.example"
 DEBIAN = Path("/etc/mosquitto/mosquitto.conf")
 CERTIFICATES = "/etc/mosquitto/certs"
-HUBS, PEOPLE, PAGES = 8883, 8884, 8885
+HUBS, PEOPLE, PAGES = 8883, 8884, 8084
 PASSWORDS = dict(line.split(":") for line in FILES["/etc/mosquitto/people.passwords"].splitlines())
 LINK = "wifimgrd-links/boat"
 SLOW_S = 60.0

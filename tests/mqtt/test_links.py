@@ -27,12 +27,6 @@ LIBFAKETIME = "*/faketime/libfaketime.so.1"
 """Below /usr/lib."""
 
 
-async def restart(broker: Mosquitto, *lines: str) -> None:
-    await broker.kill()
-    broker.lines = ("allow_anonymous true", *lines)
-    await broker.start()
-
-
 @pytest.fixture
 def ends() -> Iterator[tuple[PrivateHost, PrivateHost]]:
     """The broker's host and the bridge's, with a cable between them."""
@@ -76,7 +70,7 @@ async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_
 async def test_a_broker_that_stands_still_is_left_and_found_again(
     hub: Hub, broker: Mosquitto, bridges: Start
 ) -> None:
-    await restart(broker, KEEP_ALIVE)
+    await broker.restart(KEEP_ALIVE)
     bridge = bridges()
     await bridge.start()
     device = await hub.create(1)
@@ -128,7 +122,7 @@ async def test_with_a_clock_before_the_certificate_the_log_says_so_and_it_connec
 ) -> None:
     authority = Authority(tmp_path / "certificates", "authority")
     certificate, key = authority.sign("broker")
-    await restart(broker, f"certfile {certificate}", f"keyfile {key}")
+    await broker.restart(f"certfile {certificate}", f"keyfile {key}")
     clock.set("-10y")
     bridge = bridges(f'ca_file = "{authority.file}"', f"mqtts://127.0.0.1:{broker.port}")
     await bridge.start(**clock.environment)
@@ -141,7 +135,7 @@ async def test_with_a_clock_before_the_certificate_the_log_says_so_and_it_connec
 async def test_pings_are_sent_at_the_brokers_interval_whatever_the_clock_shows(
     hub: Hub, broker: Mosquitto, bridges: Start, clock: Clock
 ) -> None:
-    await restart(broker, KEEP_ALIVE, "log_type all")
+    await broker.restart(KEEP_ALIVE, "log_type all")
     bridge = bridges()
     await bridge.start(**clock.environment)
     device = await hub.create(1)

@@ -68,6 +68,18 @@ def test_nothing_of_others_is_removed_before_the_records_are_known() -> None:
     assert taken(retained) == {"availability": b"online", "devices/3": b""}
 
 
+def test_what_was_refused_is_published_or_removed_again() -> None:
+    retained = RetainedRecords()
+    retained.found("b", b"1")
+    retained.replace({"a": b"1"})
+    retained.complete()
+    assert taken(retained) == {"a": b"1", "b": b""}
+    retained.refused("a")
+    retained.refused("b")
+    assert taken(retained) == {"a": b"1", "b": b""}
+    assert retained.take() is None
+
+
 def test_without_a_broker_the_newest_record_replaces_the_one_before() -> None:
     retained = RetainedRecords()
     retained.replace({})

@@ -220,9 +220,12 @@ class Connection:
     def _check(self) -> None:
         if self.closed.done():
             return
+        self._client.loop_misc()
+        self._set_timer()
+
+    def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._client.loop_misc()
         self._timer = self._loop.call_later(self._check_s, self._check)
 
     def _end(self, reason: str) -> None:
@@ -248,7 +251,7 @@ class Connection:
         if 0 < keep_alive_s < KEEP_ALIVE_S:
             self._client.set_keep_alive(keep_alive_s)
             self._check_s = keep_alive_s / _CHECKS
-            self._check()
+            self._set_timer()
         if not self._accepted.done():
             self._accepted.set_result(library.number(code))
 

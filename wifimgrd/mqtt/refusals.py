@@ -101,19 +101,18 @@ def cannot_connect(broker: str, error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = _CERTIFICATE.get(error.verify_code, f"is not accepted: {error.verify_message}")
         return f"the certificate of {broker} {reason}"
-    if isinstance(error, OSError):
-        alert = _alert(error)
-        if alert is not None:
-            return alert
-    if isinstance(error, ssl.SSLError) and error.reason == "WRONG_VERSION_NUMBER":
+    alert = _alert(error)
+    if alert is not None:
+        return alert
+    if getattr(error, "reason", None) == "WRONG_VERSION_NUMBER":
         return f"{broker} does not speak TLS: is it the port of mqtt://?"
     if isinstance(error, ssl.SSLEOFError | ConnectionResetError | BrokenPipeError):
         return f"{broker} closed the connection before it answered: {_FULL}"
     return f"cannot connect to {broker}: {error}"
 
 
-def _alert(error: OSError) -> str | None:
+def _alert(error: Exception) -> str | None:
     """What the broker has against a client certificate; None if that is not the reason."""
-    name = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    name = getattr(error, "reason", None) or ""
     found = next((text for alert, text in _ALERTS.items() if name.endswith(f"ALERT_{alert}")), None)
     return None if found is None else f"the broker refuses this client's certificate: {found}"

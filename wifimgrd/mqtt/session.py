@@ -143,13 +143,13 @@ class Session:
         while self._is_serving and connection is not None and connection.has_room:
             if self._answers:
                 answer = self._answers.popleft()
-                connection.publish(
-                    answer.topic, answer.payload, request=Request(correlation=answer.correlation)
-                )
+                outcome = partial(self._log_refusal, answer.topic, len(answer.payload))
+                request = Request(correlation=answer.correlation)
+                connection.publish(answer.topic, answer.payload, request=request, outcome=outcome)
             elif (record := self._records.take()) is not None:
                 self._publish_record(connection, *record)
             elif (event := self._events.take()) is not None:
-                outcome = partial(self._on_event_outcome, len(event))
+                outcome = partial(self._log_refusal, self._topics.events, len(event))
                 connection.publish(self._topics.events, event, keep=event, outcome=outcome)
             else:
                 return
@@ -185,14 +185,10 @@ class Session:
                 self._rights.came_back()  # it will not, for a reason that is logged
             self._on_outcome(connection, topic, size, code)
 
-    def _on_event_outcome(self, size: int, code: int) -> None:
-        """The broker has acknowledged an event; one that it does not accept is lost."""
-        if code >= FAILURE:
-            self._log_refusal(self._topics.events, size, code)
-
     def _log_refusal(self, topic: str, size: int, code: int) -> None:
+        """Log if the broker has not accepted a message; once for each reason."""
         reason = message_refused(code)
-        if reason != self._logged_refusal:
+        if code >= FAILURE and reason != self._logged_refusal:
             self._logged_refusal = reason
             _log.warning("message_refused", topic=topic, octets=size, reason=reason)
 
@@ -236,6 +232,7 @@ class Session:
     def _begin(self) -> None:
         self._records.begin()
         self._refused.clear()
+        self._logged_refusal = ""
         self._found_claim, self._found_prefix, self._was_online = None, None, False
         self._reads_discovery = False
         self._discovery_on_way = 0
