@@ -136,20 +136,24 @@ async def test_a_lease_that_cannot_be_used_is_refused_in_words(
                     download.expect_more()
 
 
+_RENEWED_S = 10
+"""A lease that a starved host, too, renews in time, which it does after half of it."""
+
+
 @on_both
 async def test_a_renewal_that_changes_the_address_is_followed_or_refused(
     hub: WholeHub, cameras: Cameras
 ) -> None:
-    honest, hostile = cameras("A"), cameras("H", lease=Lease("192.168.42.9", 24, seconds=4))
+    honest, hostile = cameras("A"), cameras("H", lease=Lease("192.168.42.9", 24, seconds=_RENEWED_S))
     other, device = await hub.add(honest), await hub.add(hostile)
     for one in (other, device):
         await hub.until(one, "connected")
     with hub.ticks(other, honest) as download:
-        hostile.lend(Lease("192.168.42.77", 24, seconds=4))
+        hostile.lend(Lease("192.168.42.77", 24, seconds=_RENEWED_S))
         await hub.dbus.wait_until(lambda dbus: dbus.devices[device].local_address == "192.168.42.77", 30)
         await hub.dbus.wait_until(lambda dbus: dbus.devices[device].state == "connected", 30)
         hub.channel.forget()
-        hostile.lend(Lease("10.77.0.9", 24, seconds=4))
+        hostile.lend(Lease("10.77.0.9", 24, seconds=_RENEWED_S))
         assert "10.77.0.9/24, which belongs to" in await hub.failed(device, "address-failed")
         download.expect_more()
     assert hub.dbus.devices[other].state == "connected"
