@@ -18,7 +18,7 @@ from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB
 from tests.mqtt.fleet_process import is_online, until
 from tests.mqtt.mosquitto import Mosquitto
-from tests.mqtt.observer import Observer
+from tests.mqtt.observer import Observer, observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
 from wifimgrd.mqtt.access import Access, Tls
@@ -280,17 +280,26 @@ async def test_a_page_connects_by_websocket_with_a_password(fleet: Fleet, passwo
 
 
 @pytest.fixture
-async def linked(fleet: Fleet, message_bus: MessageBusDaemon, hub: Hub) -> AsyncIterator[Fleet]:
-    """The hub publishes to the vehicle's broker, which passes everything on."""
-    assert hub.client.available
+async def local(fleet: Fleet) -> AsyncIterator[Mosquitto]:
+    """The vehicle's broker."""
     fleet.vehicle.file(VEHICLE).write_text(FILES[VEHICLE])
     local = Mosquitto(fleet.folder / "vehicle", port=1883, host=fleet.vehicle)
     local.folder.mkdir()
     await local.run(DEBIAN)
+    yield local
+    await local.kill()
+
+
+@pytest.fixture
+async def linked(
+    fleet: Fleet, local: Mosquitto, message_bus: MessageBusDaemon, hub: Hub
+) -> AsyncIterator[Fleet]:
+    """The hub publishes to the vehicle's broker, which passes everything on."""
+    assert hub.client.available
+    assert local.process is not None
     async with running_bridge(fleet, message_bus, KEYS[1]) as bridge:
         await bridge.until_logged("broker_connected")
         yield fleet
-    await local.kill()
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
@@ -330,3 +339,22 @@ async def test_a_command_passes_the_link_and_its_answer_comes_back(linked: Fleet
         )
         answer = await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
         assert (answer.code, answer.message) == (None, "disconnected")
+
+
+async def test_a_command_on_the_vehicle_is_carried_out_once(
+    linked: Fleet, local: Mosquitto, hub: Hub
+) -> None:
+    async with linked.fleet("dispatcher") as dispatcher, observer(local.port, host=linked.vehicle) as seen:
+        answer = await seen.command(f"{HUB}/command", {"command": "scan"}, f"{HUB}/result")
+        assert answer["ok"]
+        device = await hub.create(1)
+        await until(dispatcher, lambda: device in getattr(dispatcher.fleet.hubs.get("boat"), "devices", {}))
+        await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        assert len(seen.seen(f"{HUB}/command")) == 1
+
+
+async def test_the_central_broker_shows_that_a_link_is_away(linked: Fleet, local: Mosquitto) -> None:
+    async with linked.client(linked.access("viewer"), "#") as seen:
+        await until_retained(seen, LINK, b"1")
+        await local.kill()
+        await until_retained(seen, LINK, b"0")
