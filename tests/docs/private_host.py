@@ -5,7 +5,6 @@ A network namespace, and mounts of its own: changes of the checkout go to memory
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.docs.code_blocks import CHECKOUT
+from tests.namespaces import namespaces
 
 _SET_UP: Final = """
 ip link set lo up
@@ -21,8 +21,6 @@ mount -t tmpfs tmpfs /srv
 mkdir /srv/changes /srv/work
 mount -t overlay -o "lowerdir=$1,upperdir=/srv/changes,workdir=/srv/work" overlay "$1"
 mount -t tmpfs tmpfs /srv
-echo ready
-read -r _                    # until the test is over, or has died
 """
 
 
@@ -45,15 +43,5 @@ class PrivateHost:
 @contextmanager
 def private_host() -> Iterator[PrivateHost]:
     """A host until the end of the test; root alone can make one."""
-    with subprocess.Popen(
-        ["unshare", "--net", "--mount", "bash", "-euc", _SET_UP, "bash", str(CHECKOUT)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as keeper:
-        assert keeper.stdout is not None
-        assert keeper.stderr is not None
-        assert keeper.stdout.readline() == "ready\n", keeper.stderr.read()
-        yield PrivateHost(keeper.pid)
-        keeper.communicate("\n")
+    with namespaces(_SET_UP, str(CHECKOUT)) as pid:
+        yield PrivateHost(pid)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.namespaces import namespaces
+
 _SET_UP: Final = """
 ip link set lo up
 mount -t tmpfs tmpfs /mnt
@@ -21,8 +23,6 @@ for folder in /run /var/lib/mosquitto /var/log/mosquitto; do
 done
 mkdir /run/mosquitto
 chown mosquitto: /run/mosquitto /var/lib/mosquitto /var/log/mosquitto
-echo ready
-read -r _    # until the test is over, or has died
 """
 _DROP: Final = """
 table inet cut {
@@ -70,18 +70,8 @@ class PrivateHost:
 @contextmanager
 def private_host() -> Iterator[PrivateHost]:
     """A host until the end of the test; root alone can make one."""
-    with subprocess.Popen(
-        ["unshare", "--net", "--mount", "bash", "-euc", _SET_UP],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as keeper:
-        assert keeper.stdout is not None
-        assert keeper.stderr is not None
-        assert keeper.stdout.readline() == "ready\n", keeper.stderr.read()
-        yield PrivateHost(keeper.pid)
-        keeper.communicate("\n")
+    with namespaces(_SET_UP) as pid:
+        yield PrivateHost(pid)
 
 
 def inside(host: PrivateHost | None) -> tuple[str, ...]:
