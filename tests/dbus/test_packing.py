@@ -84,6 +84,9 @@ def test_dictionaries_of_any_values_are_read(of: dict[str, tuple[str, Any]]) -> 
     assert told == [{name: library.unpack(value) for name, (_, value) in of.items()}, "end"]
 
 
+@pytest.mark.skipif(
+    library.LIBRARY != "dbus_next", reason="dbus-fast reads past the end of such messages (docs/dbus.md)"
+)
 @given(rows, st.data())
 def test_octets_that_are_damaged_are_refused_or_read_as_something_else(
     of: list[dict[str, Value]], data: st.DataObject
