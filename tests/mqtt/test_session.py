@@ -69,6 +69,19 @@ async def test_of_two_that_start_at_once_one_publishes(broker: Mosquitto) -> Non
     await asyncio.wait([other])
 
 
+async def test_a_running_hub_answers_each_challenge(broker: Mosquitto) -> None:
+    running = asyncio.create_task(session(broker.port, challenge_s=10.0).run())
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        own = seen.retained[CLAIM]
+        for instance in ("0" * 16, "f" * 16):  # the second one soon after the answer to the first
+            seen.send(CLAIM, Claim(instance, challenge=True).payload())
+            await seen.until(lambda: seen.retained[CLAIM] != own)
+            await seen.until(lambda: seen.retained[CLAIM] == own)
+        running.cancel()
+        await asyncio.wait([running])
+
+
 async def test_a_running_hub_is_not_stopped_by_a_claim_without_a_bridge(broker: Mosquitto) -> None:
     running = asyncio.create_task(session(broker.port, challenge_s=10.0).run())
     async with observer(broker.port) as seen:

@@ -105,6 +105,7 @@ class Session:
         self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
         """Done with the claim of another bridge that publishes as this hub."""
         self._reasserted_s = 0.0
+        self._reassertion: asyncio.TimerHandle | None = None
         self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
         self._logged_refusal = ""
@@ -221,9 +222,10 @@ class Session:
             await self._until_lost(connection)
         finally:
             self._is_serving, self._connection = False, None
-            if self._retry is not None:
-                self._retry.cancel()
-                self._retry = None
+            for timer in (self._retry, self._reassertion):
+                if timer is not None:
+                    timer.cancel()
+            self._retry = self._reassertion = None
             if connection.closed.done():
                 self._rights.lost(unanswered=self._discovery_on_way > 0 or self._reads_discovery)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
@@ -382,9 +384,15 @@ class Session:
             self._other.set_result(claim)
 
     def _reassert(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._connection is not None and now >= self._reasserted_s + _REASSERT_S:
-            self._reasserted_s = now
+        """Publish the claim again: at once, or when that may be done again."""
+        if self._reassertion is None:
+            due = max(asyncio.get_running_loop().time(), self._reasserted_s + _REASSERT_S)
+            self._reassertion = asyncio.get_running_loop().call_at(due, self._publish_claim)
+
+    def _publish_claim(self) -> None:
+        self._reassertion = None
+        self._reasserted_s = asyncio.get_running_loop().time()
+        if self._connection is not None:
             self._connection.publish(self._topics.claim, self._claim.payload(), retain=True)
 
 
