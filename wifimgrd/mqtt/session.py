@@ -31,6 +31,8 @@ from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
 CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to publish its claim again."""
+_CHALLENGE_OFFLINE_S: Final = 2.0
+"""The same if its hub was offline: its connection was lost, or its daemon is not running."""
 _MARK_S: Final = 2.0
 _MARKERS: Final = 10
 """How often, and after which time, the marker is sent again: of many messages at once a broker may drop some
@@ -131,6 +133,7 @@ class Session:
             return
         self._is_serving = False
         connection.publish(self._topics.availability, OFFLINE, retain=True)
+        connection.publish(self._topics.claim, b"", retain=True)  # so that the next start need not ask for it
         await connection.until_delivered(_OFFLINE_S)
 
     def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
@@ -305,12 +308,13 @@ class Session:
     async def _challenge(self, connection: Connection) -> None:
         """Ask for another bridge that publishes as this hub, where there may be one; raises HubIdTaken."""
         found = self._found_claim
-        if found is not None and found.instance != self._claim.instance and self._was_online:
+        if found is not None and found.instance != self._claim.instance:
+            time_s = self._challenge_s if self._was_online else min(self._challenge_s, _CHALLENGE_OFFLINE_S)
             await connection.subscribe([self._topics.claim], qos=1, live_only=True)
             challenge = Claim(self._claim.instance, challenge=True)
             connection.publish(self._topics.claim, challenge.payload())
             with suppress(TimeoutError):
-                await any_of(self._other, connection.closed, timeout_s=self._challenge_s)
+                await any_of(self._other, connection.closed, timeout_s=time_s)
             if self._other.done():
                 raise self._taken()
 
