@@ -11,10 +11,13 @@ import pytest
 
 from tests.mqtt.certificates import Authority, Validity
 from tests.mqtt.conftest import HUB, Start
+from tests.mqtt.fleet_process import access
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
 from wifimgrd.mqtt.access import Tls
+from wifimgrd.mqtt.connection import BrokerError
+from wifimgrd.mqtt.fleet_client import connected
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
@@ -197,6 +200,20 @@ async def test_a_broker_that_sends_rubbish_is_tried_again(bridges: Start) -> Non
     await bridge.start()
     await asyncio.wait_for(tried.wait(), 60)
     assert await bridge.end() == 0
+    server.close()
+
+
+async def test_a_packet_that_is_too_large_is_not_read() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(4096)
+        writer.write(b"\x20\x03\x00\x00\x00" + b"\x30\xff\xff\xff\x7f")  # CONNACK, 256 MB announced
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    with pytest.raises(BrokerError, match="too large"):
+        async with connected(access(server.sockets[0].getsockname()[1]), "wifimgrd"):
+            pass
     server.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -193,7 +194,12 @@ def test_what_is_no_record_is_not_shown(payload: bytes) -> None:
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_no_payload_raises_anything_else(payload: bytes) -> None:
-    for parse in (lambda octets: parse_device(octets, 3), parse_interface, parse_hub, parse_answer):
+    for parse in (
+        partial(parse_device, device_id=3),
+        partial(parse_hub, hub_id="boat"),
+        parse_interface,
+        parse_answer,
+    ):
         with suppress(RecordError):
             parse(payload)
 
@@ -222,6 +228,13 @@ def test_other_topics_are_ignored(topic: str) -> None:
     assert fleet.receive(topic, device(FRONT), retained=False, now_us=7) == []
     assert list(fleet.hubs) == ["boat"]
     assert list(fleet.hubs["boat"].devices) == [3]
+
+
+def test_a_record_of_another_hub_is_none() -> None:
+    fleet = read_fleet()
+    receive(fleet, "hub", encoded(hub_json("pier", SERVICE, "0" * 16, commands=True)))
+    assert not fleet.hubs["boat"].record.commands
+    assert "another hub" in fleet.unreadable[f"{ROOT}/hub"]
 
 
 def test_an_interface_is_at_its_own_topic() -> None:
@@ -266,6 +279,15 @@ def test_an_availability_that_is_neither_is_offline() -> None:
 def test_a_record_of_another_version_is_read() -> None:
     old = {"id": 3, "name": "Front", "colour": {"deep": [1, 2]}}
     assert parse_device(json.dumps(old).encode(), 3) == DeviceRecord(3, name="Front")
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "1969-12-31T23:59:59Z"]
+)
+def test_a_time_that_cannot_be_shown_is_none(time: str) -> None:
+    record = {"id": 3, "name": "Front", "lost_at": time}
+    with pytest.raises(RecordError, match="time"):
+        parse_device(json.dumps(record).encode(), 3)
 
 
 def test_answers() -> None:

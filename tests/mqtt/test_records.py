@@ -221,6 +221,7 @@ def test_a_repeat_is_recognised_by_correlation_data_or_by_the_flag() -> None:
     marked = replace(plain, correlation=b"1", response_topic="a")
     assert recent.begin(marked, 2.0)
     assert recent.begin(replace(marked, response_topic="b"), 2.0), "another client's"
+    assert recent.begin(replace(marked, payload=b"y"), 2.0), "another command"
     assert not recent.begin(marked, 3.0)
     recent.answered(marked, b"done")
     assert recent.answer_to(marked) == b"done"

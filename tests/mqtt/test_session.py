@@ -18,7 +18,7 @@ from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.records import RetainedRecords
 from wifimgrd.mqtt.session import HubIdTaken, Session
 from wifimgrd.mqtt.settings import Settings
-from wifimgrd.mqtt.topics import ONLINE, Topics
+from wifimgrd.mqtt.topics import OFFLINE, ONLINE, Topics
 from wifimgrd.web_address import BrokerAddress
 
 CLAIM = f"{HUB}/claim"
@@ -33,10 +33,10 @@ async def broker(tmp_path: Path) -> AsyncIterator[Mosquitto]:
     await broker.kill()
 
 
-def session(port: int, challenge_s: float) -> Session:
-    """A session that publishes that it is online, and nothing else."""
+def session(port: int, challenge_s: float, availability: bytes = ONLINE) -> Session:
+    """A session that publishes whether it is online, and nothing else."""
     records = RetainedRecords()
-    records.replace({AVAILABILITY: ONLINE})
+    records.replace({AVAILABILITY: availability})
     settings = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
     return Session(settings, records, EventQueue("0" * 16), challenge_s=challenge_s)
 
@@ -67,6 +67,35 @@ async def test_of_two_that_start_at_once_one_publishes(broker: Mosquitto) -> Non
         await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
     other.cancel()
     await asyncio.wait([other])
+
+
+async def test_a_hub_whose_daemon_is_away_keeps_its_id(broker: Mosquitto) -> None:
+    first = session(broker.port, challenge_s=10.0, availability=OFFLINE)
+    running = asyncio.create_task(first.run())
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == OFFLINE)
+        for _ in range(5):  # whichever claim is the greater one
+            with pytest.raises(HubIdTaken):
+                await asyncio.wait_for(session(broker.port, challenge_s=10.0).run(), 30)
+        assert not running.done()
+        assert seen.retained[AVAILABILITY] == OFFLINE
+        await first.stop()
+        await seen.until(lambda: CLAIM not in seen.retained)
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def test_a_running_hub_answers_each_challenge(broker: Mosquitto) -> None:
+    running = asyncio.create_task(session(broker.port, challenge_s=10.0).run())
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        own = seen.retained[CLAIM]
+        for instance in ("0" * 16, "f" * 16):  # the second one soon after the answer to the first
+            seen.send(CLAIM, Claim(instance, challenge=True).payload())
+            await seen.until(lambda: seen.retained[CLAIM] != own)
+            await seen.until(lambda: seen.retained[CLAIM] == own)
+        running.cancel()
+        await asyncio.wait([running])
 
 
 async def test_a_running_hub_is_not_stopped_by_a_claim_without_a_bridge(broker: Mosquitto) -> None:

@@ -171,13 +171,14 @@ class RecentCommands:
         """By key: the time of arrival, and the answer, None while the command runs."""
 
     def key(self, message: CommandMessage) -> bytes:
-        """What identifies a command; without correlation data its content does."""
-        parts = [str(message.target.device_id).encode()]
-        if message.correlation:
-            parts += [b"correlation", (message.response_topic or "").encode(), message.correlation]
-        else:
-            parts += [b"payload", message.payload]
-        return hashlib.blake2b(b"\0".join(parts), digest_size=16).digest()
+        """What identifies a command. Its content does, too: clients may use the same correlation data, and
+        one may always use its own."""
+        client = [(message.response_topic or "").encode(), message.correlation] if message.correlation else []
+        parts = [str(message.target.device_id).encode(), *client, message.payload]
+        key = hashlib.blake2b(digest_size=16)
+        for part in parts:
+            key.update(len(part).to_bytes(4) + part)
+        return key.digest()
 
     def begin(self, message: CommandMessage, now: float) -> bool:
         """Whether the command is carried out: it was not delivered before."""

@@ -146,7 +146,8 @@ class Connection:
 
     async def _answer(self, packet_id: int | None) -> int:
         if packet_id is None:
-            raise BrokerError("the connection to the broker is lost")
+            known = self.closed.done()
+            raise BrokerError(self.closed.result() if known else "the connection to the broker is lost")
         future = self._answers[packet_id] = self._loop.create_future()
         return await self._until(future)
 

@@ -260,7 +260,7 @@ class Fleet:
             self.unreadable[topic] = reason
 
     def _service(self, hub: FleetHub, payload: bytes) -> list[Change]:
-        before, after = hub.record, parse_hub(payload) if payload else HubRecord()
+        before, after = hub.record, parse_hub(payload, hub.id) if payload else HubRecord()
         hub.record = after
         if before == after:
             return []

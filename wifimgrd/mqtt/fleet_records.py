@@ -27,6 +27,8 @@ _LONGEST_LIST: Final = 64
 _LARGEST: Final = 2**63 - 1
 _CODE: Final = re.compile(r"[a-z][a-z-]{0,63}")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
+"""Times from the epoch until then can be shown in every zone."""
 
 _Record = TypeVar("_Record", DeviceRecord, InterfaceRecord)
 
@@ -70,9 +72,11 @@ def parse_interface(payload: bytes) -> InterfaceRecord:
     return _record(InterfaceRecord, _members(payload))
 
 
-def parse_hub(payload: bytes) -> HubRecord:
-    """The record of a hub; raises RecordError."""
+def parse_hub(payload: bytes, hub_id: str) -> HubRecord:
+    """The record of that hub; raises RecordError."""
     members = _members(payload)
+    if members.get("hub", hub_id) != hub_id:
+        raise RecordError("it is of another hub")
     service = ServiceRecord(
         version=_text(members.get("version", "")),
         backend=_text(members.get("backend", "")),
@@ -185,6 +189,8 @@ def _time(value: Any) -> int:
         raise RecordError("not a time") from None
     if moment.tzinfo is None:
         raise RecordError("a time without a zone")
+    if not _EPOCH <= moment < _LAST:
+        raise RecordError("a time out of bounds")
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 

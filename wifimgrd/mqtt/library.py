@@ -5,6 +5,7 @@ paho's own thread is not used: see `connection.py`.
 
 from __future__ import annotations
 
+import errno
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +22,9 @@ from wifimgrd.web_address import BrokerAddress
 
 KEEP_ALIVE_S: Final = 30
 LARGEST_PACKET: Final = 256 * 1024
-"""Octets that the broker may send in one packet; with MQTT 3.1.1 only the broker's settings limit them."""
+"""Octets that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
+LARGEST_READ: Final = 8 * 1024 * 1024
+"""Octets of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,9 @@ class Client(mqtt.Client):
         return super()._handle_pubackcomp(cmd)
 
     def _sock_recv(self, bufsize: int) -> bytes:
+        if bufsize > LARGEST_READ:  # paho asks for all that is missing of a packet
+            self.failure = OSError(errno.EMSGSIZE, "the packet is too large")
+            raise self.failure
         try:
             return super()._sock_recv(bufsize)
         except BlockingIOError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ssl
 from typing import Final
 
@@ -89,6 +90,8 @@ def connection_lost(code: int, failure: OSError | None, *, was_accepted: bool) -
     alert = None if failure is None else _alert(failure)
     if alert is not None:
         return alert
+    if failure is not None and failure.errno == errno.EMSGSIZE:
+        return "the broker sent a packet that is too large: is that a broker?"
     if code in _LOST:
         return f"the connection to the broker was lost: {_LOST[code]}"
     if not was_accepted:

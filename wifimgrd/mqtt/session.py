@@ -31,6 +31,8 @@ from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
 CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to publish its claim again."""
+_CHALLENGE_OFFLINE_S: Final = 2.0
+"""The same if its hub was offline: its connection was lost, or its daemon is not running."""
 _MARK_S: Final = 2.0
 _MARKERS: Final = 10
 """How often, and after which time, the marker is sent again: of many messages at once a broker may drop some
@@ -105,6 +107,7 @@ class Session:
         self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
         """Done with the claim of another bridge that publishes as this hub."""
         self._reasserted_s = 0.0
+        self._reassertion: asyncio.TimerHandle | None = None
         self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
         self._logged_refusal = ""
@@ -130,6 +133,7 @@ class Session:
             return
         self._is_serving = False
         connection.publish(self._topics.availability, OFFLINE, retain=True)
+        connection.publish(self._topics.claim, b"", retain=True)  # so that the next start need not ask for it
         await connection.until_delivered(_OFFLINE_S)
 
     def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
@@ -221,9 +225,10 @@ class Session:
             await self._until_lost(connection)
         finally:
             self._is_serving, self._connection = False, None
-            if self._retry is not None:
-                self._retry.cancel()
-                self._retry = None
+            for timer in (self._retry, self._reassertion):
+                if timer is not None:
+                    timer.cancel()
+            self._retry = self._reassertion = None
             if connection.closed.done():
                 self._rights.lost(unanswered=self._discovery_on_way > 0 or self._reads_discovery)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
@@ -303,12 +308,13 @@ class Session:
     async def _challenge(self, connection: Connection) -> None:
         """Ask for another bridge that publishes as this hub, where there may be one; raises HubIdTaken."""
         found = self._found_claim
-        if found is not None and found.instance != self._claim.instance and self._was_online:
+        if found is not None and found.instance != self._claim.instance:
+            time_s = self._challenge_s if self._was_online else min(self._challenge_s, _CHALLENGE_OFFLINE_S)
             await connection.subscribe([self._topics.claim], qos=1, live_only=True)
             challenge = Claim(self._claim.instance, challenge=True)
             connection.publish(self._topics.claim, challenge.payload())
             with suppress(TimeoutError):
-                await any_of(self._other, connection.closed, timeout_s=self._challenge_s)
+                await any_of(self._other, connection.closed, timeout_s=time_s)
             if self._other.done():
                 raise self._taken()
 
@@ -382,9 +388,15 @@ class Session:
             self._other.set_result(claim)
 
     def _reassert(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._connection is not None and now >= self._reasserted_s + _REASSERT_S:
-            self._reasserted_s = now
+        """Publish the claim again: at once, or when that may be done again."""
+        if self._reassertion is None:
+            due = max(asyncio.get_running_loop().time(), self._reasserted_s + _REASSERT_S)
+            self._reassertion = asyncio.get_running_loop().call_at(due, self._publish_claim)
+
+    def _publish_claim(self) -> None:
+        self._reassertion = None
+        self._reasserted_s = asyncio.get_running_loop().time()
+        if self._connection is not None:
             self._connection.publish(self._topics.claim, self._claim.payload(), retain=True)
 
 
