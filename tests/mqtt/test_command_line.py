@@ -133,7 +133,7 @@ async def test_what_does_not_exist_gets_a_suggestion(
     assert 'no hub "boot" at this broker; is it "boat"' in ran.err
     ran = await at("connect", "boat/Frunt")
     assert ran.status == 1
-    assert 'is it "Front" that you mean?' in ran.err
+    assert 'there is no device "Frunt" at boat; is it "Front" that you mean?' in ran.err
     assert (await at("--json", "connect", "boat/9")).value["error"]["code"] == "device-not-found"
     await bridge.end()
     ran = await at("--json", "disconnect", "boat/1")

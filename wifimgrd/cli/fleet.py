@@ -148,7 +148,7 @@ async def _command(access: Access, prefix: str, arguments: argparse.Namespace, s
         if not hub.online:
             screen.fail("hub-offline", f"{hub_id} is offline, and receives no commands")
             return False
-        device = find_device(hub.devices, wanted)
+        device = find_device(hub.devices, wanted, f" at {hub_id}")
         return await _carry_out(client, hub, device.id, arguments, screen)
 
 
