@@ -1,4 +1,5 @@
-"""`make run`: a private message bus, the daemon and the HTTP shim in the foreground, as one.
+"""`make run`: a private message bus, the daemon and the HTTP shim in the foreground, as one; with them the
+bridge to an MQTT broker if CONFIG names one.
 
 Settings come from the environment: PORT (default 8080, 0 = any free), STATE (a folder that is
 kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated` or `networkmanager`).
@@ -20,12 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.config import load
 from wifimgrd.dbus.client.hub import HubClient
 
 _BIN: Final = Path(sys.executable).parent
 _START_TIMEOUT_S: Final = 30.0
 _STOP_TIMEOUT_S: Final = 15.0
 _RESTART_PAUSE_S: Final = 2.0
+_INVALID_CONFIGURATION: Final = 78
 _PR_SET_PDEATHSIG: Final = 1
 _libc: Final = ctypes.CDLL(None)
 
@@ -40,7 +43,7 @@ def _die_with_parent() -> None:
 
 class Service:
     """A child process that is started again after a crash, as systemd would, but not after it
-    ended well."""
+    ended well, or could not use its configuration."""
 
     def __init__(self, name: str, command: Sequence[str], environment: dict[str, str]) -> None:
         self.name = name
@@ -65,7 +68,7 @@ class Service:
             await self._show(self._process)
             status = await self._process.wait()
             print(f"{self.name} ended with status {status}", file=sys.stderr, flush=True)
-            if status == 0 or not self.is_up:
+            if status in {0, _INVALID_CONFIGURATION} or not self.is_up:
                 return
             await asyncio.sleep(_RESTART_PAUSE_S)
 
@@ -128,11 +131,13 @@ async def _run(scratch: Path, port: str, stopping: asyncio.Event) -> int:
     config = ["--config", os.environ["CONFIG"]] if os.environ.get("CONFIG") else []
     simulate = [] if _backend() == "networkmanager" else _simulate()
     daemon = Service("wifimgrd", [str(_BIN / "wifimgrd"), "--bus", address, *config, *simulate], environment)
+    without_state = {name: value for name, value in environment.items() if name != "STATE_DIRECTORY"}
     shim = Service(
         "wifimgrd-http",
         [str(_BIN / "wifimgrd-http"), "--bus", address, *config, "--listen", f"127.0.0.1:{port}"],
-        {name: value for name, value in environment.items() if name != "STATE_DIRECTORY"},
+        without_state,
     )
+    bridge = Service("wifimgrd-mqtt", [str(_BIN / "wifimgrd-mqtt"), "--bus", address, *config], without_state)
     client = HubClient(address)
     running = [asyncio.create_task(daemon.run())]
     try:
@@ -143,6 +148,9 @@ async def _run(scratch: Path, port: str, stopping: asyncio.Event) -> int:
         running.append(asyncio.create_task(shim.run()))
         await _unless_stopped(shim.listening, stopping, running)
         shim.is_up = True
+        if config and load(Path(config[1])).mqtt.broker:
+            bridge.is_up = True
+            running.append(asyncio.create_task(bridge.run()))
         if not stopping.is_set():
             print(f"ready {shim.listening.result()} bus {address}", flush=True)
             print(
@@ -156,6 +164,7 @@ async def _run(scratch: Path, port: str, stopping: asyncio.Event) -> int:
         await client.stop()
         for task in running:
             task.cancel()
+        await bridge.stop()
         await shim.stop()
         await daemon.stop()
         bus.kill()

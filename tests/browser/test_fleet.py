@@ -47,6 +47,7 @@ from wifimgrd.http.settings import Fleet, Settings
 from wifimgrd.web_address import web_socket_address
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+IS_WHOLE = "e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -392,6 +393,21 @@ async def test_axe_finds_nothing_on_any_size(
         assert await no_scrolling_sideways(page)
 
 
+async def test_on_a_phone_no_count_and_no_reason_is_cut(browser: Browser, fleet: FleetPage) -> None:
+    failed = device_record(
+        1, state="disconnected", connection_error_code="authentication-failed", connection_error_message="no"
+    )
+    fleet.publish_hub("plane", failed, device_record(2))
+    async with sized(browser, "phone") as page:
+        await signed_in(page, fleet.url)
+        await open_all(page)
+        counts = hub_row(page, "plane").get_by_text("1 of 2 cameras connected, 1 failed, no adapter")
+        reason = camera_row(page, "plane", 1).get_by_text("The password was refused.")
+        for text in (counts, reason):
+            await expect(text).to_be_visible()
+            assert await text.evaluate(IS_WHOLE)
+
+
 async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fleet: FleetPage) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -433,7 +449,10 @@ async def test_the_broker_needs_a_certificate_that_the_browser_trusts(
             if trusted:
                 await expect(page.get_by_text("No hub publishes at this broker")).to_be_visible()
             else:
-                await expect(page.get_by_role("alert")).to_contain_text("or its certificate is not valid.")
+                alert = page.get_by_role("alert")
+                await expect(alert).to_contain_text("or this browser does not accept its certificate.")
+                await expect(alert).to_contain_text("The page reconnects automatically.")
+                await expect(alert).not_to_contain_text("last known state")
     finally:
         await context.close()
         await broker.kill()

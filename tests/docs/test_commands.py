@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.docs.code_blocks import CHECKOUT, COMMANDS, DOCUMENTS, Step, blocks_a
 from tests.docs.private_host import PrivateHost, private_host
 from tests.docs.terminal import Terminal, is_as_printed
 from tests.http.tiles.making import pyramid, write_pmtiles
+from tests.mqtt.mosquitto import PROGRAM
 from tests.test_make_run import NOT_BELOW_MAKE
 from wifimgrd.cli.arguments import parser
 
@@ -25,18 +26,36 @@ SCRATCH = re.compile(r"/tmp/wifimgrd-\w+")
 STOP_S = 20
 
 
-def tiles(host: PrivateHost) -> None:
+@contextmanager
+def tiles(host: PrivateHost) -> Iterator[None]:
     """A tileset, and a newer one."""
     host.file("/srv/tiles").mkdir()
     for file in ("/srv/tiles/world.pmtiles", "world-new.pmtiles"):
         write_pmtiles(host.file(file), pyramid(5))
+    yield
 
 
-def token(host: PrivateHost) -> None:
+@contextmanager
+def token(host: PrivateHost) -> Iterator[None]:
     host.file("token").write_text("0123456789abcdef\n")
+    yield
 
 
-BEFORE: dict[str, Callable[[PrivateHost], object]] = {"docs/tiles.md": tiles, "docs/api-guide.md": token}
+@contextmanager
+def broker(host: PrivateHost) -> Iterator[None]:
+    """A Mosquitto with the document's configuration."""
+    with subprocess.Popen([*host.inside, PROGRAM, "-c", "broker.conf"], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+BEFORE: dict[str, Callable[[PrivateHost], AbstractContextManager[None]]] = {
+    "docs/tiles.md": tiles,
+    "docs/api-guide.md": token,
+    "docs/mqtt.md": broker,
+}
 """What a document expects to be there."""
 
 
@@ -46,11 +65,10 @@ def test_commands_beside_make_run(document: str, tmp_path: Path) -> None:
         for block in code_blocks(document):
             if block.language not in COMMANDS and block.where:
                 host.file(block.where).write_text(block.text)
-        if document in BEFORE:
-            BEFORE[document](host)
         blocks = BESIDE_MAKE_RUN[document]
         printed = {name for block in blocks for name in SCRATCH.findall(block.text)}
         with (
+            BEFORE.get(document, nullcontext)(host),
             making_run(host, start_of(document), tmp_path / "log") as scratch,
             Terminal(host.inside) as terminal,
         ):

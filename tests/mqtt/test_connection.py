@@ -135,8 +135,8 @@ async def test_a_broker_with_a_wrong_certificate_gets_nothing(
 @pytest.mark.parametrize(
     ("validity", "said"),
     [
-        (Validity.EXPIRED, "the certificate has expired"),
-        (None, "it requires a client certificate"),
+        (Validity.EXPIRED, "the broker refuses this client's certificate: it has expired"),
+        (None, "the broker requires a client certificate at this port"),
     ],
 )
 async def test_a_certificate_that_the_broker_refuses_is_logged_with_its_reason(
@@ -155,7 +155,7 @@ async def test_a_certificate_that_the_broker_refuses_is_logged_with_its_reason(
     bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
     await bridge.start()
     line = await bridge.until_logged("broker_unavailable")
-    assert f"the broker refuses this client's certificate: {said}" in line
+    assert said in line
 
 
 async def test_a_broker_of_mqtt_3_1_1_is_used(hub: Hub, broker: Mosquitto, bridges: Start) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -193,6 +194,19 @@ async def test_the_fleet_is_shown_and_a_dispatcher_commands_it(
         answer = await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
         assert (answer.code, answer.message) == (None, "disconnected")
         await until(viewer, lambda: viewer.fleet.hubs["boat"].devices[device].state == "disconnected")
+
+
+async def test_the_hub_is_listed_by_the_command_that_is_printed(fleet: Fleet, bridge: BridgeProcess) -> None:
+    del bridge
+    [printed] = [one.text for one in BLOCKS if one.text.startswith("$ wifimgrctl")]
+    command = printed.splitlines()[0].removeprefix("$ wifimgrctl")
+    folder = "/etc/wifimgrd/mqtt"
+    fleet.vehicle.file(f"{folder}/password").write_text(PASSWORDS["dispatcher"])
+    async with fleet.fleet("dispatcher") as dispatcher:
+        await until(dispatcher, lambda: is_online(dispatcher))
+    program = f"{sys.executable} -m wifimgrd.cli"
+    listed = fleet.vehicle.run("sh", "-euc", f"cd {folder}; {program} {command} --password-file password")
+    assert "boat  Online" in listed
 
 
 async def test_nobody_but_the_hub_reads_commands(fleet: Fleet, bridge: BridgeProcess) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
+from tests.mqtt.certificates import Authority
 from wifimgrd.config import ConfigError, load
 from wifimgrd.mqtt.settings import Settings, derived_hub_id
 from wifimgrd.web_address import BrokerAddress
@@ -31,7 +33,7 @@ def settings(folder: Path, keys: str) -> Settings | None:
         ('broker = "mqtts://192.0.2.1/path"', "broker"),
         ('broker = "mqtts://192.0.2.1"\npassword_file = "x"', "user"),
         ('broker = "mqtts://192.0.2.1"\ncertificate = "x"', "key"),
-        ('broker = "mqtts://192.0.2.1"\nca_file = "/nonexistent"', "ca_file"),
+        ('broker = "mqtts://192.0.2.1"\nca_file = "/nonexistent"', "ca_file.*: /nonexistent cannot be used"),
         ('broker = "mqtt://localhost"\nca_file = "/nonexistent"', "files of TLS"),
         ('broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/nonexistent"', "password_file"),
         ('broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/dev/null"', "is empty"),
@@ -44,6 +46,15 @@ def test_what_cannot_be_used_is_refused_with_its_key(tmp_path: Path, keys: str, 
     with pytest.raises(ConfigError, match=said) as raised:
         settings(tmp_path, keys)
     assert "secret" not in str(raised.value)
+
+
+def test_nobody_is_asked_for_the_password_of_a_key(tmp_path: Path) -> None:
+    certificate, file = Authority(tmp_path, "authority").sign("boat")
+    key = serialization.load_pem_private_key(file.read_bytes(), None)
+    kind, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    file.write_bytes(key.private_bytes(kind, form, serialization.BestAvailableEncryption(b"secret")))
+    with pytest.raises(ConfigError, match=r"boat\.key cannot be used: the key has a password"):
+        settings(tmp_path, f'broker = "mqtts://broker"\ncertificate = "{certificate}"\nkey = "{file}"')
 
 
 @pytest.mark.parametrize(

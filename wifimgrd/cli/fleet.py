@@ -30,6 +30,7 @@ from wifimgrd.mqtt.fleet_records import CommandAnswer
 from wifimgrd.mqtt.hub_record import hub_json
 
 _UNAVAILABLE: Final = "broker-unavailable"
+_NO_HUB: Final = "No hub publishes at this broker with this prefix, or this user may not read it."
 _ANSWER_S: Final = 10.0
 """How long the answer to a command may take that waits for nothing."""
 _UNDER_WAY: Final = frozenset({"connecting", "disconnecting"})
@@ -83,7 +84,7 @@ def broker_access(arguments: argparse.Namespace) -> Access:
 def _hubs(client: FleetClient, screen: Screen) -> None:
     hubs = _sorted(client)
     if not hubs and not screen.json:
-        screen.hint("No hub publishes at this broker with this prefix, or this user may not read it.")
+        screen.hint(_NO_HUB)
         return
     screen.show([_hub_json(hub) for hub in hubs], hubs_view(hubs, screen))
 
@@ -102,7 +103,7 @@ def _hub_json(hub: FleetHub) -> dict[str, Any]:
 def _devices(client: FleetClient, screen: Screen) -> None:
     hubs = _sorted(client)
     if not any(hub.devices for hub in hubs) and not screen.json:
-        screen.hint(f"No device is registered at the {len(hubs)} hubs of this broker.")
+        screen.hint("No device is registered at the hubs of this broker." if hubs else _NO_HUB)
         return
     values = [_device_json(hub, device) for hub in hubs for device in devices_of(hub)]
     screen.show(values, fleet_devices_view(hubs, screen))
@@ -147,7 +148,7 @@ async def _command(access: Access, prefix: str, arguments: argparse.Namespace, s
         if not hub.online:
             screen.fail("hub-offline", f"{hub_id} is offline, and receives no commands")
             return False
-        device = find_device(hub.devices, wanted)
+        device = find_device(hub.devices, wanted, f" at {hub_id}")
         return await _carry_out(client, hub, device.id, arguments, screen)
 
 

@@ -19,11 +19,27 @@ class Tls:
     key: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Read the files; raises OSError (ssl.SSLError is one)."""
-        context = ssl.create_default_context(cafile=self.ca_file)
+        """Read the files; raises OSError, whose text names those that cannot be used."""
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file)
+        except OSError as error:  # ssl.SSLError is one
+            raise _unusable(error, self.ca_file) from error
         if self.certificate is not None:
-            context.load_cert_chain(self.certificate, self.key)
+            try:
+                context.load_cert_chain(self.certificate, self.key, password=_no_password)
+            except (OSError, ValueError) as error:
+                raise _unusable(error, self.certificate, self.key) from error
         return context
+
+
+def _unusable(error: OSError | ValueError, *files: Path | None) -> OSError:
+    names = " and ".join(str(file) for file in files if file is not None)
+    reason = error.strerror if isinstance(error, OSError) else error
+    return OSError(f"{names} cannot be used: {reason}")
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password, which nobody can be asked for")
 
 
 @dataclass(frozen=True, slots=True)

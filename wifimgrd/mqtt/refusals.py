@@ -61,13 +61,14 @@ _CERTIFICATE: Final = {
     64: "is for another address",
 }
 """By the code of X509_verify_cert(3)."""
+_REFUSED: Final = "the broker refuses this client's certificate: "
 _ALERTS: Final = {
-    "CERTIFICATE_EXPIRED": "the certificate has expired, or the clock of the broker's host is wrong",
-    "CERTIFICATE_REQUIRED": "it requires a client certificate",
-    "HANDSHAKE_FAILURE": "it requires a client certificate, or has no cipher in common",
-    "UNKNOWN_CA": "the certificate is not signed by an authority that is known there",
-    "CERTIFICATE_REVOKED": "the certificate is revoked",
-    "BAD_CERTIFICATE": "the certificate is not valid there: is the clock of the broker's host right?",
+    "CERTIFICATE_EXPIRED": _REFUSED + "it has expired, or the clock of the broker's host is wrong",
+    "CERTIFICATE_REQUIRED": "the broker requires a client certificate at this port",
+    "HANDSHAKE_FAILURE": "the broker requires a client certificate at this port, or has no cipher in common",
+    "UNKNOWN_CA": _REFUSED + "it is not signed by an authority that is known there",
+    "CERTIFICATE_REVOKED": _REFUSED + "it is revoked",
+    "BAD_CERTIFICATE": _REFUSED + "it is not valid there: is the clock of the broker's host right?",
 }
 """By the alert that the broker sends about a client certificate (RFC 8446, 6.2), as OpenSSL names it."""
 _FULL: Final = (
@@ -117,5 +118,4 @@ def cannot_connect(broker: str, error: Exception) -> str:
 def _alert(error: Exception) -> str | None:
     """What the broker has against a client certificate; None if that is not the reason."""
     name = getattr(error, "reason", None) or ""
-    found = next((text for alert, text in _ALERTS.items() if name.endswith(f"ALERT_{alert}")), None)
-    return None if found is None else f"the broker refuses this client's certificate: {found}"
+    return next((text for alert, text in _ALERTS.items() if name.endswith(f"ALERT_{alert}")), None)

@@ -59,7 +59,7 @@ class Settings:
             try:
                 tls.context()
             except OSError as error:
-                raise ConfigError(f"[mqtt] ca_file, certificate, key: cannot be used: {error}") from None
+                raise ConfigError(f"[mqtt] ca_file, certificate, key: {error}") from None
         others = (mqtt.discovery_prefix,) if mqtt.discovery_prefix else ()
         return cls(
             broker=address,
