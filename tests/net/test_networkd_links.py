@@ -355,6 +355,16 @@ async def test_a_lease_is_requested_again(host: FakeHost, helper: HelperLinks) -
     assert caught.value.name == "org.wifimgrd1.Error.BackendUnavailable"
 
 
+async def test_a_lease_that_has_arrived_is_not_requested_again(
+    host: FakeHost, helper: HelperLinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
+    await helper.configure_link("wlan0", "")
+    monkeypatch.setattr(networkd_links, "has_address", lambda index: index == 3)
+    await helper.request_lease("wlan0")
+    assert host.reconfigured == []
+
+
 async def test_a_networkd_that_is_away_is_not_asked_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:
     await helper.configure_link("wlan0", "")
     await host.end_networkd()

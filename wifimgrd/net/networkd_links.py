@@ -14,6 +14,7 @@ from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.wireless import delete_addresses
+from wifimgrd.netlink.host_addresses import has_address
 from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT
 from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkd.units import ServiceManager
@@ -98,9 +99,13 @@ class NetworkdLinks:
             self._delete_addresses(interface)
 
     async def request_lease(self, interface: str, index: int) -> None:
-        """Have networkd drop and request the lease of an interface, if it runs and has the interface; raises
-        as `configure`."""
-        if not self._files.has(interface):
+        """Have networkd request the lease of an interface again, if it runs and has the interface; raises
+        as `configure`.
+
+        Does nothing once the interface has an address, which networkd would drop: on a busy host the daemon
+        may not have noticed it yet.
+        """
+        if not self._files.has(interface) or _is_addressed(index):
             return
         async with self._lock:
             await self._watch()
@@ -215,3 +220,10 @@ class NetworkdLinks:
 
 def _reason(error: BusError | BusClosed | TimeoutError) -> str:
     return (error.message if isinstance(error, BusError) else str(error)) or "there is no answer"
+
+
+def _is_addressed(index: int) -> bool:
+    try:
+        return has_address(index)
+    except OSError:
+        return False

@@ -54,6 +54,11 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
     )
 
 
+def has_address(index: int) -> bool:
+    """Whether an interface has an IPv4 address; raises OSError."""
+    return any(_ADDRESS.unpack_from(body)[4] == index for body in _dump(_GET_ADDRESS, _NEW_ADDRESS))
+
+
 def _gateways(route: bytes) -> Iterator[tuple[int, bytes | None]]:
     """The gateways of a route, with the indices of their interfaces."""
     found = attributes(route, _ROUTE_BYTES)
