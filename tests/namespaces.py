@@ -1,10 +1,13 @@
-"""Network and mount namespaces of a test's own, kept by a process."""
+"""Network and mount namespaces: new ones, kept by a process, and work in another one."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _READY_AND_KEPT = """
 echo ready
@@ -28,3 +31,24 @@ def namespaces(set_up: str, *arguments: str) -> Iterator[int]:
         assert keeper.stdout.readline() == "ready\n", keeper.stderr.read()
         yield keeper.pid
         keeper.communicate("\n")
+
+
+@contextmanager
+def in_network(namespace: Path | None) -> Iterator[None]:
+    """Let this thread, and those that it starts, act in a network namespace (None = where it is); a socket
+    stays in the one that it was made in."""
+    if namespace is None:
+        yield
+        return
+    with Path("/proc/thread-self/ns/net").open("rb") as ours, namespace.open("rb") as theirs:
+        _setns(theirs.fileno())
+        try:
+            yield
+        finally:
+            _setns(ours.fileno())
+
+
+def _setns(namespace: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)  # os.setns came with Python 3.12
+    if libc.setns(namespace, 0) != 0:
+        raise OSError(ctypes.get_errno(), "setns: " + os.strerror(ctypes.get_errno()))

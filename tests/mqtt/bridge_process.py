@@ -10,6 +10,7 @@ from asyncio.subprocess import DEVNULL, Process
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside
 
 PATIENCE_S = 30.0
@@ -50,12 +51,7 @@ class BridgeProcess:
 
     async def until_logged(self, text: str, timeout_s: float = PATIENCE_S) -> str:
         """Wait until a line of the log contains a text; returns that line."""
-        async with asyncio.timeout(timeout_s):
-            while True:
-                for line in self.log.read_text().splitlines():
-                    if text in line:
-                        return line
-                await asyncio.sleep(0.05)  # a file: there is no event to wait for
+        return (await lines_with(self.log, text, timeout_s))[0]
 
     @property
     def rss_kb(self) -> int:

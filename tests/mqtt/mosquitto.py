@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside, network_of
 
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
@@ -77,12 +78,8 @@ class Mosquitto:
         await self.process.wait()
 
     async def until_logged(self, text: str, times: int = 1, timeout_s: float = START_S) -> None:
-        """Wait until its log contains a text so many times."""
-        async with asyncio.timeout(timeout_s):
-            while True:
-                if (self.folder / "mosquitto.log").read_text().count(text) >= times:
-                    return
-                await asyncio.sleep(0.05)  # a file: there is no event to wait for
+        """Wait until so many lines of its log contain a text."""
+        await lines_with(self.folder / "mosquitto.log", text, timeout_s, times)
 
     async def _listens(self) -> bool:
         try:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.namespaces import namespaces
+from tests.namespaces import in_network, namespaces
 
 _SET_UP: Final = """
 ip link set lo up
@@ -79,22 +77,6 @@ def inside(host: PrivateHost | None) -> tuple[str, ...]:
     return () if host is None else ("nsenter", f"--target={host.pid}", "--net", "--mount", "--wd=.")
 
 
-@contextmanager
-def network_of(host: PrivateHost | None) -> Iterator[None]:
+def network_of(host: PrivateHost | None) -> AbstractContextManager[None]:
     """Sockets that this thread, or one that it starts, opens meanwhile are those of a host (None = this)."""
-    if host is None:
-        yield
-        return
-    own, other = Path("/proc/thread-self/ns/net"), Path(f"/proc/{host.pid}/ns/net")
-    with own.open("rb") as ours, other.open("rb") as theirs:
-        _setns(theirs.fileno())
-        try:
-            yield
-        finally:
-            _setns(ours.fileno())
-
-
-def _setns(namespace: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)  # os.setns came with Python 3.12
-    if libc.setns(namespace, 0) != 0:
-        raise OSError(ctypes.get_errno(), "setns: " + os.strerror(ctypes.get_errno()))
+    return in_network(None if host is None else Path(f"/proc/{host.pid}/ns/net"))

@@ -5,14 +5,13 @@ include/uapi/linux/{netlink,genetlink}.h. All radios hear each other, whichever 
 in, as long as they were created in the first one.
 """
 
-import contextlib
-import ctypes
 import os
 import socket
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
+
+from tests.namespaces import in_network
 
 from .namespace import run
 
@@ -49,7 +48,8 @@ def add_radio(
 
 def remove_radio(name: str, namespace: str | None = None) -> None:
     """Remove a radio; hwsim looks for it only in the network namespace that the request comes from."""
-    with _inside(namespace), _generic_netlink() as netlink:
+    where = None if namespace is None else Path("/run/netns", namespace)
+    with in_network(where), _generic_netlink() as netlink:
         _request(netlink, _family(netlink), _CMD_DEL_RADIO, _name(name))
 
 
@@ -64,27 +64,6 @@ def set_signal(name: str, dbm: int) -> None:
 def radios() -> list[str]:
     """Name the radios of this network namespace."""
     return sorted(phy.name for phy in PHYS.iterdir()) if PHYS.exists() else []
-
-
-@contextlib.contextmanager
-def _inside(namespace: str | None) -> Iterator[None]:
-    """Let this thread act in a network namespace (a socket stays in the one that it was made in)."""
-    if namespace is None:
-        yield
-        return
-    ours_path, theirs_path = Path("/proc/thread-self/ns/net"), Path("/run/netns", namespace)
-    with ours_path.open("rb") as ours, theirs_path.open("rb") as theirs:
-        _setns(theirs.fileno())
-        try:
-            yield
-        finally:
-            _setns(ours.fileno())
-
-
-def _setns(namespace: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)  # os.setns came with Python 3.12
-    if libc.setns(namespace, 0) != 0:
-        raise OSError(ctypes.get_errno(), "setns: " + os.strerror(ctypes.get_errno()))
 
 
 def _generic_netlink() -> socket.socket:
