@@ -104,6 +104,9 @@ def broken_helper() -> Iterator[None]:
     file.parent.rmdir()
     run("systemctl", "daemon-reload")
     run("systemctl", "reset-failed", HELPER)
+    # The message bus still waits for the last start, and the next test's calls would wait for it, too.
+    run("systemctl", "start", HELPER)
+    run("systemctl", "stop", HELPER)
 
 
 @pytest.mark.usefixtures("broken_helper")

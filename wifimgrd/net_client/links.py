@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.net_client.helper import Helper
 from wifimgrd.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
 
 
-class HelperLinks(Proxy):
+class HelperLinks(Helper):
     """The helper's methods for the addresses of links; each raises BusError, BusClosed, TimeoutError."""
 
-    SERVICE = names.NET_BUS_NAME
-    INTERFACE = names.NET
     TIMEOUT_S = 40.0
     """The helper may have to start networkd, and waits for it and for what it answers."""
-
-    def __init__(self, connection: BusConnection) -> None:
-        super().__init__(connection, names.NET_PATH)
 
     async def configure_link(self, interface: str, local_address: str) -> None:
         """Have the interface take an address once it has a carrier: by DHCP, or `local_address` with its

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.net_client.helper import Helper
 
 
-class HelperWireless(Proxy):
+class HelperWireless(Helper):
     """The helper's methods for wireless interfaces; each raises BusError, BusClosed, TimeoutError."""
 
-    SERVICE = names.NET_BUS_NAME
-    INTERFACE = names.NET
     TIMEOUT_S = 10.0
-
-    def __init__(self, connection: BusConnection) -> None:
-        super().__init__(connection, names.NET_PATH)
 
     async def restart_link(self, interface: str) -> None:
         """Take the link down and up."""
