@@ -28,10 +28,10 @@ _ANSWERED: Final = 0x02 | 0x04 | 0x08 | 0x10 | 0x80
 def host_addresses(cameras: Collection[str]) -> HostAddresses:
     """Read them; `cameras` are the interfaces of cameras, which are left out. Raises OSError."""
     own, neighbours = dict[IPv4Address, str](), dict[IPv4Address, str]()
-    for body in dump(_GET_ADDRESS, _NEW_ADDRESS):
+    for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size):
         found = attributes(body, _ADDRESS.size)
         _add(own, _ADDRESS.unpack_from(body)[4], found.get(_IFA_LOCAL, found.get(_IFA_ADDRESS)))
-    for body in dump(_GET_NEIGHBOUR, _NEW_NEIGHBOUR):
+    for body in dump(_GET_NEIGHBOUR, _NEW_NEIGHBOUR, _NEIGHBOUR.size):
         _, _, _, index, state, _, _ = _NEIGHBOUR.unpack_from(body)
         if state & _ANSWERED:
             _add(neighbours, index, attributes(body, _NEIGHBOUR.size).get(_NDA_DST))
@@ -48,7 +48,9 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
 
 def has_address(index: int) -> bool:
     """Whether an interface has an IPv4 address; raises OSError."""
-    return any(_ADDRESS.unpack_from(body)[4] == index for body in dump(_GET_ADDRESS, _NEW_ADDRESS))
+    return any(
+        _ADDRESS.unpack_from(body)[4] == index for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size)
+    )
 
 
 def _add(found: dict[IPv4Address, str], index: int, octets: bytes | None) -> None:

@@ -47,13 +47,13 @@ _TO_TABLE: Final = 1
 def list_routes() -> list[dict[str, Any]]:
     """The routes of all tables: `dst`, and `type`, `gateway`, `dev`, `nexthops`, `table`, `protocol`,
     `metric` where `ip -j route show table all` has them. Raises OSError."""
-    return [_route(body) for body in dump(_GET_ROUTE, _NEW_ROUTE)]
+    return [_route(body) for body in dump(_GET_ROUTE, _NEW_ROUTE, _HEADER.size)]
 
 
 def list_rules() -> list[dict[str, Any]]:
     """The rules: `priority`, and `fwmark`, `iif`, `table`, `action` where `ip -j rule show` has them. Raises
     OSError."""
-    return [_rule(body) for body in dump(_GET_RULE, _NEW_RULE)]
+    return [_rule(body) for body in dump(_GET_RULE, _NEW_RULE, _HEADER.size)]
 
 
 def _route(body: bytes) -> dict[str, Any]:

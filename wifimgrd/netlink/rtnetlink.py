@@ -16,13 +16,14 @@ _ERROR_CODE: Final = struct.Struct("=i")
 _BUFFER_BYTES: Final = 65536
 
 
-def dump(kind: int, answer: int) -> Iterator[bytes]:
-    """The bodies of all IPv4 entries of a kind; the kernel answers at once. Raises OSError."""
+def dump(kind: int, answer: int, header_size: int) -> Iterator[bytes]:
+    """The bodies of all IPv4 entries of a kind, which begin with a header of that size. The kernel answers at
+    once. Raises OSError."""
     with socket.socket(
         socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
     ) as netlink:
         netlink.setblocking(False)
-        netlink.send(request(kind, _REQUEST_DUMP, bytes([socket.AF_INET]) + bytes(15)))
+        netlink.send(request(kind, _REQUEST_DUMP, bytes([socket.AF_INET]) + bytes(header_size - 1)))
         while True:
             for message in messages(netlink.recv(_BUFFER_BYTES)):
                 if message.kind == DONE:

@@ -143,16 +143,19 @@ class Attempt(BaseAttempt[Joined]):
 
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
+        is_due = False  # whether the address may have changed since it was read
         while True:
             event = await monitor.next_event()
             await monitor.process(event)
-            if isinstance(event, LeaseOverdue):
-                await self._services.request_lease(interface.name)
             self._retry_lease(monitor)
-            is_sign = isinstance(event, AddressChanged) or (isinstance(event, Mapping) and "State" in event)
-            if is_sign and monitor.is_associated:
+            is_due |= isinstance(event, AddressChanged | LeaseOverdue)
+            is_due |= isinstance(event, Mapping) and "State" in event
+            if is_due and monitor.is_associated:
                 address = await read_address(self._services.connection, interface.index)
-                if address is not None and monitor.diagnosis.completed and not monitor.has_events:
+                is_due = monitor.has_events
+                if address is None and isinstance(event, LeaseOverdue):
+                    await self._services.request_lease(interface.name)
+                elif address is not None and monitor.diagnosis.completed and not is_due:
                     return address
 
     def _retry_lease(self, monitor: AssociationMonitor) -> None:

@@ -1,0 +1,80 @@
+"""When an attempt has its address, by the events of wpa_supplicant and the kernel."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import IPv4Interface
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import structlog
+
+from wifimgrd.backends.wpa_supplicant import attempt as module
+from wifimgrd.backends.wpa_supplicant.attempt import AddressChanged, Attempt, LeaseOverdue
+from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress
+from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
+from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant.association import AssociationMonitor
+from wifimgrd.wpa_supplicant.definitions import SupplicantState
+
+ADDRESS = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
+COMPLETED = {"State": SupplicantState.COMPLETED.value}
+"""A change of wpa_supplicant's properties."""
+
+
+class Join:
+    """An attempt that waits for its address; what networkd answers, and what was requested of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: LinkAddress | None) -> None:
+        self.answers = list(answers)
+        self.meanwhile: list[object] = []
+        """Events that arrive while networkd is asked."""
+        self.requested: list[str] = []
+        ssid = Ssid(b"CAM")
+        request = JoinRequest(DeviceId(1), "wlan0", ssid, Passphrase("12345678"), 30.0)
+        services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
+        anything: Any = SimpleNamespace()
+        self._attempt = Attempt(services, anything, request, 0.0, anything)
+        self.monitor = AssociationMonitor(anything, ssid, [], "", structlog.get_logger(), protected=True)
+        monkeypatch.setattr(module, "read_address", self._read_address)
+
+    async def address(self, *events: object) -> LinkAddress:
+        """The address, with these events."""
+        for event in events:
+            self.monitor.post(event)
+        interface: Any = SimpleNamespace(name="wlan0", index=3)
+        async with asyncio.timeout(5):
+            return await self._attempt._wait_for_address(interface, self.monitor)
+
+    async def _read_address(self, *_: object) -> LinkAddress | None:
+        while self.meanwhile:
+            self.monitor.post(self.meanwhile.pop())
+        return self.answers.pop(0)
+
+    async def _request_lease(self, interface: str) -> None:
+        self.requested.append(interface)
+        self.monitor.post(AddressChanged())
+
+
+async def test_an_address_that_is_there_before_the_association_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    join = Join(monkeypatch, ADDRESS)
+    assert await join.address(AddressChanged(), COMPLETED) == ADDRESS
+
+
+@pytest.mark.parametrize("event", [LeaseOverdue(), {"CurrentAuthMode": "WPA2-PSK"}])
+async def test_an_address_that_was_read_while_an_event_came_is_read_again(
+    monkeypatch: pytest.MonkeyPatch, event: object
+) -> None:
+    join = Join(monkeypatch, None, ADDRESS, ADDRESS)
+    join.meanwhile = [event, AddressChanged()]
+    assert await join.address(COMPLETED) == ADDRESS
+    assert join.requested == []
+
+
+async def test_a_lease_that_is_overdue_is_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    join = Join(monkeypatch, None, None, ADDRESS)
+    assert await join.address(COMPLETED, LeaseOverdue()) == ADDRESS
+    assert join.requested == ["wlan0"]
