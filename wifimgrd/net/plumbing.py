@@ -18,6 +18,7 @@ from wifimgrd.net.iproute import ReadyBatch
 from wifimgrd.net.nftables import Nftables, NftablesError
 from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
 from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, ruleset
+from wifimgrd.netlink.routes import list_routes, list_rules
 from wifimgrd.runtime.used_addresses import used_addresses
 
 _log = structlog.get_logger()
@@ -87,7 +88,7 @@ class KernelState:
             self._apply_checked(self._wanted, found)
         direct = routing.direct_cameras(plan, routes, used_addresses())
         gates = routing.gates(plan, self._to_open(plan).values())
-        if not routing.is_complete(plan, direct, gates, iproute.listed("rule", "show"), routes):
+        if not routing.is_complete(plan, direct, gates, _all_rules(), routes):
             return "routing"
         if (
             not self._listing or self._list() != self._listing
@@ -168,7 +169,7 @@ class KernelState:
             self._forwarding.remember(self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}"))
         self._plan = None
         self._link_layer = ""
-        rules = iproute.listed("rule", "show")
+        rules = _all_rules()
         self._marks = routing.marks_of(rules)
         self._gates = routing.gates_of(rules)
         for mark in self._marks:
@@ -205,7 +206,9 @@ class KernelState:
         for interface, name in list(self._changed_settings):
             if interface not in kept and (name != _VALID_MARK or interface not in to_open.values()):
                 self._restore_setting(interface, name)
-        self._is_settled = False
+        # What nobody waits for takes long, so it is not done while a link is coming up: until then the helper
+        # only closes it.
+        self._is_settled = self._is_settled and applied is not None and applied.reachable == plan.reachable
         if failure is not None:
             raise failure
 
@@ -248,7 +251,7 @@ class KernelState:
         try:
             self._batch.run([f"rule del {gate}" for gate in sorted(gates)] + routing.forget(marks))
         except CommandError:
-            listed = iproute.listed("rule", "show")
+            listed = _all_rules()
             rules = routing.marks_of(listed)
             tables = {str(route.get("table")) for route in _all_routes()}
             left = [mark for mark in marks if mark in rules or str(mark) in tables]
@@ -333,7 +336,19 @@ def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:
 
 
 def _all_routes() -> list[dict[str, Any]]:
-    return iproute.listed("route", "show", "table", "all")
+    """All IPv4 routes; raises CommandError."""
+    try:
+        return list_routes()
+    except OSError as error:
+        raise CommandError(f"the routes cannot be listed: {error}") from None
+
+
+def _all_rules() -> list[dict[str, Any]]:
+    """All IPv4 routing rules; raises CommandError."""
+    try:
+        return list_rules()
+    except OSError as error:
+        raise CommandError(f"the routing rules cannot be listed: {error}") from None
 
 
 def _delete_direct_routes() -> None:

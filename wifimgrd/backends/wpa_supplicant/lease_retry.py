@@ -1,9 +1,9 @@
 """When to have a lease requested again that does not come.
 
 A camera's access point can drop the first frames after an association, among them networkd's request: it
-installs the key of the link a moment after the client. A camera that was switched off does not reply to a
-request for the address of its last run, which networkd begins with. networkd repeats a request after 1 to
-5 s.
+installs the key of the link some milliseconds after the client. A camera that was switched off does not reply
+to a request for the address of its last run, which networkd begins with. networkd repeats a request after 1
+to 5 s.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-_FIRST_PAUSE_S: Final = 0.25
-"""Cameras reply within tenths of a second. Each pause is twice as long as the one before it, so that a server
-that is slow has time to reply: dnsmasq takes 3 s to find out that a new address is not in use."""
+_FIRST_PAUSE_S: Final = 0.03
+"""For a request that came before the access point had the key. One that it answers may be sent once more,
+which costs no more than this pause."""
+_SECOND_PAUSE_S: Final = 0.25
+"""Cameras reply within tenths of a second. Each further pause is twice as long as the one before it, so that
+a server that is slow has time to reply: dnsmasq takes 3 s to find out that a new address is not in use."""
 
 
 class LeaseRetry:
@@ -39,5 +42,5 @@ class LeaseRetry:
         self._timer = asyncio.get_running_loop().call_later(pause_s, self._due, pause_s)
 
     def _due(self, pause_s: float) -> None:
-        self._schedule(2 * pause_s)
+        self._schedule(max(_SECOND_PAUSE_S, 2 * pause_s))
         self._overdue()
