@@ -142,100 +142,6 @@ async def test_a_camera_that_another_holds_refuses_the_association(hub: WholeHub
     await hub.failed(await hub.add(camera), "association-refused")
 
 
-async def test_an_adapter_pulled_while_connecting_is_lost(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
-) -> None:
-    camera, adapter = cameras("A"), adapters()
-    camera.dhcp_off()  # so that the attempt is still running when the adapter goes
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
-    async with whole_hub() as hub:
-        await hub.interface_state(adapter.interface, "available")
-        device = await hub.add(camera)
-        await hub.until(device, "connecting")
-        adapter.unplug()
-        await hub.failed(device, "interface-lost", 5)
-        assert (await hub.interfaces())["interfaces"] == []
-
-
-async def test_an_adapter_pulled_while_connected_comes_back_usable(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
-) -> None:
-    camera, adapter = cameras("A"), adapters()
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
-    async with whole_hub() as hub:
-        await hub.interface_state(adapter.interface, "available")
-        device = await hub.add(camera)
-        await hub.until(device, "connected")
-        hub.channel.forget()
-        adapter.unplug()
-        await hub.failed(device, "interface-lost", 5)
-        told = [message["type"] for message in hub.channel.messages]
-        assert told.index("interface.removed") < told.index("device.connection_status.update")
-        hub.channel.forget()
-        again = adapters(adapter.port)
-        await hub.until(device, "connected")  # by itself
-        assert hub.dbus.devices[device].interface == again.interface
-
-
-@pytest.mark.parametrize("signal", ["TERM", "KILL"])
-async def test_a_restart_of_the_daemon_keeps_links_and_downloads(
-    hub: WholeHub, cameras: Cameras, nm: NetworkManager, signal: str
-) -> None:
-    one, other = cameras("A"), cameras("B", security="sae")
-    devices = [await hub.add(one), await hub.add(other)]
-    for device in devices:
-        await hub.until(device, "connected")
-    before = dict(hub.dbus.devices)
-    joins = [one.joins(), other.joins()]
-    interfaces = [hub.dbus.devices[device].interface or "" for device in devices]
-    with Download(interfaces[0]) as first, Download(interfaces[1]) as second:
-        for download in (first, second):
-            download.expect_more()
-        hub.channel.forget()
-        run("systemctl", "kill", f"--signal={signal}", "--kill-whom=main", "wifimgrd.service")
-        await hub.channel.until(lambda message: message["type"] == "service.updated", "that the daemon left")
-        if signal == "TERM":
-            run("systemctl", "start", "wifimgrd.service")
-        await hub.await_daemon()
-        await hub.channel.until(lambda message: message["type"] == "snapshot", "a fresh snapshot")
-        for download in (first, second):
-            download.expect_more()
-    for device in devices:
-        await hub.expect(device, "connected")
-        assert hub.dbus.devices[device].interface == before[device].interface
-        assert hub.dbus.devices[device].local_address == before[device].local_address
-    assert [one.joins(), other.joins()] == joins, "a second connection was started"
-
-
-@on_both
-async def test_a_camera_that_goes_and_returns_is_told_at_each_step(hub: WholeHub, cameras: Cameras) -> None:
-    camera = cameras("A")
-    device = await hub.add(camera)
-    await hub.until(device, "connected")
-    hub.channel.forget()
-    camera.stop()
-    await hub.until(device, "connecting", 2)
-    await hub.expect(device, "connecting", "connection-lost")
-    camera.on()
-    await hub.until(device, "connected", 10)
-
-
-async def test_a_camera_that_stays_away_is_lost(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
-) -> None:
-    camera, adapter = cameras("A"), adapters()
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
-    async with whole_hub("[link]\ngrace_s = 2\n") as hub:
-        await hub.interface_state(adapter.interface, "available")
-        device = await hub.add(camera)
-        await hub.until(device, "connected")
-        hub.channel.forget()
-        camera.kill()
-        await hub.failed(device, "connection-lost", 10)
-        assert hub.channel.statuses(device) == ["connecting", "failed", "disconnected"]
-        await hub.interface_state(adapter.interface, "available")
-
-
 @on_both
 async def test_every_face_names_devices_and_interfaces_alike(hub: WholeHub, cameras: Cameras) -> None:
     devices = [await hub.add(cameras("A")), await hub.add(cameras("B"))]
@@ -275,28 +181,6 @@ async def test_a_connection_that_is_not_ours_is_left_alone(
         device = await hub.add(cameras("A"))
         await hub.failed(device, "no-interface-available")
         assert fetch(adapter.interface) == "home"
-
-
-async def test_without_networkmanager_the_daemon_stays_up_and_recovers(
-    hub: WholeHub, cameras: Cameras
-) -> None:
-    camera = cameras("A")
-    run("systemctl", "stop", "NetworkManager.service")
-    await hub.channel.until(
-        lambda message: (
-            message["type"] == "service.updated" and message["data"]["backend_state"] == "unavailable"
-        ),
-        "that NetworkManager is gone",
-    )
-    device = await hub.add(camera)
-    await hub.failed(device, "backend-unavailable")
-    status, problem = await hub.connect(device)
-    assert (status, problem["code"]) == (503, "backend-unavailable")
-    run("systemctl", "start", "NetworkManager.service")
-    await hub.dbus.wait_until(lambda dbus: dbus.service.backend_state == "ready", 20)
-    await hub.interface_state("wlan0", "available")
-    status, body = await hub.connect(device)
-    assert (status, body["status"]) == (200, "connected")
 
 
 @on_both
