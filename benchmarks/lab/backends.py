@@ -19,6 +19,7 @@ from benchmarks.table import Row, Target
 PART: Final = "Lab: without NetworkManager"
 _THE_OTHER: Final = "NetworkManager backend"
 _REPEATED: Final = "connects, not in these rows, whose first DHCP message was lost"
+_ALL: Final = "connect, network in the scan list, those included"
 _PHASES: Final = {
     "until_joining": "until wpa_supplicant begins to join",
     "association": "the association and its handshake",
@@ -103,6 +104,10 @@ def _connects(ours: joins.Joins, networkmanager: joins.Joins) -> list[Row]:
         ),
         *(
             Row(PART, _REPEATED, "%", _repeated(ours.ours), _repeated(other), other_is)
+            for other, other_is, _ in sides
+        ),
+        *(
+            Row(PART, _ALL, "s", joins.seconds(ours.ours), joins.seconds(other), other_is)
             for other, other_is, _ in sides
         ),
     ]
