@@ -33,6 +33,7 @@ SUITE_S = int(os.environ.get("LAB_TIMEOUT", "2700"))
 OUT_OF_TIME, GUEST_DIED = 124, 125  # boot.sh
 NO_TESTS_COLLECTED = 5  # pytest
 FOR_THE_GUEST = ("WIFIMGRD_SOAK", "WIFIMGRD_SEED")  # variables that its tests look at
+_REASON = 300  # characters of why a test failed
 OUTCOMES = ("failed", "passed", "skipped", "error")  # in the order of pytest's closing line
 
 
@@ -133,6 +134,9 @@ def _summary(guests: list[Guest], seconds: float) -> int:
     for guest in guests:
         if guest.status != 0:
             _say(f"guest {guest.number}: {_meaning(guest)} ({' '.join(guest.paths)})")
+        for case in guest.cases():
+            if reason := _failure(case):
+                _say(f"  {case.get('classname')}::{case.get('name')}: {reason}")
     _say(f"guests: {len(guests)} on {ENGINE}, boots retried: {sum(guest.boots - 1 for guest in guests)}")
     words = ", ".join(f"{outcomes[what]} {what}" for what in OUTCOMES if outcomes[what]) or "no tests ran"
     _say(f" {words} in {seconds:.0f}s ".center(80, "="))
@@ -148,6 +152,14 @@ def _outcome(case: ElementTree.Element) -> str:
         if tag in children:
             return outcome
     return "passed"
+
+
+def _failure(case: ElementTree.Element) -> str:
+    """The first line of why a test failed; empty where it did not."""
+    found = next((child for child in case if child.tag in ("error", "failure")), None)
+    if found is None:
+        return ""
+    return next(iter(found.get("message", "").splitlines()), "")[:_REASON] or found.tag
 
 
 def _meaning(guest: Guest) -> str:
