@@ -59,6 +59,7 @@ async def test_hubs_and_their_devices(hub: Hub, broker: Mosquitto, bridge: Bridg
     del bridge
     device_id = await hub.create(1, name="Front")
     await hub.until(device_id, "connected", 20)
+    assert "HUB STATE" not in (await at()).out
     async with observer(broker.port) as seen:
         await publish_hub(seen, "other", devices=2)
         seen.send("wifimgrd/other/availability", b"offline", retain=True)
@@ -74,7 +75,7 @@ async def test_hubs_and_their_devices(hub: Hub, broker: Mosquitto, bridge: Bridg
 
     lines = (await at()).out.splitlines()
     assert [line.split()[:3] for line in lines[1:]] == [
-        ["boat", "-", str(device_id)],
+        ["boat", "Online", str(device_id)],
         ["other", "Offline", "1"],
         ["other", "Offline", "2"],
     ]

@@ -15,8 +15,9 @@ from tests.mqtt.observer import observer
 from wifimgrd.mqtt.claim import Claim
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.hub_id import HubIdTaken
 from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.session import HubIdTaken, Session
+from wifimgrd.mqtt.session import Session
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE, Topics
 from wifimgrd.web_address import BrokerAddress

@@ -34,10 +34,10 @@ def hubs_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
 def fleet_devices_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
     """The table of the devices of all hubs; those of an offline hub are as they were."""
     rows: list[Row] = [
-        (hub.id, None if hub.online else Cell("Offline", Style.BAD), *device_row(device))
-        for hub in hubs
-        for device in devices_of(hub)
+        (hub.id, _online_cell(hub), *device_row(device)) for hub in hubs for device in devices_of(hub)
     ]
+    if all(hub.online for hub in hubs if hub.devices):
+        rows = [(hub, None, *device) for hub, _, *device in rows]
     return screen.table(("HUB", "(HUB STATE)", *DEVICE_HEADS), rows)
 
 
@@ -50,7 +50,7 @@ def _hub_row(hub: FleetHub) -> Row:
     service = hub.record.service
     return (
         hub.id,
-        Cell("Online", Style.GOOD) if hub.online else Cell("Offline", Style.BAD),
+        _online_cell(hub),
         count_of(camera_state_of(device) for device in hub.devices.values()),
         f"{service.assigned_interfaces} of {service.total_interfaces} in use",
         Cell(service.backend, state_cell(service.backend_state).style),
@@ -59,3 +59,7 @@ def _hub_row(hub: FleetHub) -> Row:
         None if hub.last_message_us is None else local_time(hub.last_message_us),
         service.backend_reason,
     )
+
+
+def _online_cell(hub: FleetHub) -> Cell:
+    return Cell("Online", Style.GOOD) if hub.online else Cell("Offline", Style.BAD)

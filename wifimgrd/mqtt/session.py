@@ -18,21 +18,17 @@ from typing import Final, Protocol
 import structlog
 
 from wifimgrd.mqtt.broker import Will, connect
-from wifimgrd.mqtt.claim import Claim, parse_claim
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt.discovery import parse_prefix, retained_topics
 from wifimgrd.mqtt.discovery_rights import DiscoveryRights
 from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
 from wifimgrd.mqtt.library import Received, Request
 from wifimgrd.mqtt.records import RetainedRecords
 from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, message_refused
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
-CHALLENGE_S: Final = 10.0
-"""How long another bridge with the same id has to publish its claim again."""
-_CHALLENGE_OFFLINE_S: Final = 2.0
-"""The same if its hub was offline: its connection was lost, or its daemon is not running."""
 _MARK_S: Final = 2.0
 _MARKERS: Final = 10
 """How often, and after which time, the marker is sent again: of many messages at once a broker may drop some
@@ -43,14 +39,7 @@ _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0
 _RETRY_S: Final = 30.0
 """How long after a refusal the records that the broker did not accept are published again."""
-_REASSERT_S: Final = 1.0
-"""The least time between two publications of a claim that others overwrite."""
-
 _log = structlog.get_logger("wifimgrd.mqtt")
-
-
-class HubIdTaken(BrokerError):
-    """Another running bridge publishes as the same hub."""
 
 
 class Outbox(Protocol):
@@ -83,18 +72,16 @@ class Session:
         self._topics = settings.topics
         self._records = records
         self._events = events
-        self._challenge_s = challenge_s
         self._retry_s = retry_s
         self._refused: dict[str, None] = {}
         """The topics of records that the broker has not accepted."""
         self._retry: asyncio.TimerHandle | None = None
         self._answers: deque[_Answer] = deque(maxlen=_ANSWERS_KEPT)
-        self._claim = Claim(secrets.token_hex(8))
+        self._hub_id = HubIdClaim(settings.topics, challenge_s)
         self._connection: Connection | None = None
         self._is_serving = False
         self._marker = b""
         self._marked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._found_claim: Claim | None = None
         self._found_prefix: str | None = None
         """Below which an earlier run published discovery messages."""
         self._rights = DiscoveryRights()
@@ -104,10 +91,6 @@ class Session:
         """Discovery messages that the broker has not acknowledged."""
         self._was_online = False
         """The broker retained `online` when it was read."""
-        self._other: asyncio.Future[Claim] = asyncio.get_running_loop().create_future()
-        """Done with the claim of another bridge that publishes as this hub."""
-        self._reasserted_s = 0.0
-        self._reassertion: asyncio.TimerHandle | None = None
         self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
         self._logged_refusal = ""
@@ -133,7 +116,7 @@ class Session:
             return
         self._is_serving = False
         connection.publish(self._topics.availability, OFFLINE, retain=True)
-        connection.publish(self._topics.claim, b"", retain=True)  # so that the next start need not ask for it
+        self._hub_id.release()
         await connection.until_delivered(_OFFLINE_S)
 
     def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
@@ -205,18 +188,19 @@ class Session:
 
     async def _run(self) -> None:
         will = Will(self._topics.availability, OFFLINE)
-        client_id = f"wifimgrd-{self._topics.hub}-{self._claim.instance}"
+        client_id = f"wifimgrd-{self._topics.hub}-{self._hub_id.instance}"
         self._begin()
         connection = await connect(self._settings.access, client_id, will, self._on_message, self.publish)
         self._connection = connection
+        self._hub_id.begin(connection)
         try:
             await self._read(connection)
-            await self._challenge(connection)
+            await self._hub_id.challenge(was_online=self._was_online)
             filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
             await connection.subscribe(filters, qos=1, live_only=True)
             if self._settings.discovery_prefix and not self._rights.given_up:
                 await self._watch_discovery(connection)
-            self._take_claim(connection)
+            self._hub_id.take()
             self._is_serving = True
             self._logged_reason = ""
             version = "5" if connection.is_v5 else "3.1.1"
@@ -225,10 +209,10 @@ class Session:
             await self._until_lost(connection)
         finally:
             self._is_serving, self._connection = False, None
-            for timer in (self._retry, self._reassertion):
-                if timer is not None:
-                    timer.cancel()
-            self._retry = self._reassertion = None
+            self._hub_id.end()
+            if self._retry is not None:
+                self._retry.cancel()
+                self._retry = None
             if connection.closed.done():
                 self._rights.lost(unanswered=self._discovery_on_way > 0 or self._reads_discovery)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
@@ -238,18 +222,17 @@ class Session:
         self._records.begin()
         self._refused.clear()
         self._logged_refusal = ""
-        self._found_claim, self._found_prefix, self._was_online = None, None, False
+        self._found_prefix, self._was_online = None, False
         self._reads_discovery = False
         self._discovery_on_way = 0
         self._rights.begin()
-        loop = asyncio.get_running_loop()
-        self._marked, self._other = loop.create_future(), loop.create_future()
+        self._marked = asyncio.get_running_loop().create_future()
 
     async def _until_lost(self, connection: Connection) -> None:
-        await any_of(connection.closed, self._other)
+        await any_of(connection.closed, self._hub_id.lost)
         if connection.closed.done():
             raise BrokerError(connection.closed.result())
-        raise self._taken()
+        self._hub_id.require()
 
     # -- the start of a connection
 
@@ -305,34 +288,6 @@ class Session:
             root = self._topics.root
             raise BrokerError(f"the broker does not pass on messages: may this user write below {root}/?")
 
-    async def _challenge(self, connection: Connection) -> None:
-        """Ask for another bridge that publishes as this hub, where there may be one; raises HubIdTaken."""
-        found = self._found_claim
-        if found is not None and found.instance != self._claim.instance:
-            time_s = self._challenge_s if self._was_online else min(self._challenge_s, _CHALLENGE_OFFLINE_S)
-            await connection.subscribe([self._topics.claim], qos=1, live_only=True)
-            challenge = Claim(self._claim.instance, challenge=True)
-            connection.publish(self._topics.claim, challenge.payload())
-            with suppress(TimeoutError):
-                await any_of(self._other, connection.closed, timeout_s=time_s)
-            if self._other.done():
-                raise self._taken()
-
-    def _take_claim(self, connection: Connection) -> None:
-        """Publish as this hub from now on; raises HubIdTaken if another bridge does.
-
-        Claims are subscribed to by now, so that of two that begin at once one receives the other's.
-        """
-        if self._other.done():
-            raise self._taken()
-        connection.publish(self._topics.claim, self._claim.payload(), retain=True)
-
-    def _taken(self) -> HubIdTaken:
-        return HubIdTaken(
-            f"another running hub publishes as {self._topics.root}; this one publishes nothing. Set"
-            " another [mqtt] hub on one of the two"
-        )
-
     # -- messages
 
     def _on_message(self, message: Received) -> None:
@@ -340,7 +295,7 @@ class Session:
         if topic == self._topics.marker:
             self._marked_by(message)
         elif topic == self._topics.claim:
-            self._on_claim(message)
+            self._hub_id.receive(message)
         elif not self._is_serving:
             if message.retained:
                 if topic == self._topics.discovery_record:
@@ -366,38 +321,6 @@ class Session:
                 self._marked.set_result(None)
         elif message.retained and not self._is_serving:
             self._records.found(message.topic, message.payload)
-
-    def _on_claim(self, message: Received) -> None:
-        claim = parse_claim(message.payload)
-        if claim is not None and claim.instance == self._claim.instance:
-            return
-        if not self._is_serving:
-            if message.retained and not self._marked.done():
-                self._found_claim = claim
-            elif message.retained and self._connection is not None and not self._connection.is_v5:
-                pass  # of an earlier run: MQTT 3.1.1 sends it again with each subscription
-            elif claim is not None and not claim.challenge:
-                self._conflict(claim)
-        elif claim is not None and not claim.challenge and self._claim.gives_way_to(claim):
-            self._conflict(claim)
-        else:
-            self._reassert()
-
-    def _conflict(self, claim: Claim) -> None:
-        if not self._other.done():
-            self._other.set_result(claim)
-
-    def _reassert(self) -> None:
-        """Publish the claim again: at once, or when that may be done again."""
-        if self._reassertion is None:
-            due = max(asyncio.get_running_loop().time(), self._reasserted_s + _REASSERT_S)
-            self._reassertion = asyncio.get_running_loop().call_at(due, self._publish_claim)
-
-    def _publish_claim(self) -> None:
-        self._reassertion = None
-        self._reasserted_s = asyncio.get_running_loop().time()
-        if self._connection is not None:
-            self._connection.publish(self._topics.claim, self._claim.payload(), retain=True)
 
 
 def _ignore(_: Received) -> None:

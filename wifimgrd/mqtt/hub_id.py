@@ -1,0 +1,136 @@
+"""Which of several bridges publishes as a hub: the dispute over its id, on each connection anew."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from contextlib import suppress
+from typing import Final
+
+from wifimgrd.mqtt.claim import Claim, parse_claim
+from wifimgrd.mqtt.connection import BrokerError, Connection, any_of
+from wifimgrd.mqtt.library import Received
+from wifimgrd.mqtt.topics import Topics
+
+CHALLENGE_S: Final = 10.0
+"""How long another bridge with the same id has to publish its claim again."""
+_CHALLENGE_OFFLINE_S: Final = 2.0
+"""The same if its hub was offline: its connection was lost, or its daemon is not running."""
+_REASSERT_S: Final = 1.0
+"""The least time between two publications of a claim that others overwrite."""
+
+
+class HubIdTaken(BrokerError):
+    """Another running bridge publishes as the same hub."""
+
+
+class HubIdClaim:
+    """A bridge's claim to its hub's id, at the topic `claim`."""
+
+    def __init__(self, topics: Topics, challenge_s: float = CHALLENGE_S) -> None:
+        self._topics = topics
+        self._challenge_s = challenge_s
+        self._claim = Claim(secrets.token_hex(8))
+        self._loop = asyncio.get_running_loop()
+        self._connection: Connection | None = None
+        self._found: Claim | None = None
+        """The retained claim."""
+        self._is_read = False
+        """What the broker retained has been read."""
+        self._is_held = False
+        self.lost: asyncio.Future[None] = self._loop.create_future()
+        """Done when another bridge publishes as this hub."""
+        self._reasserted_s = 0.0
+        self._reassertion: asyncio.TimerHandle | None = None
+
+    @property
+    def instance(self) -> str:
+        """Identifies this run of the bridge."""
+        return self._claim.instance
+
+    def begin(self, connection: Connection) -> None:
+        """Read the claims of a new connection."""
+        self._connection = connection
+        self._found, self._is_read, self._is_held = None, False, False
+        self.lost = self._loop.create_future()
+
+    async def challenge(self, *, was_online: bool) -> None:
+        """Ask for another bridge that publishes as this hub, where there may be one; raises HubIdTaken.
+
+        `was_online` is what the broker retained of the hub's availability.
+        """
+        self._is_read = True
+        connection, found = self._connection, self._found
+        if connection is not None and found is not None and found.instance != self.instance:
+            time_s = self._challenge_s if was_online else min(self._challenge_s, _CHALLENGE_OFFLINE_S)
+            await connection.subscribe([self._topics.claim], qos=1, live_only=True)
+            connection.publish(self._topics.claim, Claim(self.instance, challenge=True).payload())
+            with suppress(TimeoutError):
+                await any_of(self.lost, connection.closed, timeout_s=time_s)
+        self.require()
+
+    def take(self) -> None:
+        """Publish as this hub from now on; raises HubIdTaken if another bridge does.
+
+        Claims must be subscribed to by now, so that of two that begin at once one receives the other's.
+        """
+        self.require()
+        self._is_held = True
+        self._publish()
+
+    def release(self) -> None:
+        """Remove the claim, so that the next run need not ask for this one."""
+        self._is_held = False
+        if self._connection is not None:
+            self._connection.publish(self._topics.claim, b"", retain=True)
+
+    def end(self) -> None:
+        """The connection has ended."""
+        self._connection, self._is_held = None, False
+        if self._reassertion is not None:
+            self._reassertion.cancel()
+            self._reassertion = None
+
+    def require(self) -> None:
+        """Raises HubIdTaken if another bridge publishes as this hub."""
+        if self.lost.done():
+            raise HubIdTaken(
+                f"another running hub publishes as {self._topics.root}; this one publishes nothing. Set"
+                " another [mqtt] hub on one of the two"
+            )
+
+    def receive(self, message: Received) -> None:
+        """A message at the topic `claim`."""
+        claim = parse_claim(message.payload)
+        if claim is not None and claim.instance == self.instance:
+            return
+        if not self._is_held:
+            if message.retained and not self._is_read:
+                self._found = claim
+            elif message.retained and self._connection is not None and not self._connection.is_v5:
+                pass  # of an earlier run: MQTT 3.1.1 sends it again with each subscription
+            elif claim is not None and not claim.challenge:
+                self._lose()
+        elif claim is not None and not claim.challenge and self._claim.gives_way_to(claim):
+            self._lose()
+        else:
+            self._reassert()
+
+    def _lose(self) -> None:
+        if not self.lost.done():
+            self.lost.set_result(None)
+
+    def _reassert(self) -> None:
+        """Publish the claim again: at once, or when that may be done again."""
+        if self._reassertion is None:
+            due = max(self._loop.time(), self._reasserted_s + _REASSERT_S)
+            self._reassertion = self._loop.call_at(due, self._publish_again)
+
+    def _publish_again(self) -> None:
+        self._reassertion = None
+        self._reasserted_s = self._loop.time()
+        self._publish()
+
+    def _publish(self) -> None:
+        if self._connection is not None and self._is_held:
+            self._connection.publish(self._topics.claim, self._claim.payload(), retain=True)
