@@ -46,9 +46,9 @@ async def test_a_lease_that_can_be_used_changes_no_route_of_the_host(
     nm: NetworkManager, adapters: Adapters, cameras: Cameras, tmp_path: Path
 ) -> None:
     """`ip route get` of a thousand addresses, beside three honest cameras with running downloads."""
-    for _ in range(4):
-        await nm.wait_for_state(adapters().interface, DeviceState.DISCONNECTED)
-    with outside.lan(tmp_path / "lan"):
+    with outside.lan(tmp_path / "lan"):  # there before the adapters, as on most hosts
+        for _ in range(4):
+            await nm.wait_for_state(adapters().interface, DeviceState.DISCONNECTED)
         ours = {lease.address for lease in USABLE} | {"192.168.1.127", "192.168.255.255", "10.255.255.255"}
         ours |= {"172.31.255.255", "169.254.255.255"}  # broadcast addresses of the leases
         asked = [address for address in outside.addresses() if address not in ours]

@@ -20,6 +20,11 @@ from wifimgrd.netlink.host_addresses import host_addresses
 found = host_addresses(sys.argv[1:])
 print(json.dumps([{str(a): i for a, i in some.items()} for some in (found.own, found.neighbours)]))
 """
+READ_FIRST = """
+import socket, sys
+from wifimgrd.netlink.host_addresses import first_address
+print(first_address(socket.if_nametoindex(sys.argv[1])))
+"""
 
 
 @pytest.fixture
@@ -48,6 +53,29 @@ def test_own_addresses_and_neighbours_but_those_at_cameras(host: Callable[..., s
     own, neighbours = json.loads(host(sys.executable, "-c", READ, "wlan8", "wlan9"))
     assert own == {"127.0.0.1": "lo", "192.168.7.10": "eth7"}
     assert neighbours == {f"192.168.7.{last}": "eth7" for last in (20, 21, 22)}
+
+
+def test_what_a_camera_gives_out_does_not_hide_the_same_elsewhere(host: Callable[..., str]) -> None:
+    for interface in ("eth7", "wlan8"):
+        host("ip", "link", "add", interface, "type", "bridge")
+        host("ip", "address", "add", "192.168.7.10/24", "dev", interface)
+        host("ip", "link", "set", interface, "up")
+        neighbour = ("192.168.7.20", "lladdr", "02:00:00:00:00:01", "nud", "reachable")
+        host("ip", "neighbour", "add", *neighbour, "dev", interface)
+        host("ip", "route", "add", "default", "via", "192.168.7.1", "dev", interface, "metric", interface[-1])
+    for cameras, other in (("wlan8", "eth7"), ("eth7", "wlan8")):
+        own, neighbours = json.loads(host(sys.executable, "-c", READ, cameras))
+        assert own == {"192.168.7.10": other}
+        assert neighbours == {"192.168.7.1": other, "192.168.7.20": other}
+
+
+def test_two_interfaces_with_the_same_address_have_it_each(host: Callable[..., str]) -> None:
+    for interface in ("eth7", "wlan8", "wlan9"):
+        host("ip", "link", "add", interface, "type", "bridge")
+    for interface in ("eth7", "wlan8"):
+        host("ip", "address", "add", "192.168.7.10/24", "dev", interface)
+    first = [host(sys.executable, "-c", READ_FIRST, interface) for interface in ("eth7", "wlan8", "wlan9")]
+    assert first == ["192.168.7.10\n", "192.168.7.10\n", "None\n"]
 
 
 def test_many_addresses_are_read_whole(host: Callable[..., str]) -> None:

@@ -14,7 +14,7 @@ from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.wireless import delete_addresses
-from wifimgrd.netlink.host_addresses import has_address
+from wifimgrd.netlink.host_addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT
 from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkd.units import ServiceManager
@@ -224,6 +224,6 @@ def _reason(error: BusError | BusClosed | TimeoutError) -> str:
 
 def _is_addressed(index: int) -> bool:
     try:
-        return has_address(index)
+        return first_address(index) is not None
     except OSError:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address
 from typing import Final
@@ -28,32 +28,38 @@ _ANSWERED: Final = 0x02 | 0x04 | 0x08 | 0x10 | 0x80
 def host_addresses(cameras: Collection[str]) -> HostAddresses:
     """Read them; `cameras` are the interfaces of cameras, which are left out. Raises OSError."""
     own, neighbours = dict[IPv4Address, str](), dict[IPv4Address, str]()
-    for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size):
-        found = attributes(body, _ADDRESS.size)
-        _add(own, _ADDRESS.unpack_from(body)[4], found.get(_IFA_LOCAL, found.get(_IFA_ADDRESS)))
+    for index, address in _addresses():
+        _add(own, index, address, cameras)
     for body in dump(_GET_NEIGHBOUR, _NEW_NEIGHBOUR, _NEIGHBOUR.size):
         _, _, _, index, state, _, _ = _NEIGHBOUR.unpack_from(body)
-        if state & _ANSWERED:
-            _add(neighbours, index, attributes(body, _NEIGHBOUR.size).get(_NDA_DST))
+        if state & _ANSWERED and (neighbour := _ipv4(attributes(body, _NEIGHBOUR.size).get(_NDA_DST))):
+            _add(neighbours, index, neighbour, cameras)
     for route in list_routes():  # a gateway that nothing was sent to is no neighbour yet
         for hop in (route, *route.get("nexthops", ())):
-            if "gateway" in hop and "dev" in hop:
+            if "gateway" in hop and "dev" in hop and hop["dev"] not in cameras:
                 neighbours[IPv4Address(hop["gateway"])] = hop["dev"]
-    return HostAddresses(
-        {address: name for address, name in own.items() if name not in cameras},
-        {address: name for address, name in neighbours.items() if name not in cameras},
-        used_addresses(),
-    )
+    return HostAddresses(own, neighbours, used_addresses())
 
 
-def has_address(index: int) -> bool:
-    """Whether an interface has an IPv4 address; raises OSError."""
-    return any(
-        _ADDRESS.unpack_from(body)[4] == index for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size)
-    )
+def first_address(index: int) -> IPv4Address | None:
+    """The first IPv4 address of an interface, if it has one; raises OSError."""
+    return next((address for of, address in _addresses() if of == index), None)
 
 
-def _add(found: dict[IPv4Address, str], index: int, octets: bytes | None) -> None:
-    if octets is not None and len(octets) == 4:
-        with suppress(OSError):  # the interface has just gone
-            found[IPv4Address(octets)] = socket.if_indextoname(index)
+def _addresses() -> Iterator[tuple[int, IPv4Address]]:
+    """Each IPv4 address of the host, with the index of its interface."""
+    for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size):
+        found = attributes(body, _ADDRESS.size)
+        if (address := _ipv4(found.get(_IFA_LOCAL, found.get(_IFA_ADDRESS)))) is not None:
+            yield _ADDRESS.unpack_from(body)[4], address
+
+
+def _ipv4(octets: bytes | None) -> IPv4Address | None:
+    return IPv4Address(octets) if octets is not None and len(octets) == 4 else None
+
+
+def _add(found: dict[IPv4Address, str], index: int, address: IPv4Address, left_out: Collection[str]) -> None:
+    """Add what another interface may have, too."""
+    with suppress(OSError):  # the interface has just gone
+        if (name := socket.if_indextoname(index)) not in left_out:
+            found[address] = name

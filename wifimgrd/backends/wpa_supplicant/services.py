@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final, Protocol
@@ -14,7 +15,7 @@ from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
-from wifimgrd.netlink.host_addresses import host_addresses
+from wifimgrd.netlink.host_addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.country import Country
@@ -249,8 +250,7 @@ class Services:
 def _address_obstacle(name: str) -> str:
     """That an interface which this daemon does not use has an address, so that another program does."""
     try:
-        own = host_addresses(()).own
+        address = first_address(socket.if_nametoindex(name))
     except OSError:
         return ""
-    address = next((address for address, interface in own.items() if interface == name), None)
     return "" if address is None else f"another program has given it the address {address}"
