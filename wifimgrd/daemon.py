@@ -314,10 +314,12 @@ def _wpa_supplicant(
 
     links, wireless = HelperLinks(connection), HelperWireless(connection)
 
-    async def configure_link(interface: str, local_address: str) -> None:
+    async def end_power_save(interface: str) -> None:
         with suppress(BusError):  # mostly a driver without power save
             await wireless.end_power_save(interface)
-        await links.configure_link(interface, local_address)
+
+    async def configure_link(interface: str, local_address: str) -> None:
+        await asyncio.gather(end_power_save(interface), links.configure_link(interface, local_address))
 
     return WpaSupplicantBackend(
         memory,

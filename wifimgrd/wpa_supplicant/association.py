@@ -13,7 +13,7 @@ from wifimgrd.domain.device import Ssid
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import Bss
 from wifimgrd.wpa_supplicant.bssid_limit import follow_bssid
-from wifimgrd.wpa_supplicant.definitions import SupplicantState
+from wifimgrd.wpa_supplicant.definitions import NO_OBJECT, SupplicantState
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.scan_queue import ScanRefused
 
@@ -60,6 +60,8 @@ class AssociationMonitor:
         self.diagnosis = diagnosis.SupplicantDiagnosis(
             ssid, sae=any(point.offers_sae for point in points), protected=protected
         )
+        self.current_bss = ""
+        """The object path of the BSS that the supplicant is associated with, where it was reported."""
         self.visible = False
         """The network was in the last scan results."""
         self._supplicant = supplicant
@@ -125,6 +127,9 @@ class AssociationMonitor:
         """Process properties of the supplicant; raises the cause where they end the attempt."""
         if "State" in changed:
             self._log.debug("supplicant_state", state=changed["State"])
+        if "CurrentBSS" in changed:
+            path = str(changed["CurrentBSS"])
+            self.current_bss = "" if path == NO_OBJECT else path
         if verdict := self.diagnosis.properties_changed(changed):
             codes = {key: value for key, value in changed.items() if key.endswith(("Code", "Reason"))}
             self._log.info("supplicant_verdict", state=self.diagnosis.furthest, **codes)

@@ -39,7 +39,6 @@ _FRESH_S: Final = 3
 """The supplicant joins from the results of its last scan without another one, if they are less than 5 s old
 (scan_res_valid_for_connect); for older results, their channel is scanned first."""
 
-_NO_OBJECT: Final = "/"
 _ANY_BSSID: Final = "any"
 """Ends the limit to one BSSID, in the syntax of wpa_supplicant.conf(5)."""
 
@@ -302,7 +301,7 @@ class SupplicantInterface(Proxy):
     async def current_settings(self) -> dict[str, Any]:
         """The settings of the network that it is joining or has joined; empty where there is none."""
         path = str(await self.get("CurrentNetwork"))
-        return {} if path == _NO_OBJECT else await NetworkObject(self.connection, path).settings()
+        return {} if path == definitions.NO_OBJECT else await NetworkObject(self.connection, path).settings()
 
     async def start_over(self) -> None:
         """Disconnect from the access point that the supplicant considers itself associated with, and

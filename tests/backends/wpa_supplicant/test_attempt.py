@@ -30,6 +30,8 @@ class Join:
         self.answers = list(answers)
         self.meanwhile: list[object] = []
         """Events that arrive while networkd is asked."""
+        self.reads = 0
+        """How often networkd was asked."""
         self.requested: list[str] = []
         ssid = Ssid(b"CAM")
         request = JoinRequest(DeviceId(1), "wlan0", ssid, Passphrase("12345678"), 30.0)
@@ -47,9 +49,25 @@ class Join:
         async with asyncio.timeout(5):
             return await self._attempt._wait_for_address(interface, self.monitor)
 
+    async def asked_for_access_point(self) -> list[str]:
+        """What the supplicant is asked for the access point of a link."""
+        asked: list[str] = []
+
+        async def current_bss() -> str:
+            asked.append("CurrentBSS")
+            return "/BSSs/7"
+
+        async def read_bss(path: str) -> None:
+            asked.append(path)
+
+        supplicant: Any = SimpleNamespace(current_bss=current_bss, read_bss=read_bss)
+        await self._attempt._reading(supplicant, ADDRESS, module.AddedNetwork("", [], self.monitor))
+        return asked
+
     async def _read_address(self, *_: object) -> LinkAddress | None:
         while self.meanwhile:
             self.monitor.post(self.meanwhile.pop())
+        self.reads += 1
         return self.answers.pop(0)
 
     async def _request_lease(self, interface: str) -> None:
@@ -74,7 +92,28 @@ async def test_an_address_that_was_read_while_an_event_came_is_read_again(
     assert join.requested == []
 
 
-async def test_a_lease_that_is_overdue_is_requested(monkeypatch: pytest.MonkeyPatch) -> None:
-    join = Join(monkeypatch, None, None, ADDRESS)
-    assert await join.address(COMPLETED, LeaseOverdue()) == ADDRESS
+async def test_of_many_events_at_once_the_address_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    join = Join(monkeypatch, ADDRESS)
+    assert await join.address(COMPLETED, *(AddressChanged() for _ in range(5)), LeaseOverdue()) == ADDRESS
+    assert (join.reads, join.requested) == (1, [])
+
+
+@pytest.mark.parametrize("after", [[], [{"CurrentAuthMode": "WPA2-PSK"}], [LeaseOverdue()]])
+async def test_a_lease_that_is_overdue_is_requested_once(
+    monkeypatch: pytest.MonkeyPatch, after: list[object]
+) -> None:
+    join = Join(monkeypatch, None, ADDRESS)
+    assert await join.address(COMPLETED, LeaseOverdue(), *after) == ADDRESS
     assert join.requested == ["wlan0"]
+
+
+@pytest.mark.parametrize(
+    ("reported", "asked"),
+    [(["/", "/BSSs/7"], ["/BSSs/7"]), ([], ["CurrentBSS", "/BSSs/7"]), (["/"], ["CurrentBSS", "/BSSs/7"])],
+)
+async def test_the_supplicant_is_asked_for_its_access_point_where_it_did_not_report_it(
+    monkeypatch: pytest.MonkeyPatch, reported: list[str], asked: list[str]
+) -> None:
+    join = Join(monkeypatch, ADDRESS)
+    await join.address(*({"CurrentBSS": path} for path in reported), COMPLETED)
+    assert await join.asked_for_access_point() == asked

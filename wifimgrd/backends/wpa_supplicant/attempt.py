@@ -40,6 +40,16 @@ class Joined:
     """The only access point that the supplicant is configured to join; empty = any with the SSID."""
 
 
+@dataclass(frozen=True, slots=True)
+class AddedNetwork:
+    """A network that the supplicant is configured for."""
+
+    path: str
+    points: list[bss.Bss]
+    """Its access points."""
+    monitor: AssociationMonitor
+
+
 class AddressChanged:
     """An address of the interface was added, changed or deleted."""
 
@@ -81,23 +91,20 @@ class Attempt(BaseAttempt[Joined]):
         interface.on_gone.append(self._interface_gone)
         interface.reserved = True
         self._supplicant = supplicant = await self._services.open_interface(interface)
-        points = await self._prepare(interface, supplicant)
-        key_management = bss.choose_key_management(points, self._ssid, self._request.passphrase)
-        bssid = bss.bssid_to_pin(points, key_management, self._request.sightings)
-        self._monitor = monitor = AssociationMonitor(
-            supplicant,
-            self._ssid,
-            points,
-            bssid,
-            self._log,
-            protected=not self._request.passphrase.is_open,
+        found, configured = await asyncio.gather(
+            self._add_network(interface, supplicant),
+            self._configure_address(interface),
+            return_exceptions=True,
         )
-        monitor.subscribe()
+        for outcome in (found, configured):
+            if isinstance(outcome, BaseException):
+                raise outcome
+        network = cast(AddedNetwork, found)
+        monitor = network.monitor
         interface.on_address.append(self._address_changed)
-        settings = settings_for(self._request, key_management, bssid)
-        await supplicant.select_network(await supplicant.add_network(settings))
+        await supplicant.select_network(network.path)
         address = await self._wait_for_address(interface, monitor)
-        reading = await self._reading(supplicant, address, points)
+        reading = await self._reading(supplicant, address, network)
         self._check.require_usable(self._ssid, reading)
         self._unsubscribe(interface)
         monitor.close()
@@ -109,21 +116,27 @@ class Attempt(BaseAttempt[Joined]):
             raise InterfaceLost(f"there is no adapter {name}")
         return interface
 
-    async def _prepare(self, interface: WifiInterface, supplicant: SupplicantInterface) -> list[bss.Bss]:
-        """Find the network while networkd is configured for the link; returns the access points."""
-        found, configured = await asyncio.gather(
-            self._find(interface, supplicant),
-            self._services.configure_address(interface.name, self._request.local_address),
-            return_exceptions=True,
+    async def _add_network(self, interface: WifiInterface, supplicant: SupplicantInterface) -> AddedNetwork:
+        """Find the network, and configure the supplicant for it."""
+        points = await self._found(supplicant.locate(self._ssid, self._request.sightings, interface.bands))
+        key_management = bss.choose_key_management(points, self._ssid, self._request.passphrase)
+        bssid = bss.bssid_to_pin(points, key_management, self._request.sightings)
+        self._monitor = monitor = AssociationMonitor(
+            supplicant,
+            self._ssid,
+            points,
+            bssid,
+            self._log,
+            protected=not self._request.passphrase.is_open,
         )
-        for outcome in (found, configured):
-            if isinstance(outcome, BaseException):
-                raise outcome
-        await self._wait_without_address(interface)
-        return cast("list[bss.Bss]", found)
+        monitor.subscribe()
+        path = await supplicant.add_network(settings_for(self._request, key_management, bssid))
+        return AddedNetwork(path, points, monitor)
 
-    async def _find(self, interface: WifiInterface, supplicant: SupplicantInterface) -> list[bss.Bss]:
-        return await self._found(supplicant.locate(self._ssid, self._request.sightings, interface.bands))
+    async def _configure_address(self, interface: WifiInterface) -> None:
+        """Configure networkd for the link."""
+        await self._services.configure_address(interface.name, self._request.local_address)
+        await self._wait_without_address(interface)
 
     async def _wait_without_address(self, interface: WifiInterface) -> None:
         """Return once the address of the link before is gone, so that it is not taken for the new one."""
@@ -144,19 +157,23 @@ class Attempt(BaseAttempt[Joined]):
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
+        is_overdue = False
         while True:
             event = await monitor.next_event()
             await monitor.process(event)
             self._retry_lease(monitor)
+            is_overdue |= isinstance(event, LeaseOverdue)
             is_due |= isinstance(event, AddressChanged | LeaseOverdue)
             is_due |= isinstance(event, Mapping) and "State" in event
-            if is_due and monitor.is_associated:
-                address = await read_address(self._services.connection, interface.index)
-                is_due = monitor.has_events
-                if address is None and isinstance(event, LeaseOverdue):
-                    await self._services.request_lease(interface.name)
-                elif address is not None and monitor.diagnosis.completed and not is_due:
-                    return address
+            if monitor.has_events or not (is_due and monitor.is_associated):
+                continue
+            address = await read_address(self._services.connection, interface.index)
+            is_due = monitor.has_events
+            if address is not None and monitor.diagnosis.completed and not is_due:
+                return address
+            if address is None and is_overdue:
+                await self._services.request_lease(interface.name)
+            is_overdue = False
 
     def _retry_lease(self, monitor: AssociationMonitor) -> None:
         if monitor.is_associated and monitor.diagnosis.completed and not self._request.local_address:
@@ -165,10 +182,11 @@ class Attempt(BaseAttempt[Joined]):
             self._lease_retry.stop()
 
     async def _reading(
-        self, supplicant: SupplicantInterface, address: LinkAddress, points: list[bss.Bss]
+        self, supplicant: SupplicantInterface, address: LinkAddress, network: AddedNetwork
     ) -> LinkReading:
-        path = await supplicant.current_bss()
-        point = next((one for one in points if one.path == path), None) or await supplicant.read_bss(path)
+        path = network.monitor.current_bss or await supplicant.current_bss()
+        known = next((point for point in network.points if point.path == path), None)
+        point = known or await supplicant.read_bss(path)
         if point is None:  # it was dropped from the list a moment ago
             return LinkReading.of(address, None, 0)
         return LinkReading.of(address, point.sighting, point.link_percent)
