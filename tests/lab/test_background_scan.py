@@ -57,8 +57,7 @@ async def test_at_a_weak_signal_a_link_is_not_interrupted_by_scans(
         await hub.interface_state("wlan0", "available")
         device = await hub.add(camera)
         await hub.until(device, "connected")
-        await nm.join("wlan1", other)
-        await nm.wait_for_state("wlan1", DeviceState.ACTIVATED)
+        await nm.connect("wlan1", other)
         with scans(tmp_path / "events") as count:
             for each in (camera, other):
                 each.weaken()

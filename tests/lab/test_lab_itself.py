@@ -18,19 +18,13 @@ Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
 
 
-async def joined(nm: NetworkManager, adapter: Adapter, camera: Camera) -> None:
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
-    await nm.join(adapter.interface, camera)
-    await nm.wait_for_state(adapter.interface, DeviceState.ACTIVATED)
-
-
 async def test_smoke_two_adapters_three_cameras(
     nm: NetworkManager, cameras: Cameras, adapters: Adapters
 ) -> None:
     first, second = adapters(), adapters()
     a, b, c = cameras("A"), cameras("B"), cameras("C", security="sae")
 
-    await asyncio.gather(joined(nm, first, a), joined(nm, second, c))
+    await asyncio.gather(nm.connect(first.interface, a), nm.connect(second.interface, c))
     assert (fetch(first.interface), fetch(second.interface)) == ("A", "C")
     assert (a.stations(), c.stations()) == ([first.permanent_address], [second.permanent_address])
     assert b.stations() == []
@@ -38,7 +32,7 @@ async def test_smoke_two_adapters_three_cameras(
     with Download(second.interface) as download:
         download.expect_more()
         await nm.disconnect(first.interface)
-        await joined(nm, first, b)
+        await nm.connect(first.interface, b)
         assert (fetch(first.interface), fetch(second.interface)) == ("B", "C")
         download.expect_more()
     assert (b.joins(), c.joins()) == ([first.permanent_address], [second.permanent_address])
@@ -49,7 +43,7 @@ async def test_cameras_with_one_leased_address(
 ) -> None:
     first, second = adapters(), adapters()
     a, b = cameras("A", leases=(20, 20)), cameras("B", leases=(20, 20))
-    await asyncio.gather(joined(nm, first, a), joined(nm, second, b))
+    await asyncio.gather(nm.connect(first.interface, a), nm.connect(second.interface, b))
     for adapter in (first, second):
         assert "inet 192.168.42.20/24" in run("ip", "address", "show", adapter.interface)
     assert (fetch(first.interface), fetch(second.interface)) == ("A", "B")
@@ -70,7 +64,7 @@ async def test_a_camera_can_be(
 ) -> None:
     camera = cameras("A", **options)
     adapter = adapters()
-    await joined(nm, adapter, camera)
+    await nm.connect(adapter.interface, camera)
     assert fetch(adapter.interface) == "A"
 
 
@@ -100,7 +94,7 @@ async def test_refused_by_a_camera_that_is_there(
     assert camera.joins() == []
     camera.admit()
     await nm.disconnect(adapter.interface)
-    await joined(nm, adapter, camera)
+    await nm.connect(adapter.interface, camera)
 
 
 async def test_off_in_order_and_cut_from_power(
@@ -108,7 +102,7 @@ async def test_off_in_order_and_cut_from_power(
 ) -> None:
     first, second = adapters(), adapters()
     a, b = cameras("A"), cameras("B")
-    await asyncio.gather(joined(nm, first, a), joined(nm, second, b))
+    await asyncio.gather(nm.connect(first.interface, a), nm.connect(second.interface, b))
     a.stop()
     b.kill()
     await supplicant.wait_for(first.interface, "DisconnectReason", 3)  # deauthenticated: it leaves

@@ -172,9 +172,7 @@ async def test_a_connection_that_is_not_ours_is_left_alone(
     nm: NetworkManager, adapters: Adapters, cameras: Cameras
 ) -> None:
     home, adapter = cameras("home"), adapters()
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
-    await nm.join(adapter.interface, home)
-    await nm.wait_for_state(adapter.interface, DeviceState.ACTIVATED)
+    await nm.connect(adapter.interface, home)
     async with whole_hub() as hub:
         await hub.interface_state(adapter.interface, "unavailable")
         assert hub.dbus.interfaces[adapter.interface].reason

@@ -7,8 +7,9 @@ import contextlib
 import enum
 import time
 import uuid
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from dbus_next.message import Message
 from dbus_next.signature import Variant
@@ -17,6 +18,8 @@ from .access_point import Camera
 from .deadline import DeadlineError
 from .system_bus import BusError, SystemBus
 
+T = TypeVar("T")
+
 _NAME = "org.freedesktop.NetworkManager"
 _ROOT = "/org/freedesktop/NetworkManager"
 _SETTINGS = f"{_NAME}.Settings"
@@ -24,6 +27,7 @@ _DEVICE = f"{_NAME}.Device"
 _WIRELESS = f"{_DEVICE}.Wireless"
 _ACCESS_POINT = f"{_NAME}.AccessPoint"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
+_SUPPLICANT_DISCONNECT = 8  # NM_DEVICE_STATE_REASON_SUPPLICANT_DISCONNECT
 
 
 class DeviceState(enum.IntEnum):
@@ -103,6 +107,32 @@ class NetworkManager:
         )  # fmt: skip
         return str(active)
 
+    async def connect(self, interface: str, camera: Camera) -> None:
+        """Connect an idle adapter to a camera, and wait until it has an address.
+
+        On a busy machine the access point can be late to reply, so that the adapter requests the association
+        twice. Then hostapd repeats the 4-way handshake, which the adapter has completed, and NetworkManager
+        ends the join. Whoever uses it has to join once more, as the product does.
+        """
+        await self.wait_for_state(interface, DeviceState.DISCONNECTED)
+        device, before = await self.device(interface), len(self.transitions)
+        await self.join(interface, camera)
+
+        async def is_up() -> bool | None:
+            if await self.state(interface) == DeviceState.ACTIVATED:
+                return True
+            ends = (DeviceState.NEED_AUTH, _SUPPLICANT_DISCONNECT)
+            ended = any(
+                change.device == device and (change.state, change.reason) == ends
+                for change in self.transitions[before:]
+            )
+            return False if ended else None
+
+        if not await self._until(is_up, f"{interface} connected", 45.0):
+            await self.wait_for_state(interface, DeviceState.DISCONNECTED)
+            await self.join(interface, camera)
+            await self.wait_for_state(interface, DeviceState.ACTIVATED)
+
     async def disconnect(self, interface: str) -> None:
         """End what the adapter does, and keep it from connecting by itself."""
         await self._call(await self.device(interface), _DEVICE, "Disconnect")
@@ -120,9 +150,13 @@ class NetworkManager:
             state = await self.state(interface)
             return state if state in wanted else None
 
-        names = " or ".join(state.name for state in wanted)
+        return await self._until(
+            reached, f"{interface} {' or '.join(state.name for state in wanted)}", seconds
+        )
+
+    async def _until(self, condition: Callable[[], Awaitable[T | None]], what: str, seconds: float) -> T:
         try:
-            return await self._bus.until(reached, f"{interface} {names}", seconds)
+            return await self._bus.until(condition, what, seconds)
         except DeadlineError as error:
             told = [(change.device[-2:], change.state.name, change.reason) for change in self.transitions]
             raise DeadlineError(f"{error}; told: {told}") from None
