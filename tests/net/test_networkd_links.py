@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final
 
@@ -360,7 +361,7 @@ async def test_a_lease_that_has_arrived_is_not_requested_again(
 ) -> None:
     """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
     await helper.configure_link("wlan0", "")
-    monkeypatch.setattr(networkd_links, "has_address", lambda index: index == 3)
+    monkeypatch.setattr(networkd_links, "first_address", {3: IPv4Address("192.168.42.7")}.get)
     await helper.request_lease("wlan0")
     assert host.reconfigured == []
 
