@@ -176,6 +176,9 @@ def test_a_command_topic_has_a_target(topic: str, target: Target | None) -> None
         ("a\0b", False),
         ("", False),
         ("a" * 1000, False),
+        ("a/" * 31 + "a", True),
+        ("a/" * 32, False),
+        ("fleet/wifimgrd/boat/response" + "/" * 30, False),
     ],
 )
 def test_answers_go_where_no_hub_reads(topic: str, allowed: bool) -> None:
