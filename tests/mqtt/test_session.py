@@ -34,9 +34,11 @@ async def broker(tmp_path: Path) -> AsyncIterator[Mosquitto]:
     await broker.kill()
 
 
-def session(port: int, challenge_s: float, availability: bytes = ONLINE) -> Session:
-    """A session that publishes whether it is online, and nothing else."""
-    records = RetainedRecords()
+def session(
+    port: int, challenge_s: float, availability: bytes = ONLINE, records: RetainedRecords | None = None
+) -> Session:
+    """A session that publishes whether it is online, and nothing else until it is added to `records`."""
+    records = records or RetainedRecords()
     records.replace({AVAILABILITY: availability})
     settings = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
     return Session(settings, records, EventQueue("0" * 16), challenge_s=challenge_s)
@@ -109,3 +111,20 @@ async def test_a_running_hub_is_not_stopped_by_a_claim_without_a_bridge(broker: 
         await broker.kill()
         with pytest.raises(BrokerError, match="lost"):
             await asyncio.wait_for(running, 30)
+
+
+async def test_many_answers_do_not_hold_up_a_record(broker: Mosquitto) -> None:
+    records = RetainedRecords()
+    one = session(broker.port, challenge_s=0.3, records=records)
+    async with observer(broker.port) as seen:
+        running = asyncio.create_task(one.run())
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        for number in range(200):
+            one.answer(f"{HUB}/result", str(number).encode(), None)
+        records.set(f"{HUB}/hub", b"{}")
+        one.publish()
+        await seen.until(lambda: len(seen.seen(f"{HUB}/result")) == 200)
+        topics = [message.topic for message in seen.messages]
+        assert topics.index(f"{HUB}/hub") < topics.index(f"{HUB}/result") + 50
+        running.cancel()
+        await asyncio.wait([running])

@@ -77,6 +77,7 @@ class Session:
         """The topics of records that the broker has not accepted."""
         self._retry: asyncio.TimerHandle | None = None
         self._answers: deque[_Answer] = deque(maxlen=_ANSWERS_KEPT)
+        self._is_answers_turn = False
         self._hub_id = HubIdClaim(settings.topics, challenge_s)
         self._connection: Connection | None = None
         self._is_serving = False
@@ -128,18 +129,35 @@ class Session:
         """Publish what has changed, as far as the broker has acknowledged what was published before."""
         connection = self._connection
         while self._is_serving and connection is not None and connection.has_room:
-            if self._answers:
-                answer = self._answers.popleft()
-                outcome = partial(self._log_refusal, answer.topic, len(answer.payload))
-                request = Request(correlation=answer.correlation)
-                connection.publish(answer.topic, answer.payload, request=request, outcome=outcome)
-            elif (record := self._records.take()) is not None:
-                self._publish_record(connection, *record)
-            elif (event := self._events.take()) is not None:
-                outcome = partial(self._log_refusal, self._topics.events, len(event))
-                connection.publish(self._topics.events, event, keep=event, outcome=outcome)
-            else:
+            # In turns, so that a sender of many commands holds up no record for long.
+            self._is_answers_turn = not self._is_answers_turn
+            has_published = (
+                self._publish_answer(connection) or self._publish_state(connection)
+                if self._is_answers_turn
+                else self._publish_state(connection) or self._publish_answer(connection)
+            )
+            if not has_published:
                 return
+
+    def _publish_answer(self, connection: Connection) -> bool:
+        if not self._answers:
+            return False
+        answer = self._answers.popleft()
+        outcome = partial(self._log_refusal, answer.topic, len(answer.payload))
+        request = Request(correlation=answer.correlation)
+        connection.publish(answer.topic, answer.payload, request=request, outcome=outcome)
+        return True
+
+    def _publish_state(self, connection: Connection) -> bool:
+        """Publish a record, or the next event if there is none."""
+        if (record := self._records.take()) is not None:
+            self._publish_record(connection, *record)
+            return True
+        if (event := self._events.take()) is not None:
+            outcome = partial(self._log_refusal, self._topics.events, len(event))
+            connection.publish(self._topics.events, event, keep=event, outcome=outcome)
+            return True
+        return False
 
     def _publish_record(self, connection: Connection, topic: str, payload: bytes) -> None:
         if self._topics.is_own(topic):
