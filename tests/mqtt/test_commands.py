@@ -104,6 +104,12 @@ async def test_what_is_wrong_is_answered_and_not_done(hub: Hub, seen: Observer) 
     assert not hub.client.devices
 
 
+@pytest.mark.parametrize("device", ["0", "-1", "01", "x", "\u0663", "9" * 30])
+async def test_a_command_to_what_is_no_id_is_answered(seen: Observer, device: str) -> None:
+    answer = await seen.command(f"{HUB}/devices/{device}/command", {"command": "connect"}, RESULT)
+    assert (answer["ok"], answer["code"], answer["device_id"]) == (False, "device-not-found", None)
+
+
 async def test_a_retained_command_is_refused_and_removed(hub: Hub, seen: Observer) -> None:
     answer = await seen.command(f"{HUB}/command", {"command": "create", "options": OPEN}, RESULT, retain=True)
     assert (answer["ok"], answer["code"]) == (False, "invalid-request")

@@ -175,6 +175,24 @@ def test_the_signal_strength_is_published_in_steps_once_a_second() -> None:
 )
 def test_a_command_topic_has_a_target(topic: str, target: Target | None) -> None:
     assert TOPICS.target(topic) == target
+    if target is not None:
+        assert TOPICS.is_command(topic)
+
+
+@pytest.mark.parametrize(
+    ("topic", "is_command"),
+    [
+        ("fleet/wifimgrd/boat/command", True),
+        ("fleet/wifimgrd/boat/devices/\n/command", True),
+        ("fleet/wifimgrd/boat/devices//command", True),
+        ("fleet/wifimgrd/boat/devices/1/result", False),
+        ("fleet/wifimgrd/boat/devices/1/2/command", False),
+        ("fleet/wifimgrd/boat", False),
+        ("fleet/wifimgrd/boats/command", False),
+    ],
+)
+def test_a_command_topic_is_recognised_whatever_id_is_in_it(topic: str, is_command: bool) -> None:
+    assert TOPICS.is_command(topic) is is_command
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from wifimgrd.mqtt.command_messages import (
 from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.session import Outbox
 from wifimgrd.mqtt.settings import Settings
-from wifimgrd.mqtt.topics import LONGEST_RESPONSE, RESPONSE_LEVELS
+from wifimgrd.mqtt.topics import LONGEST_RESPONSE, RESPONSE_LEVELS, Target
 from wifimgrd.runtime.tasks import Tasks
 
 RUNNING_LIMIT: Final = 64
@@ -50,12 +50,12 @@ class Commands:
 
     def receive(self, received: Received) -> None:
         """Start the command in a message, or refuse it; never waits."""
-        target = self._settings.topics.target(received.topic)
-        if target is None:
+        if not self._settings.topics.is_command(received.topic):
             return
+        target = self._settings.topics.target(received.topic)
         now = asyncio.get_running_loop().time()
         message = CommandMessage(
-            target,
+            target or Target(None),
             received.payload,
             received.retained,
             received.is_repeat,
@@ -64,7 +64,7 @@ class Commands:
             has_expired=received.expires_in_s == 0,
         )
         try:
-            command = self._admit(message, now)
+            command = self._admit(target, message, now)
         except CommandRefused as refused:
             self._refuse(message, refused)
             return
@@ -79,13 +79,15 @@ class Commands:
         self._running += 1
         task.add_done_callback(self._finished)
 
-    def _admit(self, message: CommandMessage, now: float) -> Command:
+    def _admit(self, target: Target | None, message: CommandMessage, now: float) -> Command:
         """The command in a message; raises CommandRefused."""
         if not self._settings.commands:
             raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "commands over MQTT are off: [mqtt] commands")
         if not self._rate.admits(now) or self._running >= RUNNING_LIMIT:
             limits = f"at most {COMMANDS_AT_ONCE} commands a second, and {RUNNING_LIMIT} at once"
             raise CommandRefused(ErrorCode.TOO_MANY_REQUESTS, f"{limits}, are carried out")
+        if target is None:
+            raise CommandRefused(ErrorCode.DEVICE_NOT_FOUND, "the id of a device is a positive integer")
         command = parse_command(message)
         topic = message.response_topic
         if topic is not None and not self._settings.topics.may_answer_at(topic):

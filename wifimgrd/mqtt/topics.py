@@ -12,6 +12,7 @@ OFFLINE: Final = b"offline"
 """The messages at `availability`."""
 _DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")
 _DEVICE_COMMAND: Final = re.compile(rf"{_DEVICE.pattern}/command")
+_ANY_COMMAND: Final = re.compile(r"(devices/[^/]*/)?command", re.DOTALL)
 LONGEST_RESPONSE: Final = 512
 """Characters of a response topic."""
 RESPONSE_LEVELS: Final = 32
@@ -126,6 +127,10 @@ class Topics:
             return Target(None)
         found = _DEVICE_COMMAND.fullmatch(below)
         return None if found is None else Target(int(found[1]))
+
+    def is_command(self, topic: str) -> bool:
+        """Whether one of the filters `commands` has this topic."""
+        return self.is_own(topic) and _ANY_COMMAND.fullmatch(topic, len(self.root) + 1) is not None
 
     def may_answer_at(self, topic: str) -> bool:
         """Whether a client may have its answer there: below `PREFIX/HUB/response/`, or outside of all hubs
