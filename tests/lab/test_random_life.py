@@ -131,14 +131,14 @@ async def _fits(hub: HubClient) -> bool:
 
 def host() -> tuple[list[str], list[str], list[str], int, int]:
     """NetworkManager's profiles of ours, addresses that lead somewhere in both of nftables' maps, how many
-    ways these have, and routing rules."""
+    routes these have, and routing rules."""
     elements = nftables()
     rules = [rule for rule in json.loads(run("ip", "-j", "rule", "show")) if rule["priority"] == OURS]
     return (
         sorted(name for name in profiles() if name.startswith("wifimgrd-")),
         sorted(address for address, _ in elements["interface_of"]),
         sorted(address for address, _ in elements["camera_of"]),
-        len(elements["ways"]),
+        len(elements["routes"]),
         len(rules),
     )
 
