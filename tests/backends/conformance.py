@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, get_args
 
 import pytest
 
@@ -26,7 +26,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
-from wifimgrd.domain.recovery import BackendStep, RecoveryStep
+from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.ports import Backend, JoinRequest
 
 
@@ -205,7 +205,7 @@ class BackendConformance:
             await stage.backend.join(request(stage))
             await stage.backend.leave(stage.adapters[0])
 
-    @pytest.mark.parametrize("step", [RecoveryStep.RESCAN, RecoveryStep.RESTART])
+    @pytest.mark.parametrize("step", get_args(BackendStep))
     async def test_an_interface_works_after_a_step_of_recovery(self, stage: Stage, step: BackendStep) -> None:
         async with asyncio.timeout(30):
             await stage.backend.recover(stage.adapters[0], step)
