@@ -54,7 +54,7 @@ async def test_it_describes_every_address_that_answers(configured: bool, tmp_pat
         assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("name", ["png", "jpg", "webp", "avif", "gif", "mvt"])
+@pytest.mark.parametrize("name", TYPE_OF_FORMAT)
 async def test_it_has_the_media_type_of_each_format_of_tiles(name: str, served: Served) -> None:
     paths = (await served.get("/openapi.json")).json["paths"]
     answer = paths["/tiles/{tileset}/{z}/{x}/{y}"]["get"]["responses"]["200"]
