@@ -14,7 +14,7 @@ from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 STATUS = "device.connection_status.update"
 
 
-def narrator(*devices: DeviceRecord) -> EventText:
+def event_text(*devices: DeviceRecord) -> EventText:
     told = EventText()
     snapshot: dict[str, Any] = {
         "devices": [device_json(device) for device in devices],
@@ -39,7 +39,7 @@ def test_a_snapshot_is_counted() -> None:
 
 
 def test_a_connection() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    told = event_text(DeviceRecord(1, "Front"))
     device = DeviceRecord(1, "Front", state="connecting", interface="wlan0")
     assert tell(told, STATUS, status(device)) == ["Front (1): connecting through wlan0"]
     device = DeviceRecord(
@@ -59,7 +59,7 @@ def test_a_connection() -> None:
 
 
 def test_a_failure() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    told = event_text(DeviceRecord(1, "Front"))
     device = DeviceRecord(
         1, "Front", connection_error_code="address-failed", connection_error_message="no IP address"
     )
@@ -74,7 +74,7 @@ def test_a_lost_camera_is_searched_for() -> None:
     lost = DeviceRecord(
         1, "Front", connection_error_code="connection-lost", connection_error_message="gone", lost_at=1
     )
-    told = narrator(DeviceRecord(1, "Front", state="connecting", interface="wlan0"))
+    told = event_text(DeviceRecord(1, "Front", state="connecting", interface="wlan0"))
     failed = status(lost, connection_status="failed")
     assert tell(told, STATUS, failed) == ["Front (1): failed: gone (connection-lost)"]
     assert tell(told, STATUS, status(lost)) == []
@@ -85,7 +85,7 @@ def test_a_lost_camera_is_searched_for() -> None:
 
 
 def test_a_device_that_waits() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    told = event_text(DeviceRecord(1, "Front"))
     waiting = DeviceRecord(1, "Front", waiting_since=1)
     assert tell(told, STATUS, status(waiting)) == ["Front (1): waiting for a free adapter"]
     assert tell(told, STATUS, status(DeviceRecord(1, "Front"))) == ["Front (1): off"]
@@ -93,13 +93,13 @@ def test_a_device_that_waits() -> None:
 
 def test_a_disconnection_is_shown_once_it_is_done() -> None:
     connected = DeviceRecord(1, "Front", state="connected", interface="wlan0", reachable=True)
-    told = narrator(connected)
+    told = event_text(connected)
     assert tell(told, STATUS, status(replace(connected, state="disconnecting"))) == []
     assert tell(told, STATUS, status(DeviceRecord(1, "Front"))) == ["Front (1): off"]
 
 
 def test_an_old_error_is_not_told_again() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    told = event_text(DeviceRecord(1, "Front"))
     device = DeviceRecord(
         1,
         "Front",
@@ -112,7 +112,7 @@ def test_an_old_error_is_not_told_again() -> None:
 
 
 def test_an_interruption() -> None:
-    told = narrator(DeviceRecord(1, "Front", state="connected", interface="wlan0"))
+    told = event_text(DeviceRecord(1, "Front", state="connected", interface="wlan0"))
     device = DeviceRecord(
         1,
         "Front",
@@ -128,7 +128,7 @@ def test_an_interruption() -> None:
 
 def test_a_camera_that_falls_silent_and_answers_again() -> None:
     device = DeviceRecord(1, "Front", state="connected", reachable=True, interface="wlan0")
-    told = narrator(device)
+    told = event_text(device)
     silent = replace(device, reachable=False)
     assert tell(told, STATUS, status(silent)) == ["Front (1): not answering"]
     assert tell(told, "device.updated", device_json(silent)) == []
@@ -138,13 +138,13 @@ def test_a_camera_that_falls_silent_and_answers_again() -> None:
 
 def test_a_silent_camera_that_is_disconnected() -> None:
     device = DeviceRecord(1, "Front", state="connected", reachable=False)
-    told = narrator(device)
+    told = event_text(device)
     gone = device_json(replace(device, state="disconnected", reachable=False))
     assert tell(told, "device.updated", gone) == ["Front (1): off"]
 
 
 def test_devices_come_change_and_go() -> None:
-    told = narrator()
+    told = event_text()
     assert tell(told, "device.created", device_json(DeviceRecord(3, "A", ssid=b"net"))) == [
         "A (3): registered, off"
     ]
@@ -158,7 +158,7 @@ def test_devices_come_change_and_go() -> None:
 
 
 def test_interfaces_come_change_and_go() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    told = event_text(DeviceRecord(1, "Front"))
     plugged = interface_json(InterfaceRecord("wlan1"))
     assert tell(told, "interface.added", plugged) == ["wlan1: plugged in, available"]
     assert tell(told, "interface.updated", plugged | {"driver": "other"}) == []
@@ -173,12 +173,12 @@ def test_interfaces_come_change_and_go() -> None:
 
 def test_the_service() -> None:
     ready = {"backend": "simulated", "backend_state": "ready", "backend_reason": ""}
-    assert tell(narrator(), "service.updated", ready) == ["wifimgrd: backend simulated ready"]
+    assert tell(event_text(), "service.updated", ready) == ["wifimgrd: backend simulated ready"]
     gone = {"backend": "", "backend_state": "unavailable", "backend_reason": "wifimgrd is not running"}
-    assert tell(narrator(), "service.updated", gone) == [
+    assert tell(event_text(), "service.updated", gone) == [
         "wifimgrd: backend unavailable: wifimgrd is not running"
     ]
 
 
 def test_unknown_messages_are_passed_over() -> None:
-    assert tell(narrator(), "weather.updated", {}) == []
+    assert tell(event_text(), "weather.updated", {}) == []

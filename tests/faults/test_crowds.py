@@ -22,8 +22,8 @@ async def test_three_hundred_hostile_names_are_shown_safely(hub: Hub, tmp_path: 
     async with running_shim(hub.address, tmp_path / "shim.log") as shim, Served.at(shim.url) as http:
         answer = await http.get(P + "/wifi/networks")
     assert names <= {bytes.fromhex(one["ssid_hex"]) for one in answer.json["networks"]}
-    air = await hub.client.search_networks()
-    assert names <= {network.ssid for network in air.networks}
+    found = await hub.client.search_networks()
+    assert names <= {network.ssid for network in found.networks}
 
 
 async def test_a_thousand_plugs_and_pulls_end_in_what_is_there(hub: Hub, tmp_path: Path) -> None:
