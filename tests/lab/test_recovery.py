@@ -140,7 +140,7 @@ async def climb(quick: str, deaf: Adapter, first: Adapter, second: Adapter, came
 
 def seen_elsewhere(times: int) -> bool:
     told = journal_of_daemon()
-    return told.count("join_failed_in_the_air") >= times
+    return told.count("join_failed_in_range") >= times
 
 
 async def test_our_networkmanager_conf_keeps_an_idle_adapters_address(

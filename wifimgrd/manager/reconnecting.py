@@ -213,10 +213,10 @@ class Reconnecting:
             if not seen:
                 self.on_unseen(device, interface)
         except (WifimgrdError, TimeoutError) as error:
-            _log.info("look_failed", device=device.id, interface=interface, reason=str(error))
+            _log.info("search_failed", device=device.id, interface=interface, reason=str(error))
             seen = False
         except Exception:  # noqa: BLE001 - a backend's bug must not end the reconnecting
-            _log.exception("look_crashed", device=device.id, interface=interface)
+            _log.exception("search_crashed", device=device.id, interface=interface)
             seen = False
         finally:
             self._searches.pop(interface, None)
@@ -245,7 +245,7 @@ class Reconnecting:
         if task.cancelled():
             self._policy = self._policy.postponed(device_id)
         elif (error := task.exception()) is not None:
-            _log.error("chase_crashed", device=device_id, exc_info=error)
+            _log.error("reconnect_crashed", device=device_id, exc_info=error)
             self._failed(device_id)
         self._go_on()
 
