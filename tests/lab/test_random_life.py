@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.footprint import Process, growth, told
+from tests.faults.footprint import Process, growth, reported
 from tests.faults.random_life import Life, Network, chance_of, duration_s, seed
 from tests.http.served import Served
 from wifimgrd.dbus.client.hub import HubClient
@@ -70,7 +70,7 @@ async def test_a_random_life_on_the_air_breaks_nothing_and_leaves_nothing_behind
             if chapter in (0, chapters - 1):
                 with capsys.disabled():
                     sys.stdout.write(f"\nseed {SEED}, {chapter + 1} of {chapters} chapters\n")
-                    sys.stdout.writelines(told(waits_s))
+                    sys.stdout.writelines(reported(waits_s))
             hub.channel.forget()
             hub.failures.clear()
             nm.transitions.clear()
