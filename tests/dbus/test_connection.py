@@ -378,6 +378,17 @@ async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pa
     await first
 
 
+async def test_a_first_watch_that_is_given_up_does_not_end_a_second_one_that_waits(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    signals: list[Signal] = []
+    first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+    second = asyncio.create_task(client.watch(signals.append, sender=NAME))
+    await asyncio.sleep(0)
+    first.cancel()
+    await heard_once(server, second, signals)
+
+
 async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:

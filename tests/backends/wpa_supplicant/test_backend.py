@@ -79,12 +79,13 @@ async def monitor_of(
 
 
 async def test_a_registered_interface_that_is_gone_is_given_back(
-    backend: Any, host: Host, released: asyncio.Queue[str]
+    backend: Any, host: Host, listener: Recorder, released: asyncio.Queue[str]
 ) -> None:
     interface = WifiInterface(1 << 20, "wlan0")
     await backend._services.open_interface(interface)
     assert host.registered == {"wlan0"}
     backend.interface_gone(interface)
+    assert (await listener.next("interface_facts")).facts is None
     assert await released.get() == "wlan0"
     assert host.registered == set()
     assert not backend._services.has_registered("wlan0")
