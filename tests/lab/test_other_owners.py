@@ -1,6 +1,7 @@
 """Which adapters the product registers with wpa_supplicant, and those that another program of the host uses:
 iwd and ifupdown themselves, without NetworkManager."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from wifimgrd.dbus.client.hub import HubClient
 from .guest import hwsim
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
+from .guest.documents import type_block
 from .guest.namespace import run
 from .guest.supplicant import Supplicant
 from .guest.traffic import until_fetched
@@ -107,7 +109,7 @@ async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_w
     await hub.failed(device, "interface-lost")
 
     names = set(hub.dbus.interfaces)
-    run("systemctl", "stop", "iwd.service")
+    await asyncio.to_thread(type_block, "docs/backends.md", "disable --now iwd")
     assert names.isdisjoint(name for _, name in socket.if_nameindex())
     hub.channel.forget()
     for port in ("1.1", "1.2"):
