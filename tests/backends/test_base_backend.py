@@ -145,10 +145,12 @@ async def test_services_whose_watch_failed_leave_no_subscription(
         handlers = [one.handler for one in backend._connection._watches._watches]
         left.put_nowait(sum(isinstance(getattr(one, "__self__", None), services) for one in handlers))
         watching = asyncio.create_task(watch(watched))
-        for _ in range(subscriptions):
-            await subscribed.get()
-        watching.cancel()
-        await asyncio.wait([watching])
+        try:
+            for _ in range(subscriptions):
+                await subscribed.get()
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
         raise ValueError("a bug")
 
     monkeypatch.setattr(BusConnection, "watch", note)
