@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
@@ -346,7 +346,7 @@ async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBus
 NAME = "org.example.Followed"
 
 
-async def heard_once(server: BusConnection, watching: asyncio.Future[object], signals: list[Signal]) -> None:
+async def heard_once(server: BusConnection, watching: Awaitable[object], signals: list[Signal]) -> None:
     await watching
     server.emit("/a", "a.b", "Happened", "", [])
     async with asyncio.timeout(5):
@@ -365,7 +365,7 @@ async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_he
         first.cancel()
         await asyncio.wait([first])
     signals: list[Signal] = []
-    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
 
 
 async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pair) -> None:
@@ -374,8 +374,19 @@ async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pa
     first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
     await asyncio.sleep(0)
     signals: list[Signal] = []
-    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
     await first
+
+
+async def test_a_first_watch_that_is_given_up_does_not_end_a_second_one_that_waits(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    signals: list[Signal] = []
+    first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+    second = asyncio.create_task(client.watch(signals.append, sender=NAME))
+    await asyncio.sleep(0)
+    first.cancel()
+    await heard_once(server, second, signals)
 
 
 async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
@@ -392,7 +403,7 @@ async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
         with pytest.raises(BusError):
             await client.watch(lambda _: None, sender=NAME)
     signals: list[Signal] = []
-    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
 
 
 async def test_a_subscription_under_way_fails_when_the_bus_dies(

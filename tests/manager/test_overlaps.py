@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
@@ -382,5 +383,29 @@ def test_a_caller_that_waits_when_the_hub_stops_gets_an_error(on_bench: RunOnBen
         with pytest.raises(BackendUnavailable):
             await waiting
         await bench.hub.disconnect(device)
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize(("step", "task"), [("establish", "attempt"), ("free", "leave")])
+def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
+    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch, step: str, task: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("a bug")
+
+    async def test(bench: Bench) -> None:
+        with monkeypatch.context() as patch, capture_logs() as entries:
+            if step == "establish":
+                patch.setattr(bench.hub._state, step, fails)
+                device = await bench.create()
+                await asyncio.sleep(1)
+            else:
+                device = await bench.connected()
+                patch.setattr(bench.hub._state, step, fails)
+                with pytest.raises(ValueError, match="a bug"):
+                    await bench.hub.disconnect(device)
+        [failure] = [entry for entry in entries if entry["event"] == "task_failed"]
+        assert failure["task"] == f"test/connections/{task}"
 
     on_bench(test)

@@ -75,7 +75,7 @@ class Hub:
         self._store = store
         self._state = HubState(settings, store, sinks, clock)
         arrivals = Arrivals(self._state, routes)
-        self._connections = Connections(self._state, backend, arrivals)
+        self._connections = Connections(self._state, backend, arrivals, tasks.part("connections"))
         self._reconnecting = Reconnecting(self._state, self._connections, backend)
         self._recovering = Recovering(
             self._state, self._connections, self._reconnecting, backend, adapters, tasks.part("recovery")
