@@ -2,7 +2,7 @@
 
 import { Map as LeafletMap, TileLayer } from "leaflet";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, Problem } from "../api";
+import { Problem, request } from "../api";
 import { t } from "../messages";
 import { tilesetsChanged } from "../state";
 import type { Tileset } from "../types";
@@ -14,7 +14,7 @@ export default function MapView() {
   const [fault, setFault] = useState("");
   const version = tilesetsChanged.value;
   useEffect(() => {
-    ask<{ tilesets: Tileset[] }>("tiles/")
+    request<{ tilesets: Tileset[] }>("tiles/")
       .then(({ tilesets: listed }) => {
         setTilesets(listed);
         setFault("");
