@@ -408,6 +408,20 @@ async def test_on_a_phone_no_count_and_no_reason_is_cut(browser: Browser, fleet:
             assert await text.evaluate(IS_WHOLE)
 
 
+async def test_the_counts_of_a_hub_take_the_place_of_its_missing_button(
+    browser: Browser, fleet: FleetPage
+) -> None:
+    fleet.publish_hub("plane", device_record(1))
+    async with sized(browser, "desktop") as page:
+        await signed_in(page, fleet.url)
+        await open_all(page)
+        command = await camera_row(page, "plane", 1).locator(".command").bounding_box()
+        counts = await hub_row(page, "plane").locator(".about").bounding_box()
+        assert command is not None
+        assert counts is not None
+        assert counts["x"] + counts["width"] == command["x"] + command["width"]
+
+
 async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fleet: FleetPage) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -105,7 +105,8 @@ async def give_the_last_adapter_to_another_camera(hand: Hand, hub: RunningHub) -
     await hub.create(4, "Tail")
     await opened(page, hub)
     await card(page, "SIM-CAM-3").get_by_role("button", name="Disconnect").click()
-    await shows(page, "SIM-CAM-3", "Off")
+    await shows(page, "SIM-CAM-3", "Off")  # also while it is disconnecting, and has its adapter
+    await expect(card(page, "Tail").get_by_role("button", name="Connect when one is free")).to_have_count(0)
     await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
     await shows(page, "Tail", "Connected")
 

@@ -149,31 +149,31 @@ async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
     message_bus: MessageBusDaemon, pair: Pair
 ) -> None:
     first, client = pair
-    heard: asyncio.Queue[str] = asyncio.Queue()
+    received: asyncio.Queue[str] = asyncio.Queue()
     await first.request_name("t.name")
-    await client.watch(lambda signal: heard.put_nowait(signal.body[0]), sender="t.name", member="Sig")
+    await client.watch(lambda signal: received.put_nowait(signal.body[0]), sender="t.name", member="Sig")
     first.emit("/x", "t.X", "Sig", "s", ["first"])
-    assert await heard.get() == "first"
+    assert await received.get() == "first"
     await first.close()
     second = await BusConnection.open(message_bus.address)
     second.emit("/x", "t.X", "Sig", "s", ["not yet the owner"])
     await second.request_name("t.name")
     second.emit("/x", "t.X", "Sig", "s", ["second"])
-    assert await heard.get() == "second"
+    assert await received.get() == "second"
     await second.close()
 
 
 async def test_a_dropped_watch_hears_nothing(pair: Pair) -> None:
     server, client = pair
-    heard: list[str] = []
+    received: list[str] = []
     last: asyncio.Queue[str] = asyncio.Queue()
-    watch = await client.watch(lambda signal: heard.append(signal.member), member="Sig")
+    watch = await client.watch(lambda signal: received.append(signal.member), member="Sig")
     await client.watch(lambda signal: last.put_nowait(signal.member), member="Last")
     watch.drop()
     server.emit("/x", "t.X", "Sig", "", [])
     server.emit("/x", "t.X", "Last", "", [])
     assert await last.get() == "Last"
-    assert heard == []
+    assert received == []
 
 
 async def test_a_watch_that_is_given_up_leaves_no_match_rule(pair: Pair) -> None:
@@ -212,7 +212,7 @@ async def match_rules(client: BusConnection, asking: BusConnection) -> int:
 
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
     server, client = pair
-    heard: asyncio.Queue[str] = asyncio.Queue()
+    received: asyncio.Queue[str] = asyncio.Queue()
     problems: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
 
@@ -220,21 +220,21 @@ async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None
         raise ValueError(signal.member)
 
     await client.watch(fail, member="Sig")
-    await client.watch(lambda signal: heard.put_nowait(signal.member), member="Sig")
+    await client.watch(lambda signal: received.put_nowait(signal.member), member="Sig")
     server.emit("/x", "t.X", "Sig", "", [])
-    assert await heard.get() == "Sig"
+    assert await received.get() == "Sig"
     assert problems == ["handling the D-Bus signal Sig failed"]
 
 
 async def test_namespaces_and_first_arguments_select(pair: Pair) -> None:
     server, client = pair
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    await client.watch(lambda s: heard.put_nowait(s.path), path_namespace="/a/b", arg0="yes")
+    received: asyncio.Queue[str] = asyncio.Queue()
+    await client.watch(lambda s: received.put_nowait(s.path), path_namespace="/a/b", arg0="yes")
     for path in ("/a/bc", "/a/b", "/a/b/c"):
         server.emit(path, "t.X", "Sig", "s", ["no"])
         server.emit(path, "t.X", "Sig", "s", ["yes"])
-    assert [await heard.get(), await heard.get()] == ["/a/b", "/a/b/c"]
-    assert heard.empty()
+    assert [await received.get(), await received.get()] == ["/a/b", "/a/b/c"]
+    assert received.empty()
 
 
 async def test_a_call_that_wants_no_reply_gets_none(pair: Pair) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.footprint import Process, growth, told
+from tests.faults.footprint import Process, growth, reported
 from tests.faults.random_life import Life, Network, chance_of, duration_s, seed
 from tests.http.served import Served
 from wifimgrd.dbus.client.hub import HubClient
@@ -91,7 +91,7 @@ async def test_a_random_life_on_the_air_breaks_nothing_and_leaves_nothing_behind
             if chapter in (0, chapters - 1):
                 with capsys.disabled():
                     sys.stdout.write(f"\nseed {SEED}, {chapter + 1} of {chapters} chapters\n")
-                    sys.stdout.writelines(told(waits_s))
+                    sys.stdout.writelines(reported(waits_s))
             hub.channel.forget()
             hub.failures.clear()
         following.cancel()
@@ -151,14 +151,14 @@ async def _fits(hub: HubClient, links: Links) -> bool:
 
 def host(links: Links) -> tuple[list[str], list[str], list[str], int, int]:
     """What stands for links of ours, addresses that lead somewhere in both of nftables' maps, how many
-    ways these have, and routing rules."""
+    routes these have, and routing rules."""
     elements = nftables()
     rules = [rule for rule in json.loads(run("ip", "-j", "rule", "show")) if rule["priority"] == OURS]
     return (
         sorted(links.listed()),
         sorted(address for address, _ in elements["interface_of"]),
         sorted(address for address, _ in elements["camera_of"]),
-        len(elements["ways"]),
+        len(elements["routes"]),
         len(rules),
     )
 

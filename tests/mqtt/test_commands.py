@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
@@ -116,6 +117,30 @@ async def test_an_answer_cannot_be_aimed_at_what_hubs_read(hub: Hub, seen: Obser
         answer = await seen.command(f"{HUB}/command", command, RESULT, ResponseTopic=topic)
         assert (answer["ok"], answer["code"]) == (False, "invalid-request")
     assert not hub.client.devices
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {"ResponseTopic": "/" * 300},
+    {"ResponseTopic": f"{HUB}/response" + "/x" * 200},
+    {"ResponseTopic": "answers/\ufeff"},
+    {"ContentType": "\ufeff"},
+    {"UserProperty": [("\ufeff", "\ufeff")]},
+    {"UserProperty": [("", "")] * 10_000},
+]
+
+
+@pytest.mark.parametrize("properties", HOSTILE)
+async def test_no_properties_of_a_command_end_the_connection(
+    bridge: BridgeProcess, seen: Observer, properties: dict[str, Any]
+) -> None:
+    topic = f"{HUB}/devices/7"
+    seen.send(f"{topic}/command", {"command": "connect"}, **properties)
+    answer = await seen.command(f"{HUB}/devices/8/command", {"command": "connect"}, f"{HUB}/devices/8/result")
+    assert answer["code"] == "device-not-found"
+    [first] = [one for one in seen.messages if one.payload.startswith(b'{"command":"connect","device_id":7,')]
+    has_topic = "ResponseTopic" in properties and len(properties["ResponseTopic"]) < 200
+    assert first.topic == (properties["ResponseTopic"] if has_topic else f"{topic}/result")
+    assert bridge.log.read_text().count("broker_connected") == 1
 
 
 async def test_more_commands_than_a_second_allows_are_refused(seen: Observer) -> None:

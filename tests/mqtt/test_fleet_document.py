@@ -209,6 +209,26 @@ async def test_the_hub_is_listed_by_the_command_that_is_printed(fleet: Fleet, br
     assert "boat  Online" in listed
 
 
+async def test_a_hub_that_is_gone_leaves_nothing_and_is_locked_out(
+    fleet: Fleet, bridge: BridgeProcess, hub: Hub
+) -> None:
+    [printed] = [one.text for one in BLOCKS if one.text.startswith("$ systemctl disable")]
+    [locked_out] = [one.text for one in BLOCKS if one.text.startswith("user boat")]
+    commands = printed.replace("$ ", "").partition("\n")[2]  # here the bridge is no unit
+    await hub.create(1)
+    async with fleet.client(fleet.access("dispatcher"), f"{HUB}/#") as dispatcher:
+        await until_retained(dispatcher, f"{HUB}/devices/1")
+        assert await bridge.end() == 0
+        fleet.vehicle.run("sh", "-uc", f"{commands}[ $? = 27 ]")  # the end of what -W says
+        await dispatcher.until(lambda: not dispatcher.retained.keys() - {f"{HUB}/events"})
+    rules = fleet.central.file("/etc/mosquitto/hubs.acl")
+    rules.write_text(rules.read_text().partition("user boat")[0] + locked_out)
+    await fleet.broker.kill()
+    await fleet.broker.run(DEBIAN)
+    await bridge.start()
+    await bridge.until_logged("may this user write below wifimgrd/boat/")
+
+
 async def test_nobody_but_the_hub_reads_commands(fleet: Fleet, bridge: BridgeProcess) -> None:
     del bridge
     async with (

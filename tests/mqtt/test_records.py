@@ -24,7 +24,7 @@ from wifimgrd.mqtt.command_messages import (
     parse_command,
 )
 from wifimgrd.mqtt.events import EventQueue
-from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
 from wifimgrd.mqtt.signal_steps import SignalSteps
 from wifimgrd.mqtt.topics import Target, Topics
 
@@ -78,6 +78,23 @@ def test_what_was_refused_is_published_or_removed_again() -> None:
     retained.refused("b")
     assert taken(retained) == {"a": b"1", "b": b""}
     assert retained.take() is None
+
+
+@pytest.mark.parametrize("length", [10, 65_000])
+def test_of_what_others_retain_a_bounded_part_is_kept(length: int) -> None:
+    limit = min(LONGEST_LIST, LARGEST_LIST // length)
+    topics = [f"{number:0{length}}" for number in range(limit + 1)]
+    retained = RetainedRecords()
+    retained.replace({"a" * length: b"1"})
+    for _ in range(2):
+        retained.begin()
+        for topic in (*topics, "a" * length):
+            retained.found(topic, b"1")
+        assert retained.left_over == 1
+        retained.complete()
+        assert taken(retained) == dict.fromkeys(topics[:limit], b"")
+        retained.found(topics[0], b"1")  # there is place again
+        assert taken(retained) == {topics[0]: b""}
 
 
 def test_without_a_broker_the_newest_record_replaces_the_one_before() -> None:
@@ -176,6 +193,9 @@ def test_a_command_topic_has_a_target(topic: str, target: Target | None) -> None
         ("a\0b", False),
         ("", False),
         ("a" * 1000, False),
+        ("a/" * 31 + "a", True),
+        ("a/" * 32, False),
+        ("fleet/wifimgrd/boat/response" + "/" * 30, False),
     ],
 )
 def test_answers_go_where_no_hub_reads(topic: str, allowed: bool) -> None:

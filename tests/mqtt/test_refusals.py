@@ -43,7 +43,7 @@ def test_a_refused_message_has_its_reason() -> None:
     ("error", "said"),
     [
         (ConnectionResetError(), "closed the connection before it answered"),
-        (ssl.SSLEOFError(8, "EOF occurred"), "closed the connection before it answered"),
+        (ssl.SSLEOFError(8, "EOF occurred"), "or is it the port of mqtt://?"),
         (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
         (OSError(-2, "Name or service not known"), "Name or service not known"),
     ],

@@ -239,6 +239,7 @@ async def test_what_a_camera_sends_beside_replies_is_bounded(world: SmallWorld) 
     camera = world.add_camera(1)
     await world.start_helper()
     await world.lead_to(camera)
+    await world.until_reached(CAMERA_ADDRESS, "camera 1")  # that route is set last, and replies need it
     assert inside_camera(world, PING, "1") == "1"
     assert 0 < int(inside_camera(world, PING, "3000")) < 1000
     assert inside_camera(world, REQUEST_AS_MANY, "200") == "sent"

@@ -90,7 +90,7 @@ class Hub:
             tasks.part("reconciliation"),
         )
         self._scans = Scans(self._state, backend)
-        self._liveness = Liveness(self._state, contact, tasks.part("presence"))
+        self._liveness = Liveness(self._state, contact, tasks.part("liveness"))
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
         # Commands and reads that another part of the manager has whole.

@@ -25,6 +25,7 @@ from wifimgrd.mqtt.command_messages import (
 from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.session import Outbox
 from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt.topics import LONGEST_RESPONSE, RESPONSE_LEVELS
 from wifimgrd.runtime.tasks import Tasks
 
 RUNNING_LIMIT: Final = 64
@@ -89,8 +90,9 @@ class Commands:
         topic = message.response_topic
         if topic is not None and not self._settings.topics.may_answer_at(topic):
             root = self._settings.topics.root
-            sentence = f"the response topic must be below {root}/response/, or not below any hub"
-            raise CommandRefused(ErrorCode.INVALID_REQUEST, sentence)
+            where = f"the response topic must be below {root}/response/, or not below any hub"
+            size = f"of at most {LONGEST_RESPONSE} characters and {RESPONSE_LEVELS} levels"
+            raise CommandRefused(ErrorCode.INVALID_REQUEST, f"{where}, and {size}")
         if command.options.get("password") and not self._settings.broker.tls:
             raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "a password is accepted over TLS alone: mqtts://")
         return command

@@ -261,7 +261,7 @@ class Connection:
         self._end(refusals.connection_lost(code, failure, was_accepted=self._accepted.done()))
 
     def _on_message(self, _: object, __: object, message: Any) -> None:
-        received = library.received(message)
+        received = library.received(message, self._client.request)
         if received is not None:
             self._receive(received)
 

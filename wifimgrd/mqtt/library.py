@@ -25,6 +25,14 @@ LARGEST_PACKET: Final = 256 * 1024
 """Octets that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
 LARGEST_READ: Final = 8 * 1024 * 1024
 """Octets of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
+_MESSAGE_EXPIRY_INTERVAL: Final = 2
+_RESPONSE_TOPIC: Final = 8
+_CORRELATION_DATA: Final = 9
+_OCTETS_OF: Final = {1: 1, _MESSAGE_EXPIRY_INTERVAL: 4, 35: 2}
+"""By the id of a property of PUBLISH, its length (MQTT 5, 2.2.2.2 and 3.3.2.3)."""
+_TEXTS_OF: Final = {3: 1, _RESPONSE_TOPIC: 1, _CORRELATION_DATA: 1, 38: 2}
+"""Of others, how many texts or octets with a length of their own it has."""
+_SUBSCRIPTION_IDENTIFIER: Final = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +66,22 @@ class Client(mqtt.Client):
     """The reason code of the last acknowledged message; always 0 with MQTT 3.1.1."""
     failure: OSError | None = None
     """What the socket has raised."""
+    request: Request = Request()
+    """What MQTT 5 adds to the message that is received now."""
 
     def set_keep_alive(self, seconds: int) -> None:
         """The broker's own interval counts (MQTT 5, 3.2.2.3.14), which paho leaves out."""
         self._keepalive = seconds
+
+    def _handle_publish(self) -> Any:
+        # paho ends the connection at a text with U+FEFF, which MQTT allows (MQTT 5, 1.5.4), and takes seconds
+        # for 50,000 properties.
+        if self._protocol == mqtt.MQTTv5:
+            packet, has_id = bytes(self._in_packet["packet"]), self._in_packet["command"] & 0x06 != 0
+            start = 2 + int.from_bytes(packet[:2]) + (2 if has_id else 0)
+            self.request, end = read_properties(packet, start)
+            self._in_packet["packet"] = bytearray(packet[:start] + b"\0" + packet[end:])
+        return super()._handle_publish()
 
     def _handle_pubackcomp(self, cmd: Any) -> Any:
         packet = self._in_packet["packet"]
@@ -152,10 +172,53 @@ def subscribe(
     return client.subscribe(wanted)[1]
 
 
-def received(message: mqtt.MQTTMessage) -> Received | None:
-    """A message from the broker; None if its topic is not UTF-8: the broker should have refused it (MQTT 5,
-    1.5.4)."""
-    properties = getattr(message, "properties", None)
+def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
+    """Read the properties of a PUBLISH packet, which begin at an octet, and where they end; raises
+    ValueError."""
+    length, place = _read_number(packet, start)
+    end = place + length
+    topic: str | None = None
+    correlation: bytes | None = None
+    expires_in_s: int | None = None
+    while place < end:
+        kind, place = _read_number(packet, place)
+        value = b""
+        if kind == _SUBSCRIPTION_IDENTIFIER:
+            _, place = _read_number(packet, place)
+        elif kind in _OCTETS_OF:
+            value, place = packet[place : place + _OCTETS_OF[kind]], place + _OCTETS_OF[kind]
+        elif kind in _TEXTS_OF:
+            for _ in range(_TEXTS_OF[kind]):
+                first = place + 2
+                place = first + int.from_bytes(packet[place:first])
+                value = packet[first:place]
+        else:
+            raise ValueError(f"PUBLISH has no property {kind}")
+        if kind == _MESSAGE_EXPIRY_INTERVAL:
+            expires_in_s = int.from_bytes(value)
+        elif kind == _RESPONSE_TOPIC:
+            topic = value.decode("utf-8", "replace")  # the broker should have refused what is not UTF-8
+        elif kind == _CORRELATION_DATA:
+            correlation = value
+    if place != end or end > len(packet):
+        raise ValueError("the properties have another length")
+    return Request(topic, correlation, expires_in_s), end
+
+
+def _read_number(packet: bytes, place: int) -> tuple[int, int]:
+    """A Variable Byte Integer (MQTT 5, 1.5.5), and the place behind it; raises ValueError."""
+    number = 0
+    for shift, octet in zip((0, 7, 14, 21), packet[place : place + 4], strict=False):
+        number |= (octet & 0x7F) << shift
+        place += 1
+        if octet < 0x80:
+            return number, place
+    raise ValueError("a number does not end")
+
+
+def received(message: mqtt.MQTTMessage, request: Request) -> Received | None:
+    """A message from the broker, with what MQTT 5 adds to it; None if its topic is not UTF-8: the broker
+    should have refused it (MQTT 5, 1.5.4)."""
     try:
         topic = message.topic
     except UnicodeDecodeError:
@@ -165,9 +228,9 @@ def received(message: mqtt.MQTTMessage) -> Received | None:
         bytes(message.payload),
         bool(message.retain),
         bool(message.dup),
-        getattr(properties, "ResponseTopic", None),
-        getattr(properties, "CorrelationData", None),
-        getattr(properties, "MessageExpiryInterval", None),
+        request.response_topic,
+        request.correlation,
+        request.expires_in_s,
     )
 
 

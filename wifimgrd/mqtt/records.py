@@ -8,6 +8,8 @@ from typing import Final
 
 LONGEST_LIST: Final = 20_000
 """Topics that are compared; a hub has two for each device, and one for each adapter."""
+LARGEST_LIST: Final = 4 * 1024 * 1024
+"""Characters of these topics."""
 
 
 def _digest(payload: bytes) -> bytes:
@@ -25,6 +27,8 @@ class RetainedRecords:
         self._wanted: dict[str, bytes] = {}
         self._held: dict[str, bytes] = {}
         """The digests of what the broker retains."""
+        self._held_size = 0
+        """Characters of their topics."""
         self._changed: dict[str, None] = {}
         """The topics to publish, in order."""
         self._is_known = False
@@ -32,11 +36,12 @@ class RetainedRecords:
         self._is_whole = False
         """All records are known; before, none is removed that another process published."""
         self.left_over = 0
-        """Topics found beyond LONGEST_LIST."""
+        """Topics found beyond LONGEST_LIST or LARGEST_LIST."""
 
     def begin(self) -> None:
         """A connection begins: what the broker retains is not known."""
         self._held.clear()
+        self._held_size = 0
         self._changed.clear()
         self._is_known = False
         self.left_over = 0
@@ -44,9 +49,9 @@ class RetainedRecords:
     def found(self, topic: str, payload: bytes) -> None:
         """The broker retains this payload; an empty one means that it retains nothing there."""
         if not payload:
-            self._held.pop(topic, None)
-        elif topic in self._wanted or topic in self._held or len(self._held) < LONGEST_LIST:
-            self._held[topic] = _digest(payload)
+            self._drop(topic)
+        elif topic in self._wanted or topic in self._held or self._has_place(topic):
+            self._hold(topic, _digest(payload))
         else:
             self.left_over += 1
         if self._is_known:
@@ -54,7 +59,8 @@ class RetainedRecords:
 
     def assume(self, topic: str) -> None:
         """The broker may retain something there, which is to be removed if it is not wanted, or replaced."""
-        self._held.setdefault(topic, b"")
+        if topic not in self._held:
+            self._hold(topic, b"")
 
     @property
     def held(self) -> Collection[str]:
@@ -63,7 +69,7 @@ class RetainedRecords:
 
     def refused(self, topic: str) -> None:
         """The broker has not accepted what was taken: it is to be published, or removed, again."""
-        self._held[topic] = b""
+        self._hold(topic, b"")
         if self._is_known:
             self._compare(topic)
 
@@ -105,10 +111,22 @@ class RetainedRecords:
         del self._changed[topic]
         payload = self._wanted.get(topic, b"")
         if payload:
-            self._held[topic] = _digest(payload)
+            self._hold(topic, _digest(payload))
         else:
-            self._held.pop(topic, None)
+            self._drop(topic)
         return topic, payload
+
+    def _has_place(self, topic: str) -> bool:
+        return len(self._held) < LONGEST_LIST and self._held_size + len(topic) <= LARGEST_LIST
+
+    def _hold(self, topic: str, digest: bytes) -> None:
+        if topic not in self._held:
+            self._held_size += len(topic)
+        self._held[topic] = digest
+
+    def _drop(self, topic: str) -> None:
+        if self._held.pop(topic, None) is not None:
+            self._held_size -= len(topic)
 
     def _compare(self, topic: str) -> None:
         if not self._is_known:

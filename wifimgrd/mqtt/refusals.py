@@ -71,9 +71,9 @@ _ALERTS: Final = {
     "BAD_CERTIFICATE": _REFUSED + "it is not valid there: is the clock of the broker's host right?",
 }
 """By the alert that the broker sends about a client certificate (RFC 8446, 6.2), as OpenSSL names it."""
-_FULL: Final = (
-    "has it reached a limit, of connections or of memory, or does it expect TLS or a client certificate?"
-)
+_FULL: Final = "has it reached a limit, of connections or of memory"
+_NO_TLS: Final = f"{_FULL}, or does it expect TLS or a client certificate?"
+_TLS: Final = f"{_FULL}, does it expect a client certificate, or is it the port of mqtt://?"
 
 
 def connection_refused(code: int) -> str:
@@ -96,7 +96,7 @@ def connection_lost(code: int, failure: OSError | None, *, was_accepted: bool) -
     if code in _LOST:
         return f"the connection to the broker was lost: {_LOST[code]}"
     if not was_accepted:
-        return f"the broker closed the connection before it answered: {_FULL}"
+        return f"the broker closed the connection before it answered: {_NO_TLS}"
     return "the connection to the broker was lost"
 
 
@@ -111,7 +111,8 @@ def cannot_connect(broker: str, error: Exception) -> str:
     if getattr(error, "reason", None) == "WRONG_VERSION_NUMBER":
         return f"{broker} does not speak TLS: is it the port of mqtt://?"
     if isinstance(error, ssl.SSLEOFError | ConnectionResetError | BrokenPipeError):
-        return f"{broker} closed the connection before it answered: {_FULL}"
+        advice = _TLS if broker.startswith("mqtts:") else _NO_TLS
+        return f"{broker} closed the connection before it answered: {advice}"
     return f"cannot connect to {broker}: {error}"
 
 

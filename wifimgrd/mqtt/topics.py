@@ -12,8 +12,11 @@ OFFLINE: Final = b"offline"
 """The messages at `availability`."""
 _DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")
 _DEVICE_COMMAND: Final = re.compile(rf"{_DEVICE.pattern}/command")
-_LONGEST: Final = 512
+LONGEST_RESPONSE: Final = 512
 """Characters of a response topic."""
+RESPONSE_LEVELS: Final = 32
+"""Levels of a response topic: a broker closes the connection that publishes to more than it knows, Mosquitto
+with 202, EMQX with 129."""
 _IN_TOPICS: Final = " !\"$&'()*,:;<=>?@[\\]^`{|}"
 """Characters of interface names that are not escaped, with letters, digits and `_.-~`."""
 
@@ -127,7 +130,9 @@ class Topics:
     def may_answer_at(self, topic: str) -> bool:
         """Whether a client may have its answer there: below `PREFIX/HUB/response/`, or outside of all hubs
         and of the broker's own topics. An answer elsewhere could be taken for a command or a record."""
-        if not 0 < len(topic) <= _LONGEST or re.search(r"[+#\x00-\x1f\x7f]", topic):
+        if not 0 < len(topic) <= LONGEST_RESPONSE or topic.count("/") >= RESPONSE_LEVELS:
+            return False
+        if re.search(r"[+#\x00-\x1f\x7f]", topic):
             return False
         if topic.startswith(f"{self.root}/response/"):
             return True

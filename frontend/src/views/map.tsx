@@ -8,8 +8,6 @@ import { tilesetsChanged } from "../state";
 import type { Tileset } from "../types";
 import { Faults } from "./parts";
 
-const PICTURES = new Set(["png", "jpg", "jpeg", "webp", "gif", "avif"]);
-
 export default function MapView() {
   const [tilesets, setTilesets] = useState<readonly Tileset[] | null>(null);
   const [chosen, setChosen] = useState("");
@@ -73,7 +71,8 @@ export default function MapView() {
   );
 }
 
-const isPicture = (tileset: Tileset) => !tileset.vector_layers && (!tileset.format || PICTURES.has(tileset.format));
+/** TileJSON has vector layers for vector tiles, and for these alone. */
+const isPicture = (tileset: Tileset) => !tileset.vector_layers;
 
 function Tiles({ tileset }: { tileset: Tileset }) {
   const element = useRef<HTMLDivElement>(null);
