@@ -117,13 +117,15 @@ async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
     with capture_logs() as entries:
         life = asyncio.create_task(run(Config(), DaemonOptions(bus=message_bus.address, simulate=True)))
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                for _ in range(3):
-                    await asked.wait()
-                    asked.clear()
-            assert PULSE not in received(manager)
+            pulse = asyncio.create_task(until_told(manager, PULSE))
+            for _ in range(3):
+                asking = asyncio.create_task(asked.wait())
+                await asyncio.wait([pulse, asking], return_when=asyncio.FIRST_COMPLETED)
+                asking.cancel()
+                asked.clear()
+                assert not pulse.done()
             hangs.set()
-            await until_told(manager, PULSE)
+            await pulse
         finally:
             life.cancel()
             await asyncio.wait([life])
