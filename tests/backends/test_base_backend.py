@@ -160,3 +160,17 @@ async def test_services_whose_watch_failed_leave_no_subscription(
     async with asyncio.timeout(30):
         assert [await left.get() for _ in range(3)] == [0, 0, 0]
     await backend.stop()
+
+
+@BOTH
+async def test_the_watchdog_checks_its_connection(
+    make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del services
+    backend: Any = make(message_bus.address)
+    backend._connection = await BusConnection.open(message_bus.address)
+    await backend.start(cast("BackendListener", Listener()))
+    assert await backend._tasks.find_dead(10) == []
+    monkeypatch.setattr(BusConnection, "round_trip", lambda _: asyncio.Event().wait())
+    assert await backend._tasks.find_dead(0.01) == ["test/message-bus"]
+    await backend.stop()
