@@ -31,11 +31,11 @@ class Account:
         return Path("/proc", str(self.pid))
 
     def cpu_s(self) -> float:
-        """CPU seconds of all its threads: to the nanosecond where the kernel tells, else in ticks."""
+        """CPU seconds of all its threads: to the nanosecond where the kernel has them, else in ticks."""
         try:
-            told = [(task / "schedstat").read_text() for task in (self._folder / "task").iterdir()]
-            if any(not text.startswith("0 ") for text in told):
-                return sum(int(text.split()[0]) for text in told) / 1e9
+            texts = [(task / "schedstat").read_text() for task in (self._folder / "task").iterdir()]
+            if any(not text.startswith("0 ") for text in texts):
+                return sum(int(text.split()[0]) for text in texts) / 1e9
         except OSError:
             pass
         # After the command's name, which may hold anything, utime and stime are the 12th and 13th field.
@@ -60,5 +60,5 @@ class Account:
 def _count(name: str, text: str) -> int:
     found = re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)
     if found is None:
-        raise LookupError(f"the kernel does not tell {name}")
+        raise LookupError(f"the kernel has no value of {name}")
     return int(found[1])

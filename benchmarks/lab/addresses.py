@@ -13,7 +13,7 @@ from typing import Final
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
-from benchmarks.lab.stage import on_air
+from benchmarks.lab.stage import switched_on
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.namespace import run
@@ -37,7 +37,7 @@ async def addresses(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
     """Two cameras with one address; one is read by both ways in turns, then joined again and again."""
     adapters = [await stage.plugged(f"4.{number}", "short") for number in (1, 2)]
     cameras = [Camera(name, leases=(20, 20)) for name in ("reached", "beside")]
-    with on_air(*cameras):
+    with switched_on(*cameras):
         for adapter in adapters:
             await hub.free(adapter.interface)
         devices = [await hub.add(camera) for camera in cameras]
@@ -46,7 +46,7 @@ async def addresses(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
         path = names.device_path(devices[0])
         address = str(await stage.bus.read(names.BUS_NAME, path, names.DEVICE, "Address"))
         interface = await _interface(stage, path)
-        await asyncio.to_thread(_led, address)
+        await asyncio.to_thread(_connect_to, address)
         mapped: list[float] = []
         direct: list[float] = []
         for number in range(_ROUNDS + 1):
@@ -54,8 +54,8 @@ async def addresses(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
             direct.append(await asyncio.to_thread(_download, cameras[0].address, interface))
             if not number:
                 del mapped[:], direct[:]
-        async with _monitor() as told:
-            late = [await _lateness(stage, hub, devices[0], interface, address, told) for _ in range(_JOINS)]
+        async with _monitor() as lines:
+            late = [await _lateness(stage, hub, devices[0], interface, address, lines) for _ in range(_JOINS)]
         for device in devices:
             await hub.remove(device)
     for adapter in adapters:
@@ -89,11 +89,11 @@ async def _interface(stage: NetworkManagerStage, path: str) -> str:
 
 @contextlib.asynccontextmanager
 async def _monitor() -> AsyncIterator[asyncio.StreamReader]:
-    """What `nft monitor` tells, from here on."""
+    """The lines of `nft monitor`, from here on."""
     process = await asyncio.create_subprocess_exec("nft", "monitor", stdout=PIPE)
     try:
         if process.stdout is None:
-            raise RuntimeError("nft monitor tells nothing")
+            raise RuntimeError("nft monitor has no output")
         await _catch_up(process.stdout)
         yield process.stdout
     finally:
@@ -101,17 +101,17 @@ async def _monitor() -> AsyncIterator[asyncio.StreamReader]:
         await process.wait()
 
 
-async def _catch_up(told: asyncio.StreamReader) -> None:
-    """Read all that was told so far; it begins to listen at some time."""
-    own_table = asyncio.create_task(_when_told(told, f"delete table {_OWN_TABLE}"))
+async def _catch_up(lines: asyncio.StreamReader) -> None:
+    """Read all lines so far; it begins at some time."""
+    own_table = asyncio.create_task(_time_of_line(lines, f"delete table {_OWN_TABLE}"))
     while not own_table.done():
         await asyncio.to_thread(run, "nft", f"add table {_OWN_TABLE}; delete table {_OWN_TABLE}")
 
 
-async def _when_told(told: asyncio.StreamReader, what: str) -> float:
+async def _time_of_line(lines: asyncio.StreamReader, what: str) -> float:
     """When a line of this came."""
     async with asyncio.timeout(_PATIENCE_S):
-        while line := (await told.readline()).decode():
+        while line := (await lines.readline()).decode():
             if what in line:
                 return time.monotonic()
     raise RuntimeError("nft monitor ended")
@@ -123,24 +123,26 @@ async def _lateness(
     device: int,
     interface: str,
     address: str,
-    told: asyncio.StreamReader,
+    lines: asyncio.StreamReader,
 ) -> float:
-    """Seconds from NetworkManager's ACTIVATED, as heard here, to an address that the kernel leads on."""
+    """Seconds from NetworkManager's ACTIVATED, as received here, to an address that the kernel leads on."""
     await hub.disconnect(device)
     await hub.free(interface)
     await asyncio.to_thread(_refused, address)
-    await _catch_up(told)
-    looked_at = await stage.nm.device(interface)
+    await _catch_up(lines)
+    device_of_nm = await stage.nm.device(interface)
     first = len(stage.nm.transitions)
-    mapping = asyncio.create_task(_when_told(told, f"add element ip wifimgrd interface_of {{ {address} :"))
+    mapping = asyncio.create_task(
+        _time_of_line(lines, f"add element ip wifimgrd interface_of {{ {address} :")
+    )
     await hub.connected(device)
     mapped = await mapping
-    await asyncio.to_thread(_led, address)
-    up = await stage.transition(looked_at, first, DeviceState.ACTIVATED)
+    await asyncio.to_thread(_connect_to, address)
+    up = await stage.transition(device_of_nm, first, DeviceState.ACTIVATED)
     return mapped - up.time_s
 
 
-def _led(address: str) -> None:
+def _connect_to(address: str) -> None:
     """Wait until a connection to an address is made."""
     end = time.monotonic() + _PATIENCE_S
     while time.monotonic() < end:

@@ -98,15 +98,15 @@ class Hub:
         """Wait until an interface can be had."""
         await self._shows(interface, "available")
 
-    async def knows(self, adapter: Adapter, *, ours: Adapter) -> None:
-        """Wait until an adapter that is not ours is known to be another program's."""
+    async def until_unavailable(self, adapter: Adapter, *, ours: Adapter) -> None:
+        """Wait until an adapter that is not ours is unavailable, as another program's."""
         if adapter != ours:
             await self._shows(adapter.interface, "unavailable")
 
     async def _shows(self, interface: str, wanted: str) -> None:
         """Wait for a state of an interface.
 
-        Asked for again and again: to hear of it would take time from the process that is measured, later.
+        It is polled: a signal would take time from the process that is measured, later.
         """
 
         async def is_so() -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
-from benchmarks.lab.stage import Join, Stage, on_air
+from benchmarks.lab.stage import Join, Stage, switched_on
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.adapters import Adapter
@@ -55,29 +55,29 @@ async def listed(stage: Stage, hub: Hub, *, nmcli: bool) -> Joins:
 
     async def join_by_us() -> None:
         await hub.free(adapter.interface)
-        await stage.hear(adapter, camera)
+        await stage.bring_into_scan_list(adapter, camera)
         joins.ours.append(await _join_by_us(stage, hub, adapter, device))
         await hub.disconnect(device)
 
     async def join_bare() -> None:
         async with hub.asleep():
-            await stage.hear(beside, camera)
+            await stage.bring_into_scan_list(beside, camera)
             joins.bare.append(await stage.join_bare(beside, camera))
 
     async def join_by_nmcli() -> None:
         assert isinstance(stage, NetworkManagerStage)
         async with hub.asleep():
-            await stage.hear(adapter, camera)
+            await stage.bring_into_scan_list(adapter, camera)
             joins.nmcli.append(await stage.join_by_nmcli(adapter, camera))
 
     sides = [join_by_us, join_bare, *([join_by_nmcli] if nmcli else ())]
-    with on_air(camera):
+    with switched_on(camera):
         device = await hub.add(camera)
         await hub.free(adapter.interface)
         await hub.connected(device)  # without NetworkManager an adapter is registered by its first join
         await hub.disconnect(device)
         async with stage.bare(adapter, "1.9") as beside:
-            await hub.knows(beside, ours=adapter)
+            await hub.until_unavailable(beside, ours=adapter)
             for number in range(_LISTED_ROUNDS + 1):
                 for side in sides:
                     await side()
@@ -109,7 +109,7 @@ async def known(stage: Stage, hub: Hub) -> Joins:
     camera = Camera("known", channel=_UNLIKELY_CHANNEL)
     joins = Joins()
     rounds = _FULL_SCAN_ROUNDS if isinstance(stage, NetworkManagerStage) else _SWITCHED_ON_ROUNDS
-    with on_air(camera):
+    with switched_on(camera):
         device = await hub.add(camera)
         await hub.free(adapter.interface)
         await hub.connected(device)  # from now on it is known
@@ -133,7 +133,7 @@ async def first_contact(stage: Stage, hub: Hub) -> list[float]:
     adapter = await stage.plugged("1.5", "all")
     camera = Camera("new", channel=_LIKELY_CHANNEL)
     taken: list[float] = []
-    with on_air(camera):
+    with switched_on(camera):
         for _ in range(_SWITCHED_ON_ROUNDS):
             device = await hub.add(camera)
             await hub.free(adapter.interface)

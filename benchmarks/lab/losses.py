@@ -1,4 +1,4 @@
-"""How soon a loss or a failure is told, by us and by NetworkManager alone."""
+"""How soon a loss or a failure is reported, by us and by NetworkManager alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import aiohttp
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
-from benchmarks.lab.stage import Stage, on_air
+from benchmarks.lab.stage import Stage, switched_on
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.adapters import Adapter
@@ -32,7 +32,7 @@ _ROUNDS: Final = 8
 _EVENT_S: Final = 30.0
 _WRONG: Final = "not-the-password"
 _LOST: Final = ("deauth", "disconnected", "connection quality monitor event: peer")
-"""In a line of `iw event` that tells of the end of an association."""
+"""In a line of `iw event` about the end of an association."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Channel:
             self.arrival.set()
 
     async def state(self, device: int, state: str, first: int) -> float:
-        """When the channel told a state of a device, from the message of that number on."""
+        """When the channel reported a state of a device, from the message of that number on."""
         async with asyncio.timeout(_EVENT_S):
             while True:
                 for came, message in self.messages[first:]:
@@ -89,7 +89,7 @@ async def losses(stage: Stage, hub: Hub) -> Losses:
     camera, channel = Camera("lost"), Channel()
     async with aiohttp.ClientSession() as session, session.ws_connect(URL + "/ws/management/") as socket:
         listening = asyncio.create_task(channel.listen(socket))
-        with on_air(camera):
+        with switched_on(camera):
             device = await hub.add(camera)
             await hub.free(adapter.interface)
             await hub.connected(device)
@@ -139,8 +139,8 @@ async def _ends(
         await asyncio.sleep((number / _ROUNDS - time.monotonic()) % 1)
         first = len(channel.messages)
         ending = asyncio.create_task(asyncio.to_thread(end, camera))
-        told = await channel.state(device, "connecting", first)
-        ends.append((await ending, told))
+        reported = await channel.state(device, "connecting", first)
+        ends.append((await ending, reported))
         first = len(channel.messages)
         await asyncio.to_thread(camera.on)
         await channel.state(device, "connected", first)
@@ -148,16 +148,16 @@ async def _ends(
 
 
 def _seconds(ends: list[tuple[float, float]]) -> list[float]:
-    return [told - began for began, told in ends]
+    return [reported - began for began, reported in ends]
 
 
 @asynccontextmanager
 async def _kernels_events() -> AsyncIterator[asyncio.StreamReader]:
-    """What `iw event -t` tells, from here on; each line begins with its time."""
+    """The lines of `iw event -t`, from here on; each line begins with its time."""
     process = await asyncio.create_subprocess_exec("stdbuf", "-oL", "iw", "event", "-t", stdout=PIPE)
     try:
         if process.stdout is None:
-            raise RuntimeError("iw event tells nothing")
+            raise RuntimeError("iw event has no output")
         yield process.stdout
     finally:
         process.kill()
@@ -165,15 +165,15 @@ async def _kernels_events() -> AsyncIterator[asyncio.StreamReader]:
 
 
 async def _when_lost(events: asyncio.StreamReader, adapter: Adapter, since_s: float) -> float:
-    """When the kernel told that an association was lost, the first time since then."""
+    """When the kernel reported that an association was lost, the first time since then."""
     to_monotonic = time.monotonic() - time.time()
     async with asyncio.timeout(_EVENT_S):
         while line := (await events.readline()).decode():
-            told, _, event = line.partition(": ")
+            reported, _, event = line.partition(": ")
             if not event.startswith(adapter.interface) or not any(word in event for word in _LOST):
                 continue
-            if (told_s := float(told) + to_monotonic) >= since_s:
-                return told_s
+            if (reported_s := float(reported) + to_monotonic) >= since_s:
+                return reported_s
     raise RuntimeError("iw event ended")
 
 
@@ -193,7 +193,7 @@ async def failures(stage: Stage, hub: Hub) -> Failures:
     adapter = await stage.plugged("1.4", "all")
     guarded, absent = Camera("guarded", security="sae"), Camera("absent")
     wrong_sae: list[float] = []
-    with on_air(guarded):
+    with switched_on(guarded):
         device = await hub.add(guarded, _WRONG)
         await hub.free(adapter.interface)
         await hub.connect(device)  # without NetworkManager an adapter is registered by its first attempt
@@ -254,7 +254,7 @@ async def networkmanager_alone(stage: NetworkManagerStage) -> Alone:
     adapters = [await stage.plugged(f"2.{number}", "short") for number in range(1, 5)]
     off, cut = Camera("off"), Camera("cut")
     guarded, absent = Camera("guarded", security="sae"), Camera("absent")
-    with on_air(off, cut, guarded):
+    with switched_on(off, cut, guarded):
         for adapter, camera in zip(adapters, (off, cut), strict=False):
             await stage.outcome_bare(adapter, camera)
         (wrong_sae, _), (not_there, scans), switched_off, power_cut = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""The air with NetworkManager, and NetworkManager by itself."""
+"""The guest with NetworkManager, and NetworkManager by itself."""
 
 from __future__ import annotations
 

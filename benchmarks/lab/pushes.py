@@ -11,7 +11,7 @@ from typing import Final
 from benchmarks.lab.hub import ACCEPTED_PORT, Hub
 from benchmarks.lab.joins import PART
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
-from benchmarks.lab.stage import on_air
+from benchmarks.lab.stage import switched_on
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.adapters import Adapter
@@ -38,7 +38,7 @@ async def pushes(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
     ]
     ours: list[float] = []
     direct: list[float] = []
-    with on_air(*cameras):
+    with switched_on(*cameras):
         for adapter in adapters:
             await hub.free(adapter.interface)
         devices = [await hub.add(camera) for camera in cameras]

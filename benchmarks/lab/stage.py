@@ -1,4 +1,4 @@
-"""The air over the guest: what is plugged in, what is heard, and a way to join without wifimgrd."""
+"""The guest: its adapters, its scan lists, and a way to join without wifimgrd."""
 
 from __future__ import annotations
 
@@ -151,28 +151,28 @@ class Stage(ABC):
     async def scan_and_join_bare(self, adapter: Adapter, camera: Camera) -> Join:
         """The same for a network that is not in the scan list."""
 
-    # -- what is in the air
+    # -- scan lists
 
     async def rest(self, adapter: Adapter) -> None:
-        """Wait until the adapter does nothing; a scan that nobody here asked for is cut short."""
+        """Wait until the adapter does nothing; a scan that was not requested here is cut short."""
         await self.at_disposal(adapter)
         path = await self.supplicant.interface(adapter.interface)
 
         async def still() -> bool:
             if await self._scanning(path):
-                await self._ask(path, "AbortScan")
+                await self._call(path, "AbortScan")
                 return False
             return True
 
         await async_poll_until(still, f"{adapter.interface} at rest", _LONGEST_SCAN_S)
 
-    async def hear(self, adapter: Adapter, camera: Camera) -> None:
-        """Bring a camera into the scan lists, freshly heard."""
+    async def bring_into_scan_list(self, adapter: Adapter, camera: Camera) -> None:
+        """Scan until a camera is in the scan list, with a recent result."""
         await self.rest(adapter)
         path = await self.supplicant.interface(adapter.interface)
 
         async def scanned() -> bool:
-            return await self._ask(path, "Scan", "a{sv}", scan_for(camera))
+            return await self._call(path, "Scan", "a{sv}", scan_for(camera))
 
         await async_poll_until(scanned, f"a scan of {adapter.interface}", 10)
 
@@ -187,10 +187,10 @@ class Stage(ABC):
         path = await self.supplicant.interface(adapter.interface)
 
         async def empty() -> bool:
-            await self._ask(path, "FlushBSS", "u", 0)
+            await self._call(path, "FlushBSS", "u", 0)
             return not await self._names(adapter)
 
-        await async_poll_until(empty, f"{adapter.interface} hears nothing", 10)
+        await async_poll_until(empty, f"{adapter.interface} without scan results", 10)
 
     async def _names(self, adapter: Adapter) -> list[bytes]:
         """The SSIDs in the list that is the last to be brought up to date; here wpa_supplicant's."""
@@ -201,7 +201,7 @@ class Stage(ABC):
     async def _scanning(self, path: str) -> bool:
         return bool(await self.bus.read(WPAS, path, WPAS_INTERFACE, "Scanning"))
 
-    async def _ask(self, path: str, member: str, signature: str = "", *body: Any) -> bool:
+    async def _call(self, path: str, member: str, signature: str = "", *body: Any) -> bool:
         try:
             await self.bus.call(WPAS, path, WPAS_INTERFACE, member, signature, *body)
         except BusError:
@@ -236,7 +236,7 @@ def daemons_user() -> Iterator[None]:
 
 
 @contextmanager
-def on_air(*cameras: Camera) -> Iterator[None]:
+def switched_on(*cameras: Camera) -> Iterator[None]:
     """Cameras in the world, switched on, and gone after."""
     for camera in cameras:
         camera.start()

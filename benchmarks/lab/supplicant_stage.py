@@ -1,4 +1,4 @@
-"""The air without NetworkManager, and a bare script on wpa_supplicant and systemd-networkd."""
+"""The guest without NetworkManager, and a bare script on wpa_supplicant and systemd-networkd."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ class SupplicantStage(Stage):
         await self.at_disposal(adapter)
 
     async def _changed(self, path: str, name: str, value: Any, since_s: float) -> None:
-        """Wait until wpa_supplicant has told this value of a property."""
+        """Wait until wpa_supplicant has reported this value of a property."""
 
-        async def told() -> bool | None:
+        async def reported() -> bool | None:
             for one in reversed(self.supplicant.changes):
                 if one.time_s < since_s:
                     break
@@ -99,7 +99,7 @@ class SupplicantStage(Stage):
                     return True
             return None
 
-        await self.bus.until(told, f"{name} {value} at {path}", _JOIN_S)
+        await self.bus.until(reported, f"{name} {value} at {path}", _JOIN_S)
 
     async def _state(self, adapter: Adapter) -> str:
         """wpa_supplicant's state of an interface; empty where it does not have it."""

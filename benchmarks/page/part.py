@@ -53,7 +53,7 @@ async def _rounds(hub: RunningHub, page: Page, device: int) -> list[Row]:
     on_bus: dict[str, float] = {}
     on_channel: dict[str, float] = {}
 
-    def hear(change: Change) -> None:
+    def on_change(change: Change) -> None:
         if isinstance(change, DeviceChanged):
             on_bus.setdefault(change.after.name, time.time() * 1000)
 
@@ -61,12 +61,12 @@ async def _rounds(hub: RunningHub, page: Page, device: int) -> list[Row]:
 
         async def listen() -> None:
             async for message in channel:
-                at, told = time.time() * 1000, json.loads(message.data)
-                if told["type"] == "device.updated":
-                    on_channel.setdefault(told["data"]["name"], at)
+                at, data = time.time() * 1000, json.loads(message.data)
+                if data["type"] == "device.updated":
+                    on_channel.setdefault(data["data"]["name"], at)
 
         listening = asyncio.create_task(listen())
-        end = hub.client.subscribe(hear)
+        end = hub.client.subscribe(on_change)
         names = [f"Camera {number}" for number in range(ROUNDS)]
         for name in names:
             await hub.client.update_device(device, {"name": name})

@@ -38,8 +38,8 @@ interface Options {
   timeoutMs?: number;
 }
 
-/** Ask the service; throws Problem, also where it cannot be reached (status 0). */
-export async function ask<Answer>(path: string, { method = "GET", body, timeoutMs = 40_000 }: Options = {}): Promise<Answer> {
+/** Make a request; throws Problem, also where it cannot be reached (status 0). */
+export async function request<Answer>(path: string, { method = "GET", body, timeoutMs = 40_000 }: Options = {}): Promise<Answer> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), timeoutMs);
   try {
@@ -63,5 +63,5 @@ export async function ask<Answer>(path: string, { method = "GET", body, timeoutM
 /** An address under the devices' own. */
 export const deviceAddress = (rest = ""): string => `${devices}/${rest}`;
 
-export const remove = (id: number) => ask(deviceAddress(`${id}/`), { method: "DELETE" });
-export const change = (id: number, body: unknown) => ask(deviceAddress(`${id}/`), { method: "PATCH", body });
+export const remove = (id: number) => request(deviceAddress(`${id}/`), { method: "DELETE" });
+export const change = (id: number, body: unknown) => request(deviceAddress(`${id}/`), { method: "PATCH", body });

@@ -1,6 +1,6 @@
 // The management channel: joined, followed, joined again from where it was left.
 
-import { ask, Problem } from "./api";
+import { Problem, request } from "./api";
 import { clear } from "./draft";
 import { t } from "./messages";
 import { forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
@@ -11,8 +11,8 @@ const LAST_PAUSE_MS = 5_000;
 /** A cut cable closes nothing and answers nothing: so long a join may take, */
 const JOIN_TIMEOUT_MS = 4_000;
 /** and so often the service is asked whether it is still there. */
-const LOOK_MS = 4_000;
-const LOOK_TIMEOUT_MS = 3_000;
+const CHECK_MS = 4_000;
+const CHECK_TIMEOUT_MS = 3_000;
 
 let socket: WebSocket | null = null;
 let mark: { epoch: string; seq: number } | null = null;
@@ -24,11 +24,11 @@ const tabs = new BroadcastChannel("wifimgrd");
 export function follow(): void {
   join();
   tabs.onmessage = lock;
-  setInterval(() => void look(), LOOK_MS);
+  setInterval(() => void check(), CHECK_MS);
   addEventListener("offline", () => drop(t.service.noNetwork));
   addEventListener("online", joinNow);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) void look();
+    if (!document.hidden) void check();
   });
 }
 
@@ -41,7 +41,7 @@ export function joinNow(): void {
 
 /** End the session in all tabs of this browser: the cookie goes, and what it got; throws Problem. */
 export async function signOut(): Promise<void> {
-  await ask("session", { method: "DELETE" });
+  await request("session", { method: "DELETE" });
   lock();
   tabs.postMessage("signed out");
 }
@@ -110,11 +110,11 @@ function drop(reason: string): void {
   pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
 }
 
-/** The channel ended or was refused; the same address says why, asked as a plain request. */
+/** The channel ended or was refused; the answer to a plain request of the same address has the reason. */
 async function lost(): Promise<void> {
   drop(t.service.channelLost);
   try {
-    await ask("ws/management/", { timeoutMs: LOOK_TIMEOUT_MS });
+    await request("ws/management/", { timeoutMs: CHECK_TIMEOUT_MS });
   } catch (error) {
     if (!(error instanceof Problem) || socket !== null) return;
     if (error.status === 401) {
@@ -126,12 +126,12 @@ async function lost(): Promise<void> {
   }
 }
 
-async function look(): Promise<void> {
+async function check(): Promise<void> {
   if (document.hidden || link.value !== "live") return;
-  const looked = socket;
+  const checked = socket;
   try {
-    await ask("healthz", { timeoutMs: LOOK_TIMEOUT_MS });
+    await request("healthz", { timeoutMs: CHECK_TIMEOUT_MS });
   } catch {
-    if (socket === looked) drop(t.service.noAnswer);
+    if (socket === checked) drop(t.service.noAnswer);
   }
 }

@@ -1,7 +1,7 @@
 // What a person asks for with one click: shown at once, then what came of it, also where nothing changes.
 
 import { signal } from "@preact/signals";
-import { ask, deviceAddress, Problem } from "./api";
+import { deviceAddress, Problem, request } from "./api";
 import { t } from "./messages";
 import { failureText, printable } from "./sentences";
 import { devices, interfaces } from "./state";
@@ -30,7 +30,7 @@ async function send(id: number, verb: Verb, whenFree: boolean): Promise<Answer> 
   const query = `device_id=${id}${whenFree ? "&when_free=1" : ""}`;
   setUnderWay(id, true);
   try {
-    return await ask<Answer>(deviceAddress(`wifi/${verb}?${query}`), { method: "POST" });
+    return await request<Answer>(deviceAddress(`wifi/${verb}?${query}`), { method: "POST" });
   } finally {
     setUnderWay(id, false);
   }

@@ -1,7 +1,7 @@
 // The API for people: /openapi.json as a page, without anything from elsewhere.
 
 import { render } from "preact";
-import { ask, Problem } from "./api";
+import { Problem, request } from "./api";
 import { t } from "./messages";
 
 /** Leads to the hub's own address: this page answers with and without a slash at its end. */
@@ -240,7 +240,7 @@ function Text({ text }: { text: string }) {
 
 const page = document.getElementById("page");
 if (page) {
-  ask<Document>(`${root}openapi.json`)
+  request<Document>(`${root}openapi.json`)
     .then((api) => {
       render(<Docs api={api} />, page);
       document.getElementById(location.hash.slice(1))?.scrollIntoView();

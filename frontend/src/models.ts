@@ -1,14 +1,14 @@
 // The catalog of camera models, loaded once.
 
 import { signal } from "@preact/signals";
-import { ask, deviceAddress } from "./api";
+import { deviceAddress, request } from "./api";
 import type { Model } from "./types";
 
 export const models = signal<readonly Model[] | null>(null);
 
 export async function loadModels(): Promise<void> {
   if (models.value) return;
-  models.value = (await ask<{ supported_devices: Model[] }>(deviceAddress("supported-devices/"))).supported_devices;
+  models.value = (await request<{ supported_devices: Model[] }>(deviceAddress("supported-devices/"))).supported_devices;
 }
 
 /** The model for cameras of which nothing is known. */

@@ -1,6 +1,6 @@
 // The report of a fault, as a file.
 
-import { ask, Problem } from "./api";
+import { Problem, request } from "./api";
 import { t } from "./messages";
 import { notify } from "./toasts";
 
@@ -10,7 +10,7 @@ const ABOUT = "report";
 export async function downloadReport(address: string): Promise<void> {
   notify(ABOUT, t.hub.reportMaking, "plain");
   try {
-    await ask(address);
+    await request(address);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     notify(ABOUT, t.hub.noReport(error.message), "bad");

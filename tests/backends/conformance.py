@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, get_args
 
 import pytest
 
@@ -26,7 +26,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
-from wifimgrd.domain.recovery import BackendStep, RecoveryStep
+from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.ports import Backend, JoinRequest
 
 
@@ -96,7 +96,7 @@ class BackendConformance:
 
     async def test_it_tells_of_interfaces_before_it_is_ready(self, stage: Stage) -> None:
         await stage.listener.backend_is(BackendState.READY)
-        words = [(told.what, told.interface) for told in stage.listener.told]
+        words = [(reported.what, reported.interface) for reported in stage.listener.reported]
         ready = words.index(("backend_changed", ""))
         assert {("interface_facts", name) for name in stage.adapters} <= set(words[:ready])
         assert stage.backend.status.state is BackendState.READY
@@ -181,9 +181,9 @@ class BackendConformance:
     async def test_an_adapter_pulled_out_while_up(self, stage: Stage) -> None:
         await stage.backend.join(request(stage))
         await stage.pull(stage.adapters[0])
-        told = await stage.listener.next("link_ended")
-        assert isinstance(told.error, InterfaceLost)
-        assert told.interface == stage.adapters[0]
+        reported = await stage.listener.next("link_ended")
+        assert isinstance(reported.error, InterfaceLost)
+        assert reported.interface == stage.adapters[0]
         await stage.plug(stage.adapters[0])
         await stage.listener.next("interface_facts")
         await stage.backend.join(request(stage))
@@ -205,7 +205,7 @@ class BackendConformance:
             await stage.backend.join(request(stage))
             await stage.backend.leave(stage.adapters[0])
 
-    @pytest.mark.parametrize("step", [RecoveryStep.RESCAN, RecoveryStep.RESTART])
+    @pytest.mark.parametrize("step", get_args(BackendStep))
     async def test_an_interface_works_after_a_step_of_recovery(self, stage: Stage, step: BackendStep) -> None:
         async with asyncio.timeout(30):
             await stage.backend.recover(stage.adapters[0], step)
@@ -217,8 +217,8 @@ class BackendConformance:
     async def test_a_camera_that_goes_and_comes(self, stage: Stage, orderly: bool) -> None:
         await stage.backend.join(request(stage))
         await (stage.power_off() if orderly else stage.power_cut())
-        told = await stage.listener.next("link_interrupted")
-        assert isinstance(told.error, ConnectionLost)
+        reported = await stage.listener.next("link_interrupted")
+        assert isinstance(reported.error, ConnectionLost)
         assert [held.up for held in await stage.backend.links()] == [False]
         await stage.power_on()
         back = await stage.listener.next("link_restored")
@@ -241,8 +241,8 @@ class BackendConformance:
         await stage.stop_other_side()
         status = await stage.listener.backend_is(BackendState.UNAVAILABLE)
         assert status.reason
-        told = await stage.listener.next("link_ended")
-        assert isinstance(told.error, ConnectionLost)
+        reported = await stage.listener.next("link_ended")
+        assert isinstance(reported.error, ConnectionLost)
         with pytest.raises(BackendUnavailable):
             await stage.backend.join(request(stage))
         await stage.backend.leave(stage.adapters[0])
@@ -286,10 +286,10 @@ class BackendConformance:
 
     async def test_a_scan_hears_the_camera(self, stage: Stage) -> None:
         await stage.backend.scan(stage.adapters[0])
-        heard = [
+        received = [
             one for one in await stage.backend.recent_scan_results() if one.interface == stage.adapters[0]
         ]
-        (point,) = [one for one in heard if one.ssid == stage.ssid]
+        (point,) = [one for one in received if one.ssid == stage.ssid]
         assert point.security in (Security.WPA2, Security.WPA3, Security.WPA2_WPA3)
         assert point.signal_percent > 0
         assert point.last_seen_us > 0

@@ -86,7 +86,7 @@ async def started(
 
 
 @BOTH
-async def test_a_bug_in_a_session_is_told_and_the_backend_tries_again(
+async def test_a_bug_in_a_session_is_reported_and_the_backend_tries_again(
     make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = make(message_bus.address)
@@ -99,13 +99,13 @@ async def test_a_bug_in_a_session_is_told_and_the_backend_tries_again(
                 await sessions.begun.get()
     assert status.state is BackendState.UNAVAILABLE
     assert "internal error" in status.reason
-    [told] = [entry for entry in entries if entry["event"] == "task_failed"]
-    assert (told["task"], told["log_level"]) == ("test/services", "error")
+    [reported] = [entry for entry in entries if entry["event"] == "task_failed"]
+    assert (reported["task"], reported["log_level"]) == ("test/services", "error")
     await backend.stop()
 
 
 @BOTH
-async def test_a_session_that_fails_at_once_is_tried_ever_more_patiently_and_told_once(
+async def test_a_session_that_fails_at_once_is_tried_ever_more_patiently_and_reported_once(
     make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = make(message_bus.address)
@@ -116,8 +116,8 @@ async def test_a_session_that_fails_at_once_is_tried_ever_more_patiently_and_tol
             begun = [await sessions.begun.get() for _ in range(6)]
     pauses = [later - earlier for earlier, later in pairwise(begun)]
     assert all(pause >= least for pause, least in zip(pauses, (0.01, 0.02, 0.04, 0.08, 0.08), strict=True))
-    told = [entry for entry in entries if entry["log_level"] in ("warning", "error")]
-    assert [entry["event"] for entry in told] == ["task_ended"]
+    reported = [entry for entry in entries if entry["log_level"] in ("warning", "error")]
+    assert [entry["event"] for entry in reported] == ["task_ended"]
     await backend.stop()
 
 
@@ -145,10 +145,12 @@ async def test_services_whose_watch_failed_leave_no_subscription(
         handlers = [one.handler for one in backend._connection._watches._watches]
         left.put_nowait(sum(isinstance(getattr(one, "__self__", None), services) for one in handlers))
         watching = asyncio.create_task(watch(watched))
-        for _ in range(subscriptions):
-            await subscribed.get()
-        watching.cancel()
-        await asyncio.wait([watching])
+        try:
+            for _ in range(subscriptions):
+                await subscribed.get()
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
         raise ValueError("a bug")
 
     monkeypatch.setattr(BusConnection, "watch", note)
@@ -157,4 +159,18 @@ async def test_services_whose_watch_failed_leave_no_subscription(
     await backend.start(cast("BackendListener", Listener()))
     async with asyncio.timeout(30):
         assert [await left.get() for _ in range(3)] == [0, 0, 0]
+    await backend.stop()
+
+
+@BOTH
+async def test_the_watchdog_checks_its_connection(
+    make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del services
+    backend: Any = make(message_bus.address)
+    backend._connection = await BusConnection.open(message_bus.address)
+    await backend.start(cast("BackendListener", Listener()))
+    assert await backend._tasks.find_dead(10) == []
+    monkeypatch.setattr(BusConnection, "round_trip", lambda _: asyncio.Event().wait())
+    assert await backend._tasks.find_dead(0.01) == ["test/message-bus"]
     await backend.stop()

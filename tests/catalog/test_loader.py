@@ -114,7 +114,7 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("[[model]", "is no TOML: "),
         ("model = 1", "model: expected [[model]] tables"),
@@ -155,11 +155,11 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
         (GOOD + 'wizard = { ssid = { name = "" } }', "model 1.wizard.ssid.name: expected a text that is"),
     ],
 )
-def test_a_file_at_fault_is_refused_with_its_key(file: Path, text: str, told: str) -> None:
+def test_a_file_at_fault_is_refused_with_its_key(file: Path, text: str, reported: str) -> None:
     file.write_text(text)
     with pytest.raises(catalog.CatalogError) as refused:
         catalog.read([file])
-    assert str(refused.value).startswith(f"{file}: {told}")
+    assert str(refused.value).startswith(f"{file}: {reported}")
 
 
 def test_a_file_that_is_not_there_is_refused(file: Path) -> None:

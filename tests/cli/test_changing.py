@@ -134,8 +134,8 @@ async def test_the_model_is_taken_from_the_air_where_none_is_said(hub: Hub) -> N
     networks = await wifimgrctl(hub.address, "networks")
     (line,) = [line for line in networks.out.splitlines() if line.startswith("X3 1A2B3C.OSC")]
     assert "insta360-x3" in line
-    heard = (await wifimgrctl(hub.address, "networks", "--json")).value["networks"]
-    assert {one["ssid"]: one["codename"] for one in heard}["X3 1A2B3C.OSC"] == "insta360-x3"
+    received = (await wifimgrctl(hub.address, "networks", "--json")).value["networks"]
+    assert {one["ssid"]: one["codename"] for one in received}["X3 1A2B3C.OSC"] == "insta360-x3"
     line_of_add = ("add", "--ssid", "X3 1A2B3C.OSC", "--password-stdin")
     ran = await wifimgrctl(hub.address, *line_of_add, stdin=options["password"])
     assert (ran.status, "taken for the model insta360-x3" in ran.err) == (0, True)

@@ -149,7 +149,7 @@ async def test_not_waiting_and_waiting_in_vain(hub: Hub) -> None:
     )
 
 
-async def test_faults_of_a_registration_are_told_by_field(hub: Hub) -> None:
+async def test_faults_of_a_registration_are_reported_by_field(hub: Hub) -> None:
     ran = await wifimgrctl(hub.address, "add", "--ssid", "x" * 33, "--password-stdin", stdin="short")
     assert (ran.status, ran.out) == (1, "")
     assert "ssid:" in ran.err

@@ -94,9 +94,9 @@ def made(name: str, ssid: bytes, mac: bytes) -> str:
     aliases = Anonymizer(b"0123456789abcdef")
     state = state_of(ServiceRecord(), {"wlan0": adapter}, [failed])
     sections = report(aliases, [failed], state, logged(name, ssid, mac))
-    told = "\n".join([*sections.values(), json.dumps(sections), json.dumps(sections, ensure_ascii=False)])
-    told += of_the_daemon(failed, adapter)
-    return re.sub("(?:SSID|NAME|MAC|HOST)-[0-9a-f]{6}", "<alias>", told)
+    reported = "\n".join([*sections.values(), json.dumps(sections), json.dumps(sections, ensure_ascii=False)])
+    reported += of_the_daemon(failed, adapter)
+    return re.sub("(?:SSID|NAME|MAC|HOST)-[0-9a-f]{6}", "<alias>", reported)
 
 
 def of_the_daemon(device: DeviceRecord, adapter: InterfaceRecord) -> str:
@@ -133,12 +133,12 @@ def test_no_name_or_address_is_in_any_section(name: str, ssid: bytes, tail: byte
     ssid, mac = ssid[:32], MAC[:3] + tail
     assume(len(name.strip()) >= 3)
     assume(len(ssid.strip()) >= 3)
-    told = made(name, ssid, mac)
+    reported = made(name, ssid, mac)
     forms = {name, json.dumps(name)[1:-1], repr(name)[1:-1]}
     forms |= {ssid.decode("utf-8", "replace"), wpa_escaped(ssid), glib_escaped(ssid), Ssid(ssid).printable}
     forms |= {ssid.hex(), ssid.hex().upper(), ssid.hex(":"), repr(ssid)[2:-1]}
     forms |= {mac.hex(), mac.hex().upper(), mac.hex(":"), mac.hex("-"), eui64(mac)}
-    assert not {form for form in forms if form in told and form not in INNOCUOUS}
+    assert not {form for form in forms if form in reported and form not in INNOCUOUS}
 
 
 @pytest.mark.parametrize("name", ["a", "7", "-", '"'])

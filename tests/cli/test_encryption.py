@@ -25,10 +25,10 @@ def age(*arguments: str) -> int:
     child, terminal = pty.fork()
     if not child:
         os.execvp("age", ["age", *arguments])
-    told = b""
+    reported = b""
     try:
         while octets := os.read(terminal, 1024):
-            told += octets
+            reported += octets
             if octets.rstrip().endswith(b":"):
                 os.write(terminal, PASSPHRASE.encode() + b"\n")
     except OSError:

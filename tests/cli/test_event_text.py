@@ -14,19 +14,19 @@ from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 STATUS = "device.connection_status.update"
 
 
-def narrator(*devices: DeviceRecord) -> EventText:
-    told = EventText()
+def event_text(*devices: DeviceRecord) -> EventText:
+    shown = EventText()
     snapshot: dict[str, Any] = {
         "devices": [device_json(device) for device in devices],
         "interfaces": [interface_json(InterfaceRecord("wlan0"))],
         "service": {},
     }
-    told.text(Message("snapshot", snapshot))
-    return told
+    shown.text(Message("snapshot", snapshot))
+    return shown
 
 
-def tell(told: EventText, kind: str, data: Mapping[str, Any]) -> list[str]:
-    return [f"{sentence.subject}: {sentence.what}" for sentence in told.text(Message(kind, data))]
+def sentences(shown: EventText, kind: str, data: Mapping[str, Any]) -> list[str]:
+    return [f"{sentence.subject}: {sentence.what}" for sentence in shown.text(Message(kind, data))]
 
 
 def status(device: DeviceRecord, **changes: Any) -> dict[str, Any]:
@@ -35,13 +35,13 @@ def status(device: DeviceRecord, **changes: Any) -> dict[str, Any]:
 
 def test_a_snapshot_is_counted() -> None:
     data: dict[str, Any] = {"devices": [device_json(DeviceRecord(1, "A"))], "interfaces": [], "service": {}}
-    assert tell(EventText(), "snapshot", data) == ["wifimgrd: watching 1 device, 0 interfaces"]
+    assert sentences(EventText(), "snapshot", data) == ["wifimgrd: watching 1 device, 0 interfaces"]
 
 
 def test_a_connection() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    shown = event_text(DeviceRecord(1, "Front"))
     device = DeviceRecord(1, "Front", state="connecting", interface="wlan0")
-    assert tell(told, STATUS, status(device)) == ["Front (1): connecting through wlan0"]
+    assert sentences(shown, STATUS, status(device)) == ["Front (1): connecting through wlan0"]
     device = DeviceRecord(
         1,
         "Front",
@@ -51,55 +51,55 @@ def test_a_connection() -> None:
         camera_address="192.168.42.1",
         local_address="192.168.42.10",
     )
-    assert tell(told, STATUS, status(device)) == ["Front (1): connected through wlan0"]
-    assert tell(told, "device.updated", device_json(device)) == [
+    assert sentences(shown, STATUS, status(device)) == ["Front (1): connected through wlan0"]
+    assert sentences(shown, "device.updated", device_json(device)) == [
         "Front (1): camera at 192.168.42.1, own address 192.168.42.10"
     ]
-    assert tell(told, "device.signal", {"id": 1, "signal_strength": 45}) == ["Front (1): signal 45 %"]
+    assert sentences(shown, "device.signal", {"id": 1, "signal_strength": 45}) == ["Front (1): signal 45 %"]
 
 
 def test_a_failure() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    shown = event_text(DeviceRecord(1, "Front"))
     device = DeviceRecord(
         1, "Front", connection_error_code="address-failed", connection_error_message="no IP address"
     )
-    assert tell(told, STATUS, status(device, connection_status="failed")) == [
+    assert sentences(shown, STATUS, status(device, connection_status="failed")) == [
         "Front (1): failed: no IP address (address-failed)"
     ]
-    assert tell(told, STATUS, status(device)) == []
-    assert tell(told, STATUS, status(device, connection_status="failed")) != [], "another one"
+    assert sentences(shown, STATUS, status(device)) == []
+    assert sentences(shown, STATUS, status(device, connection_status="failed")) != [], "another one"
 
 
 def test_a_lost_camera_is_searched_for() -> None:
     lost = DeviceRecord(
         1, "Front", connection_error_code="connection-lost", connection_error_message="gone", lost_at=1
     )
-    told = narrator(DeviceRecord(1, "Front", state="connecting", interface="wlan0"))
+    shown = event_text(DeviceRecord(1, "Front", state="connecting", interface="wlan0"))
     failed = status(lost, connection_status="failed")
-    assert tell(told, STATUS, failed) == ["Front (1): failed: gone (connection-lost)"]
-    assert tell(told, STATUS, status(lost)) == []
-    assert tell(told, "device.updated", device_json(lost)) == ["Front (1): searching for its network"]
+    assert sentences(shown, STATUS, failed) == ["Front (1): failed: gone (connection-lost)"]
+    assert sentences(shown, STATUS, status(lost)) == []
+    assert sentences(shown, "device.updated", device_json(lost)) == ["Front (1): searching for its network"]
     again = DeviceRecord(1, "Front", state="connecting", interface="wlan1", lost_at=1)
-    assert tell(told, STATUS, status(again)) == ["Front (1): connecting through wlan1"]
-    assert tell(told, STATUS, status(lost)) == ["Front (1): searching for its network"]
+    assert sentences(shown, STATUS, status(again)) == ["Front (1): connecting through wlan1"]
+    assert sentences(shown, STATUS, status(lost)) == ["Front (1): searching for its network"]
 
 
 def test_a_device_that_waits() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    shown = event_text(DeviceRecord(1, "Front"))
     waiting = DeviceRecord(1, "Front", waiting_since=1)
-    assert tell(told, STATUS, status(waiting)) == ["Front (1): waiting for a free adapter"]
-    assert tell(told, STATUS, status(DeviceRecord(1, "Front"))) == ["Front (1): off"]
+    assert sentences(shown, STATUS, status(waiting)) == ["Front (1): waiting for a free adapter"]
+    assert sentences(shown, STATUS, status(DeviceRecord(1, "Front"))) == ["Front (1): off"]
 
 
 def test_a_disconnection_is_shown_once_it_is_done() -> None:
     connected = DeviceRecord(1, "Front", state="connected", interface="wlan0", reachable=True)
-    told = narrator(connected)
-    assert tell(told, STATUS, status(replace(connected, state="disconnecting"))) == []
-    assert tell(told, STATUS, status(DeviceRecord(1, "Front"))) == ["Front (1): off"]
+    shown = event_text(connected)
+    assert sentences(shown, STATUS, status(replace(connected, state="disconnecting"))) == []
+    assert sentences(shown, STATUS, status(DeviceRecord(1, "Front"))) == ["Front (1): off"]
 
 
-def test_an_old_error_is_not_told_again() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+def test_an_old_error_is_not_reported_again() -> None:
+    shown = event_text(DeviceRecord(1, "Front"))
     device = DeviceRecord(
         1,
         "Front",
@@ -108,11 +108,11 @@ def test_an_old_error_is_not_told_again() -> None:
         connection_error_code="address-failed",
         connection_error_message="old",
     )
-    assert tell(told, STATUS, status(device)) == ["Front (1): connecting through wlan0"]
+    assert sentences(shown, STATUS, status(device)) == ["Front (1): connecting through wlan0"]
 
 
 def test_an_interruption() -> None:
-    told = narrator(DeviceRecord(1, "Front", state="connected", interface="wlan0"))
+    shown = event_text(DeviceRecord(1, "Front", state="connected", interface="wlan0"))
     device = DeviceRecord(
         1,
         "Front",
@@ -121,64 +121,64 @@ def test_an_interruption() -> None:
         connection_error_code="connection-lost",
         connection_error_message="gone",
     )
-    assert tell(told, STATUS, status(device)) == [
+    assert sentences(shown, STATUS, status(device)) == [
         "Front (1): connecting through wlan0 again: gone (connection-lost)"
     ]
 
 
 def test_a_camera_that_falls_silent_and_answers_again() -> None:
     device = DeviceRecord(1, "Front", state="connected", reachable=True, interface="wlan0")
-    told = narrator(device)
+    shown = event_text(device)
     silent = replace(device, reachable=False)
-    assert tell(told, STATUS, status(silent)) == ["Front (1): not answering"]
-    assert tell(told, "device.updated", device_json(silent)) == []
-    assert tell(told, STATUS, status(device)) == ["Front (1): connected through wlan0, answers again"]
-    assert tell(told, "device.updated", device_json(device)) == []
+    assert sentences(shown, STATUS, status(silent)) == ["Front (1): not answering"]
+    assert sentences(shown, "device.updated", device_json(silent)) == []
+    assert sentences(shown, STATUS, status(device)) == ["Front (1): connected through wlan0, answers again"]
+    assert sentences(shown, "device.updated", device_json(device)) == []
 
 
 def test_a_silent_camera_that_is_disconnected() -> None:
     device = DeviceRecord(1, "Front", state="connected", reachable=False)
-    told = narrator(device)
+    shown = event_text(device)
     gone = device_json(replace(device, state="disconnected", reachable=False))
-    assert tell(told, "device.updated", gone) == ["Front (1): off"]
+    assert sentences(shown, "device.updated", gone) == ["Front (1): off"]
 
 
 def test_devices_come_change_and_go() -> None:
-    told = narrator()
-    assert tell(told, "device.created", device_json(DeviceRecord(3, "A", ssid=b"net"))) == [
+    shown = event_text()
+    assert sentences(shown, "device.created", device_json(DeviceRecord(3, "A", ssid=b"net"))) == [
         "A (3): registered, off"
     ]
-    assert tell(told, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == [
+    assert sentences(shown, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == [
         'A (3): is called "B" now',
         'A (3): its network is "net2" now',
     ]
-    assert tell(told, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == []
-    assert tell(told, "device.removed", {"id": 3}) == ["B (3): removed"]
-    assert tell(told, "device.removed", {"id": 3}) == ["device 3: removed"]
+    assert sentences(shown, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == []
+    assert sentences(shown, "device.removed", {"id": 3}) == ["B (3): removed"]
+    assert sentences(shown, "device.removed", {"id": 3}) == ["device 3: removed"]
 
 
 def test_interfaces_come_change_and_go() -> None:
-    told = narrator(DeviceRecord(1, "Front"))
+    shown = event_text(DeviceRecord(1, "Front"))
     plugged = interface_json(InterfaceRecord("wlan1"))
-    assert tell(told, "interface.added", plugged) == ["wlan1: plugged in, available"]
-    assert tell(told, "interface.updated", plugged | {"driver": "other"}) == []
-    assert tell(told, "interface.updated", plugged | {"state": "in-use", "device_id": 1}) == [
+    assert sentences(shown, "interface.added", plugged) == ["wlan1: plugged in, available"]
+    assert sentences(shown, "interface.updated", plugged | {"driver": "other"}) == []
+    assert sentences(shown, "interface.updated", plugged | {"state": "in-use", "device_id": 1}) == [
         "wlan1: in-use: Front (1)"
     ]
-    assert tell(told, "interface.updated", plugged | {"state": "unavailable", "reason": "excluded"}) == [
-        "wlan1: unavailable: excluded"
-    ]
-    assert tell(told, "interface.removed", {"name": "wlan1"}) == ["wlan1: unplugged"]
+    assert sentences(
+        shown, "interface.updated", plugged | {"state": "unavailable", "reason": "excluded"}
+    ) == ["wlan1: unavailable: excluded"]
+    assert sentences(shown, "interface.removed", {"name": "wlan1"}) == ["wlan1: unplugged"]
 
 
 def test_the_service() -> None:
     ready = {"backend": "simulated", "backend_state": "ready", "backend_reason": ""}
-    assert tell(narrator(), "service.updated", ready) == ["wifimgrd: backend simulated ready"]
+    assert sentences(event_text(), "service.updated", ready) == ["wifimgrd: backend simulated ready"]
     gone = {"backend": "", "backend_state": "unavailable", "backend_reason": "wifimgrd is not running"}
-    assert tell(narrator(), "service.updated", gone) == [
+    assert sentences(event_text(), "service.updated", gone) == [
         "wifimgrd: backend unavailable: wifimgrd is not running"
     ]
 
 
 def test_unknown_messages_are_passed_over() -> None:
-    assert tell(narrator(), "weather.updated", {}) == []
+    assert sentences(event_text(), "weather.updated", {}) == []

@@ -19,7 +19,7 @@ def test_found(wanted: str, found: int) -> None:
     assert find_device(DEVICES, wanted).id == found
 
 
-def test_two_of_one_name_are_told_apart_by_id() -> None:
+def test_two_of_one_name_are_distinguished_by_id() -> None:
     with pytest.raises(InvalidRequest, match="its id: 2, 3"):
         find_device(DEVICES, "Twin")
 

@@ -126,7 +126,7 @@ async def test_a_tile_server_is_reached(tmp_path: Path) -> None:
         await upstream.vanish()
         ran = await tiles("check", "--json", config=config)
     assert ran.status == 1
-    assert "cannot be asked" in ran.value[0]["sources"][0]["problem"]
+    assert "cannot be used" in ran.value[0]["sources"][0]["problem"]
 
 
 async def test_a_missing_tile_is_asked_of_the_running_shim(config: Path, fake_hub: FakeHub) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
@@ -149,31 +149,31 @@ async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
     message_bus: MessageBusDaemon, pair: Pair
 ) -> None:
     first, client = pair
-    heard: asyncio.Queue[str] = asyncio.Queue()
+    received: asyncio.Queue[str] = asyncio.Queue()
     await first.request_name("t.name")
-    await client.watch(lambda signal: heard.put_nowait(signal.body[0]), sender="t.name", member="Sig")
+    await client.watch(lambda signal: received.put_nowait(signal.body[0]), sender="t.name", member="Sig")
     first.emit("/x", "t.X", "Sig", "s", ["first"])
-    assert await heard.get() == "first"
+    assert await received.get() == "first"
     await first.close()
     second = await BusConnection.open(message_bus.address)
     second.emit("/x", "t.X", "Sig", "s", ["not yet the owner"])
     await second.request_name("t.name")
     second.emit("/x", "t.X", "Sig", "s", ["second"])
-    assert await heard.get() == "second"
+    assert await received.get() == "second"
     await second.close()
 
 
 async def test_a_dropped_watch_hears_nothing(pair: Pair) -> None:
     server, client = pair
-    heard: list[str] = []
+    received: list[str] = []
     last: asyncio.Queue[str] = asyncio.Queue()
-    watch = await client.watch(lambda signal: heard.append(signal.member), member="Sig")
+    watch = await client.watch(lambda signal: received.append(signal.member), member="Sig")
     await client.watch(lambda signal: last.put_nowait(signal.member), member="Last")
     watch.drop()
     server.emit("/x", "t.X", "Sig", "", [])
     server.emit("/x", "t.X", "Last", "", [])
     assert await last.get() == "Last"
-    assert heard == []
+    assert received == []
 
 
 async def test_a_watch_that_is_given_up_leaves_no_match_rule(pair: Pair) -> None:
@@ -212,7 +212,7 @@ async def match_rules(client: BusConnection, asking: BusConnection) -> int:
 
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
     server, client = pair
-    heard: asyncio.Queue[str] = asyncio.Queue()
+    received: asyncio.Queue[str] = asyncio.Queue()
     problems: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
 
@@ -220,21 +220,21 @@ async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None
         raise ValueError(signal.member)
 
     await client.watch(fail, member="Sig")
-    await client.watch(lambda signal: heard.put_nowait(signal.member), member="Sig")
+    await client.watch(lambda signal: received.put_nowait(signal.member), member="Sig")
     server.emit("/x", "t.X", "Sig", "", [])
-    assert await heard.get() == "Sig"
+    assert await received.get() == "Sig"
     assert problems == ["handling the D-Bus signal Sig failed"]
 
 
 async def test_namespaces_and_first_arguments_select(pair: Pair) -> None:
     server, client = pair
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    await client.watch(lambda s: heard.put_nowait(s.path), path_namespace="/a/b", arg0="yes")
+    received: asyncio.Queue[str] = asyncio.Queue()
+    await client.watch(lambda s: received.put_nowait(s.path), path_namespace="/a/b", arg0="yes")
     for path in ("/a/bc", "/a/b", "/a/b/c"):
         server.emit(path, "t.X", "Sig", "s", ["no"])
         server.emit(path, "t.X", "Sig", "s", ["yes"])
-    assert [await heard.get(), await heard.get()] == ["/a/b", "/a/b/c"]
-    assert heard.empty()
+    assert [await received.get(), await received.get()] == ["/a/b", "/a/b/c"]
+    assert received.empty()
 
 
 async def test_a_call_that_wants_no_reply_gets_none(pair: Pair) -> None:
@@ -346,7 +346,7 @@ async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBus
 NAME = "org.example.Followed"
 
 
-async def heard_once(server: BusConnection, watching: asyncio.Future[object], signals: list[Signal]) -> None:
+async def heard_once(server: BusConnection, watching: Awaitable[object], signals: list[Signal]) -> None:
     await watching
     server.emit("/a", "a.b", "Happened", "", [])
     async with asyncio.timeout(5):
@@ -365,7 +365,7 @@ async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_he
         first.cancel()
         await asyncio.wait([first])
     signals: list[Signal] = []
-    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
 
 
 async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pair) -> None:
@@ -374,8 +374,19 @@ async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pa
     first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
     await asyncio.sleep(0)
     signals: list[Signal] = []
-    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
     await first
+
+
+async def test_a_first_watch_that_is_given_up_does_not_end_a_second_one_that_waits(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    signals: list[Signal] = []
+    first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+    second = asyncio.create_task(client.watch(signals.append, sender=NAME))
+    await asyncio.sleep(0)
+    first.cancel()
+    await heard_once(server, second, signals)
 
 
 async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
@@ -392,7 +403,7 @@ async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
         with pytest.raises(BusError):
             await client.watch(lambda _: None, sender=NAME)
     signals: list[Signal] = []
-    await heard_once(server, asyncio.ensure_future(client.watch(signals.append, sender=NAME)), signals)
+    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
 
 
 async def test_a_subscription_under_way_fails_when_the_bus_dies(

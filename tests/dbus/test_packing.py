@@ -80,8 +80,8 @@ def test_dictionaries_of_any_values_are_read(of: dict[str, tuple[str, Any]]) -> 
         "/a", "b.c", "D", "a{sv}s", [{name: library.Variant(*value) for name, value in of.items()}, "end"]
     )
     message.serial = 3
-    told = library.read(library.to_octets(message, sockets=False)).body
-    assert told == [{name: library.unpack(value) for name, (_, value) in of.items()}, "end"]
+    reported = library.read(library.to_octets(message, sockets=False)).body
+    assert reported == [{name: library.unpack(value) for name, (_, value) in of.items()}, "end"]
 
 
 @pytest.mark.skipif(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 
 from tools import generate_records
 from wifimgrd.dbus import library, names
+from wifimgrd.dbus import properties as on_dbus
 from wifimgrd.dbus.client.json_records import device_json
 from wifimgrd.dbus.definitions import definition
 from wifimgrd.dbus.properties import SIGNATURES, properties_of, updated
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, Kind, fields_of
+from wifimgrd.domain.records import BoundField, DeviceRecord, Field, InterfaceRecord, Kind, fields_of
 
 DEVICE = {
     "Id": "t",
@@ -140,6 +142,15 @@ def test_what_counts_while_connected_alone_is_null_in_other_states(
         assert (signal, reachable) == (device.signal_strength, device.reachable)
     else:
         assert (signal, reachable) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "kind", [one for one in Kind if one not in (Kind.ID, Kind.OCTETS, Kind.FLAG, Kind.TEXTS)]
+)
+def test_a_field_of_each_other_kind_may_be_none(kind: Kind) -> None:
+    one = BoundField("name", Field(kind, "A description."), is_nullable=True)
+    on_the_bus = on_dbus._encoder(one)(SimpleNamespace(name=None))
+    assert on_dbus._decoder(one)(library.Variant(SIGNATURES[kind], on_the_bus).value) is None
 
 
 def test_a_property_that_is_not_known_is_ignored() -> None:

@@ -46,19 +46,19 @@ async def manage(bus: BusConnection, member: str, signature: str, *body: object)
 
 def steps(changes: list[Change]) -> list[str]:
     """The events that clients get, in short."""
-    told: list[str] = []
+    reported: list[str] = []
     for change in changes:
         match change:
             case AttemptFailed(device, code, _):
-                told.append(f"{device} failed {code}")
+                reported.append(f"{device} failed {code}")
             case DeviceChanged(after=device, is_step=True):
-                told.append(f"{device.id} {device.state}")
+                reported.append(f"{device.id} {device.state}")
             case InterfaceChanged(interface):
-                told.append(f"{interface.name} {interface.state}")
-    return told
+                reported.append(f"{interface.name} {interface.state}")
+    return reported
 
 
-async def test_a_created_device_connects_and_its_interface_is_told_first(hub: Hub) -> None:
+async def test_a_created_device_connects_and_its_interface_is_reported_first(hub: Hub) -> None:
     story: list[Change] = []
     hub.client.subscribe(story.append)
     device = await hub.create(1)
@@ -77,7 +77,7 @@ async def test_a_created_device_connects_and_its_interface_is_told_first(hub: Hu
     assert hub.client.service.assigned_interfaces == 1
 
 
-async def test_a_disconnect_frees_the_interface_before_the_device_is_told(hub: Hub) -> None:
+async def test_a_disconnect_frees_the_interface_before_the_device_is_reported(hub: Hub) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")
     story: list[Change] = []
@@ -194,7 +194,7 @@ async def test_a_pulled_adapter_takes_its_device_along(hub: Hub) -> None:
     assert hub.client.devices[device].interface == "wlan0"
 
 
-async def test_a_link_that_drops_and_comes_back_is_told_at_each_step(hub: Hub) -> None:
+async def test_a_link_that_drops_and_comes_back_is_reported_at_each_step(hub: Hub) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")
     story: list[Change] = []
@@ -371,26 +371,26 @@ def test_each_member_is_documented(name: str) -> None:
 
 
 async def test_objects_appear_and_go_from_the_object_manager_once(hub: Hub, bus: BusConnection) -> None:
-    told: list[Signal] = []
-    await bus.watch(told.append, interface=names.OBJECT_MANAGER)
+    reported: list[Signal] = []
+    await bus.watch(reported.append, interface=names.OBJECT_MANAGER)
     device = await hub.create(1)
     await hub.client.remove_device(device)
     await bus.get(names.BUS_NAME, names.ROOT_PATH, names.MANAGER, "Version")
     path = names.device_path(device)
-    assert [(one.member, one.path, one.body[0]) for one in told] == [
+    assert [(one.member, one.path, one.body[0]) for one in reported] == [
         ("InterfacesAdded", names.ROOT_PATH, path),
         ("InterfacesRemoved", names.ROOT_PATH, path),
     ]
-    assert set(told[0].body[1]) == {names.DEVICE}
+    assert set(reported[0].body[1]) == {names.DEVICE}
 
 
 async def test_the_secret_is_nowhere_on_the_bus(hub: Hub, bus: BusConnection) -> None:
-    heard: list[Signal] = []
-    await bus.watch(heard.append, sender=names.BUS_NAME)
+    received: list[Signal] = []
+    await bus.watch(received.append, sender=names.BUS_NAME)
     await hub.until(await hub.create(1), "connected")
     await hub.client.update_device(1, {"password": "camera-pass-9"})
     objects = await bus.call(names.BUS_NAME, names.ROOT_PATH, names.OBJECT_MANAGER, "GetManagedObjects")
-    assert "camera-pass" not in repr(objects) + repr(heard)
+    assert "camera-pass" not in repr(objects) + repr(received)
     assert "camera-pass" not in hub.log.read_text()
 
 

@@ -14,6 +14,11 @@ from wifimgrd import config
 BLOCKS = [block for document in DOCUMENTS for block in code_blocks(document)]
 TEXT = {"text", "diff", "json", "python", "toml", "yaml", "nginx", "js"}
 
+PROGRAMS = tuple(
+    f"{program} "
+    for program in ("apt", "busctl", "curl", "journalctl", "make", "nmcli", "sudo", "systemctl", "wifimgrctl")
+)
+
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_block_is_indented(document: str) -> None:
@@ -28,6 +33,11 @@ def test_each_block_has_a_language_and_commands_a_place(block: CodeBlock) -> Non
     if block.language in COMMANDS:
         assert block.where in PLACES
         assert block.commands
+
+
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "text"], ids=str)
+def test_text_is_no_command_that_no_test_would_run(block: CodeBlock) -> None:
+    assert not [line for line in block.text.splitlines() if line.startswith(PROGRAMS)]
 
 
 @pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "json"], ids=str)

@@ -133,7 +133,7 @@ def test_a_device_with_a_reservation_takes_another_adapter_where_its_own_is_away
     assert name == "wlan0"
 
 
-def test_only_usb_adapters_are_listed_unless_told() -> None:
+def test_only_usb_adapters_are_listed_unless_configured() -> None:
     card = Adapter("wlan0", AdapterIdentity("02:00:00:00:00:01"))
     assert not hub(card).interfaces
     assert hub(card, rules=AllocationRules(usb_only=False)).interfaces

@@ -253,9 +253,9 @@ class AllocatorMachine(RuleBasedStateMachine):
             assert self.allocator.serves(band) == bool(able)
 
     @invariant()
-    def interfaces_are_told_in_the_order_in_which_people_count(self) -> None:
-        told = [status.interface.name for status in self.allocator.statuses()]
-        assert told == [name for name in worlds.NAMES if name in self.plugged]
+    def interfaces_are_reported_in_the_order_in_which_people_count(self) -> None:
+        reported = [status.interface.name for status in self.allocator.statuses()]
+        assert reported == [name for name in worlds.NAMES if name in self.plugged]
 
     @rule(claim=worlds.claims())
     def values_do_not_change_under_those_who_hold_them(self, claim: Claim) -> None:

@@ -7,7 +7,7 @@ from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
 from wifimgrd.domain.network import ScanResult, Security, networks
 
 
-def heard(
+def received(
     ssid: bytes = b"CAM",
     bssid: str = "02:00:00:00:00:01",
     *,
@@ -21,7 +21,7 @@ def heard(
 
 
 def test_an_access_point_that_two_interfaces_hear_is_one_network_as_it_was_heard_best() -> None:
-    weak, strong = heard(percent=40, seen=9), heard(interface="wlan1", percent=70, seen=5)
+    weak, strong = received(percent=40, seen=9), received(interface="wlan1", percent=70, seen=5)
     (network,) = networks([weak, strong], [])
     assert network.points == (strong,)
     assert network.interfaces == ("wlan0", "wlan1")
@@ -29,45 +29,49 @@ def test_an_access_point_that_two_interfaces_hear_is_one_network_as_it_was_heard
 
 
 def test_a_network_on_two_bands_has_both_its_strongest_first() -> None:
-    (network,) = networks([heard(percent=60), heard(bssid="02:00:00:00:00:02", mhz=5180, percent=80)], [])
+    (network,) = networks(
+        [received(percent=60), received(bssid="02:00:00:00:00:02", mhz=5180, percent=80)], []
+    )
     assert network.bands == (Band.GHZ_5, Band.GHZ_2_4)
     assert [point.sighting.bssid[-1] for point in network.points] == ["2", "1"]
 
 
 def test_an_open_network_of_the_same_name_is_another_network() -> None:
-    found = networks([heard(), heard(bssid="02:00:00:00:00:02", security=Security.OPEN)], [])
+    found = networks([received(), received(bssid="02:00:00:00:00:02", security=Security.OPEN)], [])
     assert {network.security for network in found} == {Security.WPA2, Security.OPEN}
 
 
 def test_the_strongest_network_comes_first() -> None:
-    found = networks([heard(b"far", percent=20), heard(b"near", percent=90), heard(b"mid", percent=50)], [])
+    found = networks(
+        [received(b"far", percent=20), received(b"near", percent=90), received(b"mid", percent=50)], []
+    )
     assert [network.ssid.octets for network in found] == [b"near", b"mid", b"far"]
 
 
 def test_a_network_belongs_to_the_first_device_with_its_ssid() -> None:
     devices = [Device(DeviceId(number), f"{number}", "x", Ssid(b"CAM")) for number in (4, 2, 3)]
-    own, foreign = networks([heard(percent=90), heard(b"other")], devices)
+    own, foreign = networks([received(percent=90), received(b"other")], devices)
     assert (own.device_id, foreign.device_id) == (2, None)
 
 
 def test_a_network_that_hides_its_name_is_left_out() -> None:
-    assert networks([heard(b""), heard(b"\0\0\0\0")], []) == []
+    assert networks([received(b""), received(b"\0\0\0\0")], []) == []
 
 
 def test_an_old_reading_hides_no_newer_one() -> None:
     old, new = (
-        heard(interface="wlan0", percent=90, seen=1_000_000),
-        heard(interface="wlan1", percent=40, seen=40_000_000),
+        received(interface="wlan0", percent=90, seen=1_000_000),
+        received(interface="wlan1", percent=40, seen=40_000_000),
     )
     (network,) = networks([old, new], [])
     assert (network.signal_percent, network.last_seen_us) == (40, 40_000_000)
 
 
 def test_what_a_busy_adapter_remembers_from_long_ago_is_in_the_air_no_more() -> None:
-    gone, there = heard(b"gone", seen=1_000_000), heard(b"there", interface="wlan1", seen=70_000_000)
+    gone, there = received(b"gone", seen=1_000_000), received(b"there", interface="wlan1", seen=70_000_000)
     assert [network.ssid.octets for network in networks([gone, there], [])] == [b"there"]
 
 
 def test_a_reading_of_unknown_age_is_kept() -> None:
-    unknown, there = heard(b"unknown", seen=0), heard(b"there", seen=90_000_000)
+    unknown, there = received(b"unknown", seen=0), received(b"there", seen=90_000_000)
     assert len(networks([unknown, there], [])) == 2

@@ -180,6 +180,6 @@ def test_of_two_links_of_a_device_the_one_that_is_up_is_kept() -> None:
     assert mix.actions() == (Adopt(up), Drop(down))
 
 
-def test_a_link_waits_for_an_adapter_that_udev_has_not_told_of_yet() -> None:
+def test_a_link_waits_for_an_adapter_that_udev_has_not_reported_yet() -> None:
     mix = Mix({DeviceId(1): DeviceView(DeviceId(1))}, Inventory(), {"wlan0": held(1, "wlan0")})
     assert mix.actions() == ()

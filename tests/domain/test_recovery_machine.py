@@ -1,4 +1,4 @@
-"""The recovery ladder as a rule-based state machine; the invariants of wifimgrd.domain.recovery."""
+"""The recovery steps as a rule-based state machine; the invariants of wifimgrd.domain.recovery."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NETWORKS = st.sampled_from([NOSE, TAIL])
 STEPS = list(RecoveryStep)
 
 
-class Climbing(RuleBasedStateMachine):
+class Recovery(RuleBasedStateMachine):
     """Evidence comes and goes; whatever is due may be done, and takes a while."""
 
     @initialize(steps=st.frozensets(st.sampled_from(RecoveryStep)))
@@ -55,9 +55,9 @@ class Climbing(RuleBasedStateMachine):
             self.worked[adapter] = self.now
             assert not self.health.is_suspect(adapter)
 
-    @rule(adapter=ADAPTERS, hears=st.booleans())
-    def scan(self, adapter: AdapterIdentity, hears: bool) -> None:
-        self.health = self.health.received(adapter) if hears else self.health.silent(adapter, self.now)
+    @rule(adapter=ADAPTERS, receives=st.booleans())
+    def scan(self, adapter: AdapterIdentity, receives: bool) -> None:
+        self.health = self.health.received(adapter) if receives else self.health.silent(adapter, self.now)
 
     @rule(adapter=ADAPTERS)
     def crash(self, adapter: AdapterIdentity) -> None:
@@ -108,19 +108,19 @@ class Climbing(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_due_of_what_is_busy(self) -> None:
-        if hasattr(self, "ladder"):
+        if hasattr(self, "health"):
             for adapter, _ in self.health.due(self.now, {A, B, C}):
                 assert not self.health.obstacle(adapter)
                 assert self.health.is_suspect(adapter)
 
     @invariant()
     def an_obstacle_has_an_end(self) -> None:
-        if hasattr(self, "ladder"):
+        if hasattr(self, "health"):
             blocked = {one for one in (A, B, C) if self.health.obstacle(one)}
             assert bool(blocked - self.running.keys()) == (self.health.next_s() is not None)
 
 
-TestClimbing = Climbing.TestCase
+TestRecovery = Recovery.TestCase
 
 
 def failed(
@@ -131,7 +131,7 @@ def failed(
     return health
 
 
-def climbed(health: AdapterHealth, now_s: float) -> tuple[AdapterHealth, list[RecoveryStep]]:
+def stepped(health: AdapterHealth, now_s: float) -> tuple[AdapterHealth, list[RecoveryStep]]:
     """The step that is due on adapter A is taken."""
     due = health.due(now_s, {A})
     for adapter, step in due:
@@ -139,11 +139,11 @@ def climbed(health: AdapterHealth, now_s: float) -> tuple[AdapterHealth, list[Re
     return health, [step for _, step in due]
 
 
-def test_an_adapter_on_which_two_cameras_fail_climbs_to_quarantine() -> None:
+def test_an_adapter_on_which_two_cameras_fail_comes_into_quarantine() -> None:
     health, taken = AdapterHealth(), []
     for now in range(4):
         health = health.join_failed(A, NOSE, now).join_failed(A, TAIL, now)
-        health, steps = climbed(health, now)
+        health, steps = stepped(health, now)
         taken += steps
     assert taken == STEPS
     assert "quarantine" in health.obstacle(A)
@@ -154,7 +154,7 @@ def test_an_adapter_on_which_two_cameras_fail_climbs_to_quarantine() -> None:
 def test_one_camera_that_nobody_can_join_brings_no_adapter_into_quarantine() -> None:
     health, taken = AdapterHealth(), []
     for now in range(20):
-        health, steps = climbed(failed(health, A, NOSE), now)
+        health, steps = stepped(failed(health, A, NOSE), now)
         taken += steps
     assert taken == STEPS[:-1]
     assert not health.obstacle(A)
@@ -193,16 +193,16 @@ def test_an_adapter_that_worked_since_the_first_step_is_not_put_into_quarantine(
         health = health.join_failed(A, NOSE, now).join_failed(A, TAIL, now)
         if now == 3:
             health = health.joined(A, NOSE, now).join_failed(A, NOSE, now).join_failed(A, TAIL, now)
-        health, _ = climbed(health, now)
+        health, _ = stepped(health, now)
     assert not health.obstacle(A)
 
 
-def test_an_adapter_whose_firmware_crashes_climbs_to_quarantine_one_crash_a_step() -> None:
+def test_an_adapter_whose_firmware_crashes_comes_into_quarantine_one_crash_a_step() -> None:
     health, taken = AdapterHealth(), []
     for now in range(4):
-        health, steps = climbed(health.firmware_failed(A, now), now)
+        health, steps = stepped(health.firmware_failed(A, now), now)
         assert len(steps) == 1
-        health, more = climbed(health, now)
+        health, more = stepped(health, now)
         assert more == [], "what was held against it is settled"
         taken += steps
     assert taken == STEPS
@@ -224,7 +224,7 @@ def test_a_step_that_crashes_the_firmware_is_not_followed_by_another_for_that() 
 
 
 @pytest.mark.parametrize(("seconds", "due"), [(SILENCE_S - 1, False), (SILENCE_S, True)])
-def test_an_adapter_that_hears_nothing_for_minutes_is_ripe(seconds: float, due: bool) -> None:
+def test_an_adapter_that_receives_nothing_for_minutes_is_due(seconds: float, due: bool) -> None:
     health = AdapterHealth().silent(A, 0).silent(A, seconds)
     assert bool(health.due(seconds, {A})) == due
     assert health.received(A).due(seconds, {A}) == []

@@ -67,7 +67,7 @@ def test_settings_that_are_none(settings: object) -> None:
     assert faults({"connection_settings": settings}) == {"ssid": (REQUIRED,), "password": (REQUIRED,)}
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_fault_is_reported_at_once() -> None:
     assert faults({"codename": 7, "connection_type": "usb"}, {"ssid": "", "password": "short"}).keys() == {
         "codename",
         "connection_type",
@@ -120,9 +120,9 @@ def test_a_password_that_is_one(password: str) -> None:
     "password", ["1234567", "x" * 64, "x" * 65, "0" * 65, "pässword", "tab\tbed!", "nul\0nul!", "\ud800" * 8]
 )
 def test_a_password_that_is_none_is_not_repeated(password: str) -> None:
-    told = faults(settings={"password": password})
-    assert told.keys() == {"password"}
-    assert password not in repr(told)
+    reported = faults(settings={"password": password})
+    assert reported.keys() == {"password"}
+    assert password not in repr(reported)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 129, "a\0b", "a\x1bb", "\ud800"])
@@ -192,8 +192,8 @@ def refused_fields(
 
 @given(payloads)
 def test_whatever_is_sent_is_parsed_or_refused_field_by_field(payload: dict[str, Any]) -> None:
-    told = [refused_fields(parse_registration, payload), refused_fields(parse_amendment, payload)]
-    for fields in filter(None, told):
+    reported = [refused_fields(parse_registration, payload), refused_fields(parse_amendment, payload)]
+    for fields in filter(None, reported):
         assert fields.keys() <= FIELDS
         assert all(sentence.endswith(".") for said in fields.values() for sentence in said)
 

@@ -62,15 +62,15 @@ class Process:
 
     async def _tasks(self) -> int:
         """It tells on SIGUSR1 (wifimgrd.runtime.task_dump)."""
-        before = len(self._told_tasks())
+        before = len(self._reported_tasks())
 
-        async def told() -> list[str]:
-            return self._told_tasks()[before:]
+        async def reported() -> list[str]:
+            return self._reported_tasks()[before:]
 
         os.kill(self.pid, signal.SIGUSR1)
-        return int((await async_poll_until(told, f"{self.name} telling of its tasks"))[-1])
+        return int((await async_poll_until(reported, f"{self.name} telling of its tasks"))[-1])
 
-    def _told_tasks(self) -> list[str]:
+    def _reported_tasks(self) -> list[str]:
         return re.findall(r"\btasks count=(\d+)", self.log())
 
     async def match_rules(self, bus: BusConnection) -> list[str]:
@@ -93,7 +93,7 @@ def growth(first: Mapping[str, int], last: Mapping[str, int]) -> list[str]:
     ]
 
 
-def told(waits_s: Mapping[str, list[float]]) -> Iterator[str]:
+def reported(waits_s: Mapping[str, list[float]]) -> Iterator[str]:
     """How long each kind of command took, a line each."""
     for kind, waits in sorted(waits_s.items()):
         cuts = quantiles([*waits, waits[-1]], n=100)

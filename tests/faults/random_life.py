@@ -163,7 +163,7 @@ class Follower:
     devices: dict[int, Json] = field(default_factory=dict)
     interfaces: dict[str, Json] = field(default_factory=dict)
     mark: tuple[str, int] | None = None
-    told: asyncio.Event = field(default_factory=asyncio.Event)
+    reported: asyncio.Event = field(default_factory=asyncio.Event)
     snapshots: int = 0
 
     async def follow(self) -> None:
@@ -174,7 +174,7 @@ class Follower:
                 async for message in channel:
                     assert message.type is aiohttp.WSMsgType.TEXT
                     self.take(json.loads(message.data))
-                    self.told.set()
+                    self.reported.set()
                     if self.chance.random() < 0.01:
                         break
 
@@ -252,9 +252,9 @@ class Life:
         names = {device: name for person in self.people for device, name in person.names.items()}
         async with asyncio.timeout(settled_s):
             while not await self._agrees():
-                self.follower.told.clear()
+                self.follower.reported.clear()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self.follower.told.wait(), 0.5)
+                    await asyncio.wait_for(self.follower.reported.wait(), 0.5)
         found = {device.id: device.name for device in self.client.devices.values()}
         assert found == names, "what was acknowledged is not what is there"
 

@@ -22,8 +22,8 @@ async def test_three_hundred_hostile_names_are_shown_safely(hub: Hub, tmp_path: 
     async with running_shim(hub.address, tmp_path / "shim.log") as shim, Served.at(shim.url) as http:
         answer = await http.get(P + "/wifi/networks")
     assert names <= {bytes.fromhex(one["ssid_hex"]) for one in answer.json["networks"]}
-    air = await hub.client.search_networks()
-    assert names <= {network.ssid for network in air.networks}
+    found = await hub.client.search_networks()
+    assert names <= {network.ssid for network in found.networks}
 
 
 async def test_a_thousand_plugs_and_pulls_end_in_what_is_there(hub: Hub, tmp_path: Path) -> None:
@@ -34,10 +34,10 @@ async def test_a_thousand_plugs_and_pulls_end_in_what_is_there(hub: Hub, tmp_pat
         seq = (await channel.receive_json())["seq"]
         members = ["UnplugAdapter" if number % 2 else "PlugAdapter" for number in range(1, EVENTS + 1)]
         await asyncio.gather(*(hub.client.simulate(member, "s", "wlan2") for member in members))
-        told = [await channel.receive_json(timeout=10) for _ in range(EVENTS)]
+        reported = [await channel.receive_json(timeout=10) for _ in range(EVENTS)]
         listed = (await http.get(P + "/wifi/interfaces")).json
-    assert [one["seq"] for one in told] == list(range(seq + 1, seq + 1 + EVENTS))
-    kinds = [one["type"] for one in told]
+    assert [one["seq"] for one in reported] == list(range(seq + 1, seq + 1 + EVENTS))
+    kinds = [one["type"] for one in reported]
     assert kinds == ["interface.removed", "interface.added"] * (EVENTS // 2)
     assert [one["name"] for one in listed["interfaces"]] == ["wlan0", "wlan1", "wlan2"]
     assert hub.client.devices[device].state == "connected"

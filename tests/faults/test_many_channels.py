@@ -44,12 +44,12 @@ class Listener:
 
     async def numbers(self, name: bytes) -> list[int]:
         """The numbers of all events up to the first that has a name in it."""
-        heard = b""
-        while name not in heard:
+        received = b""
+        while name not in received:
             octets = await self._reader.read(65536)
             assert octets, "the shim closed the channel"
-            heard += octets
-        return [int(number) for number in re.findall(rb'"seq": ?(\d+)', heard)]
+            received += octets
+        return [int(number) for number in re.findall(rb'"seq": ?(\d+)', received)]
 
     def leave(self) -> None:
         """Go without a word."""
@@ -80,9 +80,9 @@ async def test_each_of_a_thousand_hears_everything_though_some_read_nothing(hub:
         for number in range(EVENTS - 1):
             await hub.client.update_device(device, {"name": f"{number} {'n' * 40}"})
         await hub.client.update_device(device, {"name": "the last"})
-        heard = await asyncio.gather(*hearing)
-    assert {tuple(numbers) for numbers in heard} == {tuple(heard[0])}, "not all have heard the same"
-    first, *events = heard[0]
+        received = await asyncio.gather(*hearing)
+    assert {tuple(numbers) for numbers in received} == {tuple(received[0])}, "not all have heard the same"
+    first, *events = received[0]
     assert events == list(range(first + 1, first + 1 + EVENTS))
     crowded = Footprint.of(shim.pid)
     assert crowded.peak_kb - before.resident_kb < GROWTH_KB

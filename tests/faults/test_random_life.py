@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.faults.footprint import Process, growth, told
+from tests.faults.footprint import Process, growth, reported
 from tests.faults.random_life import Life, chance_of, duration_s, seed
 from tests.faults.shim import running_shim
 from tests.faults.simulated_world import NETWORKS, SimulatedWorld
@@ -53,7 +53,7 @@ async def test_a_random_life_breaks_nothing_and_leaves_nothing_behind(
                     measured[-1] |= await process.sizes(bus)
                 with capsys.disabled():
                     sys.stdout.write(f"\nseed {SEED}, {chapter + 1} of {chapters} chapters: {measured[-1]}\n")
-                    sys.stdout.writelines(told(waits_s))
+                    sys.stdout.writelines(reported(waits_s))
         assert "camera-pass" not in said(tmp_path, processes), "a password was told"
         following.cancel()
         await bus.close()

@@ -168,18 +168,18 @@ class Clients:
                 group.create_task(one_after_the_other())
 
     async def _case(self, number: int) -> None:
-        heard = bytearray()
+        received = bytearray()
         reader, writer = await asyncio.open_connection(*self.shim.address)
         try:
             async with asyncio.timeout(CASE_S):
-                await self._misbehave(number, reader, writer, heard)
+                await self._misbehave(number, reader, writer, received)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.transport.abort()
-        self._judge(number, bytes(heard))
+        self._judge(number, bytes(received))
 
-    async def _misbehave(self, number: int, reader: Reader, writer: Writer, heard: bytearray) -> None:
+    async def _misbehave(self, number: int, reader: Reader, writer: Writer, received: bytearray) -> None:
         chance = chance_of("client", number)
         http = RandomHttp(chance)
         host = b"%s:%d" % (self.shim.address[0].encode(), self.shim.address[1])
@@ -193,13 +193,13 @@ class Clients:
                     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
                     % (path, host)
                 )
-                heard += await reader.readuntil(b"\r\n\r\n")
-                if heard.startswith(b"HTTP/1.1 101 "):
+                received += await reader.readuntil(b"\r\n\r\n")
+                if received.startswith(b"HTTP/1.1 101 "):
                     sending = asyncio.create_task(
                         send(chance, http, writer, http.frames(masked=True), in_frames=True)
                     )
                     try:
-                        await self._read(reader, heard)
+                        await self._read(reader, received)
                     finally:
                         sending.cancel()
                         await asyncio.gather(sending, return_exceptions=True)
@@ -213,27 +213,27 @@ class Clients:
                 await asyncio.sleep(CASE_S / 2)
         if chance.random() < 0.3:
             await leave(chance, reader, writer)
-        await self._read(reader, heard)
+        await self._read(reader, received)
 
     @staticmethod
-    async def _read(reader: Reader, heard: bytearray) -> None:
+    async def _read(reader: Reader, received: bytearray) -> None:
         while octets := await reader.read(65536):
-            if len(heard) < 1 << 20:
-                heard += octets
+            if len(received) < 1 << 20:
+                received += octets
 
-    def _judge(self, number: int, heard: bytes) -> None:
+    def _judge(self, number: int, received: bytes) -> None:
         """What came back is HTTP, and says nothing of an accident."""
-        about = f"seed {SEED}, case {number}: {heard[:2000]!r}"
-        assert not heard or re.match(rb"HTTP/[0-9]\.[0-9] ", heard), (
+        about = f"seed {SEED}, case {number}: {received[:2000]!r}"
+        assert not received or re.match(rb"HTTP/[0-9]\.[0-9] ", received), (
             about
         )  # aiohttp answers in the request's version
-        assert b"Server got itself in trouble" not in heard, about
-        codes = set(re.findall(rb"urn:wifimgrd:error:([a-z-]+)", heard))
+        assert b"Server got itself in trouble" not in received, about
+        codes = set(re.findall(rb"urn:wifimgrd:error:([a-z-]+)", received))
         assert codes <= REFUSALS, about
-        self.seen[heard[9:12].decode("latin-1") or "nothing"] += 1
-        if heard.startswith(b"HTTP/1.1 101 ") and b"hello" in heard:
+        self.seen[received[9:12].decode("latin-1") or "nothing"] += 1
+        if received.startswith(b"HTTP/1.1 101 ") and b"hello" in received:
             self.seen["messages"] += 1
-        head = heard.partition(b"\r\n\r\n")[0].lower()
+        head = received.partition(b"\r\n\r\n")[0].lower()
         assert not re.search(rb"\r\nset-cookie: (?!wifimgrd_camera_\d+_)", head), about
 
 

@@ -36,7 +36,7 @@ def without(*names: str) -> dict[str, Any]:
     return {name: value for name, value in GOOD.items() if name not in names}
 
 
-async def test_each_field_at_fault_is_told_in_sentences(strict: Served) -> None:
+async def test_each_field_at_fault_is_reported_in_sentences(strict: Served) -> None:
     both = {"ssid", "password"}
     cases: list[tuple[Any, set[str], set[str]]] = [
         ({}, {"codename", "connection_type", "connection_settings"}, both),
@@ -79,11 +79,11 @@ async def test_each_field_at_fault_is_told_in_sentences(strict: Served) -> None:
         text = json.dumps(body).replace("Infinity", "1e400")
         answer = await strict.post(P + "/", data=text)
         assert (answer.status, answer.problem["code"]) == (400, "invalid-request"), body
-        told = {name: value for name, value in answer.json.items() if name not in _STANDARD}
-        assert told.keys() == members, body
-        settings_told = told.pop("connection_settings")
-        assert settings_told.keys() == (nested or {"ssid"}), body
-        for sentences in (*told.values(), *settings_told.values()):
+        reported = {name: value for name, value in answer.json.items() if name not in _STANDARD}
+        assert reported.keys() == members, body
+        settings_reported = reported.pop("connection_settings")
+        assert settings_reported.keys() == (nested or {"ssid"}), body
+        for sentences in (*reported.values(), *settings_reported.values()):
             assert sentences
             assert all(isinstance(sentence, str) and sentence for sentence in sentences)
 

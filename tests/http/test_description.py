@@ -54,7 +54,7 @@ async def test_it_describes_every_address_that_answers(configured: bool, tmp_pat
         assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("name", ["png", "jpg", "webp", "avif", "gif", "mvt"])
+@pytest.mark.parametrize("name", TYPE_OF_FORMAT)
 async def test_it_has_the_media_type_of_each_format_of_tiles(name: str, served: Served) -> None:
     paths = (await served.get("/openapi.json")).json["paths"]
     answer = paths["/tiles/{tileset}/{z}/{x}/{y}"]["get"]["responses"]["200"]
@@ -86,7 +86,7 @@ async def test_the_channel_is_described_as_asyncapi(served: Served, official_asy
 async def test_what_the_channel_tells_is_as_described(shim: Served, hub: HubClient) -> None:
     document = (await shim.get("/asyncapi.json")).json
     channel = await shim.channel()
-    told = [json.loads((await channel.receive()).data)]
+    reported = [json.loads((await channel.receive()).data)]
     made = (await shim.post(P, json=_camera())).json["id"]
     await shim.get(f"{P}/wifi/connect?device_id={made}&wait=10")
     await hub.simulate("UnplugAdapter", "s", hub.devices[made].interface)
@@ -95,14 +95,14 @@ async def test_what_the_channel_tells_is_as_described(shim: Served, hub: HubClie
     command = {"type": "command.device.device_connection.connect", "device_connection_id": 0}
     _check(document, command | {"device_connection_id": str(made)}, name="command")
     await channel.send_json(command)
-    while told[-1]["type"] != "command.failed":
-        told.append(json.loads((await channel.receive()).data))
+    while reported[-1]["type"] != "command.failed":
+        reported.append(json.loads((await channel.receive()).data))
     await shim.ask("DELETE", f"{P}/{made}")
-    while told[-1]["type"] != "device.removed":
-        told.append(json.loads((await channel.receive()).data))
-    for message in told:
+    while reported[-1]["type"] != "device.removed":
+        reported.append(json.loads((await channel.receive()).data))
+    for message in reported:
         _check(document, message)
-    kinds = {message["type"] for message in told}
+    kinds = {message["type"] for message in reported}
     assert kinds >= {"snapshot", *DATA.keys()} - {"device.signal", "tileset.updated"}
 
 

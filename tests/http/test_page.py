@@ -84,7 +84,7 @@ async def test_the_page_can_end_a_session_but_where_a_proxy_adds_the_token(
     assert f'<meta name="wifimgrd-sessions" content="{shown}">' in answer.octets.decode()
 
 
-async def test_a_client_that_has_it_is_told_so(served: Served) -> None:
+async def test_a_client_that_has_it_gets_not_modified(served: Served) -> None:
     for path in ("/", "/" + assets_in(await page(served))[0]):
         first = await served.get(path)
         again = await served.get(path, headers={"If-None-Match": first.headers["ETag"]})

@@ -162,7 +162,7 @@ async def test_it_takes_the_socket_that_systemd_has_bound(message_bus: MessageBu
             await process.communicate()
 
 
-async def test_the_service_manager_is_told_when_it_serves_and_when_it_stops(
+async def test_the_service_manager_is_reported_when_it_serves_and_when_it_stops(
     start: Start, tmp_path: Path
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -76,7 +76,7 @@ def test_what_a_new_device_lacks_is_null() -> None:
     assert absent >= {"last_connection_attempt", "last_successful_connection", "connection_error_code"}
 
 
-def test_an_ssid_that_is_no_text_is_told_in_hex_as_well() -> None:
+def test_an_ssid_that_is_no_text_is_reported_in_hex_as_well() -> None:
     assert settings_json(b"ab\xff") == {"ssid": "ab\ufffd", "ssid_hex": "6162ff"}
 
 
@@ -102,7 +102,7 @@ def test_never_is_null() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "told"),
+    ("device", "reported"),
     [
         (DeviceRecord(1), "unknown"),
         (replace(CONNECTED, reachable=True), "healthy"),
@@ -110,9 +110,11 @@ def test_never_is_null() -> None:
         (replace(CONNECTED, state="connecting", reachable=True), "unknown"),
     ],
 )
-def test_whether_a_device_answers_is_told_as_the_platform_names_it(device: DeviceRecord, told: str) -> None:
+def test_whether_a_device_answers_is_reported_as_the_platform_names_it(
+    device: DeviceRecord, reported: str
+) -> None:
     for values in (device_json(device), connection_status_json(device), status_json(device)):
-        assert values["device_reachability"] == told
+        assert values["device_reachability"] == reported
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Fixtures of the lab: NetworkManager on an empty air, cameras and adapters that are gone after each test."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,20 +132,30 @@ def host(backend: str, empty_air: None) -> Iterator[None]:
 
 
 @pytest.fixture
+async def plug(
+    bus: SystemBus, backend: str, host: None, adapters: Callable[..., Adapter]
+) -> Callable[..., Awaitable[Adapter]]:
+    """Plug adapters in, as `adapters`, and wait until the host lets the product use them."""
+    nm = NetworkManager(bus)
+    if backend == "networkmanager":
+        await nm.watch()
+
+    async def make(*arguments: Any, **options: Any) -> Adapter:
+        adapter = adapters(*arguments, **options)
+        if backend == "networkmanager":
+            await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+        return adapter
+
+    return make
+
+
+@pytest.fixture
 async def hub(
-    bus: SystemBus,
-    backend: str,
-    host: None,
-    adapters: Callable[..., Adapter],
-    cameras: Callable[..., Camera],
+    backend: str, plug: Callable[..., Awaitable[Adapter]], cameras: Callable[..., Camera]
 ) -> AsyncIterator[WholeHub]:
     """The running product with two adapters, plugged in before it starts."""
-    plugged = (adapters(), adapters())
-    if backend == "networkmanager":
-        nm = NetworkManager(bus)
-        await nm.watch()
-        for adapter in plugged:
-            await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    for _ in range(2):
+        await plug()
     async with whole_hub() as hub:
         assert hub.dbus.service.backend == backend
         for name in ("wlan0", "wlan1"):

@@ -5,7 +5,7 @@ import contextlib
 import re
 import resource
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import poll_until
 from .guest.namespace import Namespace, run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import Download, fetch
 from .guest.whole_hub import CONFIGURATION, URL, WholeHub, journal_of_daemon, whole_hub
 
@@ -116,12 +116,12 @@ def lan(tmp_path: Path) -> Iterator[Lan]:
 
 @pytest.fixture
 async def scene(
-    nm: NetworkManager, adapters: Callable[..., Adapter], cameras: Callable[..., Camera]
+    plug: Callable[..., Awaitable[Adapter]], cameras: Callable[..., Camera]
 ) -> AsyncIterator[Scene]:
     """All four connected, on a host whose reverse path filter is strict."""
     run("sysctl", "-q", "-w", "net.ipv4.conf.all.rp_filter=1", "net.ipv4.conf.default.rp_filter=1")
     for _ in range(4):
-        await nm.wait_for_state(adapters().interface, DeviceState.DISCONNECTED)
+        await plug()
     made = {
         name: cameras(name, security=security, leases=(20, 20))
         for name, security in (("A", "wpa2"), ("B", "sae"), ("C", "wpa2"), ("D", "sae"))
@@ -151,6 +151,7 @@ def echoed(address: str) -> str:
     return ""
 
 
+@on_both
 async def test_every_answer_is_from_the_right_camera(scene: Scene) -> None:
     """The cameras answer no request before all of them are waiting."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -200,6 +201,7 @@ async def test_a_flush_of_all_rules_is_healed(scene: Scene) -> None:
         b.expect_more()
 
 
+@on_both
 async def test_a_killed_daemon_breaks_no_transfer(scene: Scene) -> None:
     with scene.ticks("A") as a, scene.ticks("D") as d:
         for _ in range(KILLS):
@@ -243,6 +245,7 @@ async def test_networks_of_the_host_are_not_hijacked(scene: Scene, lan: Lan) -> 
         poll_until(partial(scene.reached, name), f"{name} at its address", HEALED_S)
 
 
+@on_both
 async def test_links_have_routes_in_tables_of_their_own(scene: Scene) -> None:
     """A program that is bound to an interface reaches its camera; one camera alone has a route in `main`."""
     assert "wlan" not in run("ip", "route", "show")
@@ -282,6 +285,7 @@ async def test_hosts_of_a_shared_network_reach_every_camera(scene: Scene, lan: L
     assert answers == asked
 
 
+@on_both
 async def test_what_four_cameras_push_has_their_own_addresses(scene: Scene) -> None:
     """Equal addresses, leases and ports; one socket receives all, and a port that is not accepted nothing."""
     CONFIGURATION.write_text('[cameras]\naccept = ["udp/8554"]\n')

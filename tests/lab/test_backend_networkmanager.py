@@ -180,7 +180,7 @@ async def test_an_absent_camera_costs_two_scans(
     for sightings in ((), (Sighting(camera.bssid, 2412),)):
         with capture_logs() as logs, pytest.raises(DeviceNotReachable, match="NOT-THERE"):
             await backend.join(request_for(adapter, camera, ssid=b"NOT-THERE", sightings=sightings))
-        looks = [entry["channels"] for entry in logs if entry["event"] == "looked"]
+        looks = [entry["channels"] for entry in logs if entry["event"] == "network_searched"]
         assert len(looks) == 2
         assert looks[1] == "all"
 
@@ -392,7 +392,7 @@ async def test_the_country_is_set_and_its_absence_is_warned_about(
     with capture_logs() as logs:
         link = await backend.join(request_for(adapter, camera, sightings=(Sighting(camera.bssid, 5180),)))
     assert link.sighting == Sighting(camera.bssid, 5180)
-    assert [entry["channels"] for entry in logs if entry["event"] == "looked"] == [(5180,)]
+    assert [entry["channels"] for entry in logs if entry["event"] == "network_searched"] == [(5180,)]
     await backend.leave(adapter.interface)
     await backend.stop()
     run("iw", "reg", "set", "00")

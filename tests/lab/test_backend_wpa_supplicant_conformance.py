@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -21,7 +22,8 @@ from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
 from .guest.services import SUPPLICANT, without_networkmanager
-from .networkmanager_listener import Memory
+from .guest.traffic import fetch
+from .networkmanager_listener import Memory, request_for
 
 
 class WpaSupplicantStage(LabStage):
@@ -83,3 +85,14 @@ class TestWpaSupplicantBackend(BackendConformance):
         await stage.start_other_side()
         await links.clear()
         await connection.close()
+
+    @pytest.mark.parametrize(
+        ("security", "hidden"), [("sae-mixed", False), ("open", False), ("wpa2", True), ("sae", True)]
+    )
+    async def test_networks_of_each_kind_are_joined_with_the_permanent_address(
+        self, stage: LabStage, cameras: Callable[..., Camera], security: str, hidden: bool
+    ) -> None:
+        camera, interface = cameras("S", security=security, hidden=hidden), stage.adapters[0]
+        await stage.backend.join(replace(request_for(interface, camera), hidden=hidden))
+        assert fetch(interface) == "S"
+        assert camera.joins() == [permanent_address(interface).hex(":")]

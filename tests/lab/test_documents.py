@@ -20,6 +20,8 @@ from .guest.whole_hub import whole_hub
 
 ADDRESSES = "docs/addresses.md"
 LAB = "tests/lab/README.md"
+BACKENDS = "docs/backends.md"
+"""Its commands run in test_other_owners.py and test_backend_change.py."""
 BLOCKS = blocks_at("lab")
 NAMES = {"Nose": "4K2P1C", "Tail": "9M5T7A"}
 """The cameras in the documents, and the serial number of each."""
@@ -60,7 +62,7 @@ def fetched(*curl: str) -> str:
 
 
 def test_each_document_with_such_commands_has_a_test() -> None:
-    assert set(BLOCKS) == {ADDRESSES, LAB}
+    assert set(BLOCKS) == {ADDRESSES, BACKENDS, LAB}
     assert set(blocks_at("other-host")) == {ADDRESSES}
 
 

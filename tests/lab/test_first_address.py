@@ -2,11 +2,12 @@
 
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import poll_until
@@ -16,6 +17,7 @@ from .guest.whole_hub import WholeHub, journal_of_daemon, whole_hub
 
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
+Plug = Callable[..., Awaitable[Adapter]]
 
 HELPER = "wifimgrd-net.service"
 LARGEST_KB = 30_000_000 // 1024
@@ -74,12 +76,11 @@ async def test_the_helper_runs_from_the_first_adapter_until_the_daemon_is_gone(
         poll_until(lambda: page(url) == "A", "the camera whose link stood meanwhile", PATIENCE_S)
 
 
+@on_both
 async def test_every_camera_answers_at_its_address_as_soon_as_it_is_connected(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+    plug: Plug, cameras: Cameras
 ) -> None:
-    plugged = [adapters() for _ in range(3)]
-    for adapter in plugged:
-        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    plugged = [await plug() for _ in range(3)]
     async with whole_hub() as hub:
         for adapter in plugged:
             await hub.interface_state(adapter.interface, "available")

@@ -1,7 +1,7 @@
 """What a camera's DHCP server says changes nothing on the host but the link's own address."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from .guest import outside
 from .guest.access_point import Camera, Lease
 from .guest.adapters import Adapter
 from .guest.namespace import CommandError, run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.outside import LAN_ADDRESS, NEIGHBOUR
 from .guest.traffic import Download, until_fetched
 from .guest.whole_hub import WholeHub, whole_hub
 
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
+Plug = Callable[..., Awaitable[Adapter]]
 
 HOSTILE = (
     "3,192.168.42.1",
@@ -104,13 +104,14 @@ REFUSED = [
 ]
 
 
+@on_both
 async def test_a_lease_that_cannot_be_used_is_refused_in_words(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras, tmp_path: Path
+    plug: Plug, cameras: Cameras, tmp_path: Path
 ) -> None:
     """Three honest cameras go on beside it, and the host is as before."""
     with outside.lan(tmp_path / "lan"):  # there before the adapters, as on most hosts
         for _ in range(4):
-            await nm.wait_for_state(adapters().interface, DeviceState.DISCONNECTED)
+            await plug()
         asked = outside.addresses()
         assert len(outside.routes(asked)) == len(asked)
         async with whole_hub() as hub, AsyncExitStack() as stack:

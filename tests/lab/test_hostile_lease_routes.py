@@ -1,21 +1,21 @@
 """Whatever a camera lends that can be used, the host sends its packets where it sent them before."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
+from .backends import on_both
 from .guest import outside
 from .guest.access_point import Camera, Lease
 from .guest.adapters import Adapter
 from .guest.deadline import poll_until
 from .guest.namespace import CommandError, run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.whole_hub import WholeHub, whole_hub
 from .test_hostile_camera import HOSTILE, mtu
 
 Cameras = Callable[..., Camera]
-Adapters = Callable[..., Adapter]
+Plug = Callable[..., Awaitable[Adapter]]
 
 USABLE = [
     Lease("192.168.42.9", 24),
@@ -42,13 +42,14 @@ def is_camera(address: str | None) -> bool:
     return page(address) == "H"
 
 
+@on_both
 async def test_a_lease_that_can_be_used_changes_no_route_of_the_host(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras, tmp_path: Path
+    plug: Plug, cameras: Cameras, tmp_path: Path
 ) -> None:
     """`ip route get` of a thousand addresses, beside three honest cameras with running downloads."""
     with outside.lan(tmp_path / "lan"):  # there before the adapters, as on most hosts
         for _ in range(4):
-            await nm.wait_for_state(adapters().interface, DeviceState.DISCONNECTED)
+            await plug()
         ours = {lease.address for lease in USABLE} | {"192.168.1.127", "192.168.255.255", "10.255.255.255"}
         ours |= {"172.31.255.255", "169.254.255.255"}  # broadcast addresses of the leases
         asked = [address for address in outside.addresses() if address not in ours]

@@ -1,5 +1,7 @@
-"""Adapters that another program of the host uses: iwd and ifupdown themselves, without NetworkManager."""
+"""Which adapters the product registers with wpa_supplicant, and those that another program of the host uses:
+iwd and ifupdown themselves, without NetworkManager."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +13,9 @@ from wifimgrd.dbus.client.hub import HubClient
 from .guest import hwsim
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
+from .guest.documents import type_block
 from .guest.namespace import run
+from .guest.supplicant import Supplicant
 from .guest.traffic import until_fetched
 from .guest.whole_hub import WholeHub
 
@@ -70,6 +74,29 @@ def are_iwds(dbus: HubClient) -> bool:
     return interfaces == 2 * [("unavailable", reason)]
 
 
+async def test_an_adapter_is_registered_once_it_is_used_and_given_back_at_the_end(
+    hub: WholeHub, supplicant: Supplicant, cameras: Cameras
+) -> None:
+    assert await supplicant.registered() == []
+    device = await hub.add(cameras("A"))
+    await hub.until(device, "connected")
+    assert await supplicant.registered() == [hub.dbus.devices[device].interface]
+    await restarted(hub, supplicant, [hub.dbus.devices[device].interface])
+    await hub.expect(device, "connected")
+    await hub.disconnect(device)
+    await restarted(hub, supplicant, [])
+    await hub.expect(device, "disconnected")
+
+
+async def restarted(hub: WholeHub, supplicant: Supplicant, left: list[str | None]) -> None:
+    """Restart the daemon; between its runs wpa_supplicant has these interfaces."""
+    run("systemctl", "stop", "wifimgrd.service")
+    await hub.dbus.wait_until(lambda dbus: not dbus.available, 10)
+    assert await supplicant.registered() == left
+    run("systemctl", "start", "wifimgrd.service")
+    await hub.await_daemon()
+
+
 async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_when_it_ends(
     hub: WholeHub, cameras: Cameras, adapters: Callable[..., Adapter], iwd: None
 ) -> None:
@@ -82,7 +109,7 @@ async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_w
     await hub.failed(device, "interface-lost")
 
     names = set(hub.dbus.interfaces)
-    run("systemctl", "stop", "iwd.service")
+    await asyncio.to_thread(type_block, "docs/backends.md", "disable --now iwd")
     assert names.isdisjoint(name for _, name in socket.if_nameindex())
     hub.channel.forget()
     for port in ("1.1", "1.2"):

@@ -2,19 +2,26 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
+from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.packaged import packaged, upgrade
+from .guest.supplicant import Supplicant
 from .guest.traffic import Download
 from .guest.whole_hub import URL, whole_hub
 
+LINKS = {
+    "networkmanager": "nmcli --terse connection show",
+    "wpa_supplicant": "find /run/systemd/network /run/systemd/networkd.conf.d",
+}
+"""What lists the links of each backend."""
 
-def ours_left() -> str:
-    """What is left in the kernel's tables, in NetworkManager and on disk."""
+
+def ours_left(backend: str) -> str:
+    """What is left in the kernel's tables, of the backend's links and on disk."""
     told = "".join(
         run(*command.split())
         for command in (
@@ -22,7 +29,7 @@ def ours_left() -> str:
             "ip -br link show",
             "ip rule show",
             "ip route show table all",
-            "nmcli --terse connection show",
+            LINKS[backend],
             "find /etc /lib /usr /var/lib /run/NetworkManager -xdev -iname *wifimgr*",
         )
     )
@@ -33,12 +40,14 @@ def ours_left() -> str:
     )
 
 
+@on_both
 async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
-    nm: NetworkManager, adapters: Callable[..., Adapter], cameras: Callable[..., Camera]
+    backend: str,
+    plug: Callable[..., Awaitable[Adapter]],
+    supplicant: Supplicant,
+    cameras: Callable[..., Camera],
 ) -> None:
-    plugged = adapters(), adapters()
-    for adapter in plugged:
-        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    plugged = await plug(), await plug()
     one, other = cameras("A"), cameras("B", security="sae")
     with packaged():
         async with whole_hub() as hub:
@@ -69,10 +78,13 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
             assert [one.joins(), other.joins()] == joins, "a second connection was started"
             run("systemctl", "stop", "wifimgrd.service", "wifimgrd-http.service")  # both cameras connected
         run("dpkg", "--purge", "wifimgrd-http", "wifimgrd")
-        assert ours_left() == ""
+        assert ours_left(backend) == ""
+        if backend == "wpa_supplicant":
+            assert await supplicant.registered() == []
 
 
-def test_autopkgtest_passes(empty_air: None) -> None:
+@on_both
+def test_autopkgtest_passes(host: None) -> None:
     with packaged():
         try:
             told = run("/src/packaging/debian/tests/camera")

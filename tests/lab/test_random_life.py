@@ -6,23 +6,26 @@ import contextlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.faults.footprint import Process, growth, told
+from tests.faults.footprint import Process, growth, reported
 from tests.faults.random_life import Life, Network, chance_of, duration_s, seed
 from tests.http.served import Served
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.domain.records import DeviceRecord
 
+from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import DeadlineError, async_poll_until
 from .guest.namespace import run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.whole_hub import URL, whole_hub
 from .networkmanager_listener import profiles
 from .random_world import RealWorld
@@ -36,19 +39,37 @@ CHANGE_S = 0.7
 SETTLED_S = 60.0
 """An attempt, and the wait before it."""
 UNITS = ("wifimgrd", "wifimgrd-http", "wifimgrd-net")
+NETWORKS = Path("/run/systemd/network")
 OURS = 7749
 """Preference of the routing rules of wifimgrd-net."""
 
 
+@dataclass(frozen=True)
+class Links:
+    """What a backend keeps on the host for each link."""
+
+    listed: Callable[[], list[str]]
+    name_of: Callable[[DeviceRecord], str]
+
+
+def networkd_files() -> list[str]:
+    return [file.name for file in NETWORKS.glob("*wifimgrd*")]
+
+
+LINKS = {
+    "networkmanager": Links(profiles, lambda device: f"wifimgrd-{device.id}"),
+    "wpa_supplicant": Links(networkd_files, lambda device: f"05-wifimgrd-{device.interface}.network"),
+}
+
+
+@on_both
 async def test_a_random_life_on_the_air_breaks_nothing_and_leaves_nothing_behind(
-    nm: NetworkManager,
+    backend: str,
+    plug: Callable[..., Awaitable[Adapter]],
     cameras: Callable[..., Camera],
-    adapters: Callable[..., Adapter],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    plugged = [adapters(), adapters()]
-    for adapter in plugged:
-        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    plugged = [await plug(), await plug()]
     on_air = [cameras("A"), cameras("B", security="sae"), cameras("C", channel=6)]
     networks = [Network(camera.ssid.decode(), camera.password) for camera in on_air]
     world = RealWorld(on_air, plugged, chance_of(SEED, CROWD))
@@ -62,18 +83,17 @@ async def test_a_random_life_on_the_air_breaks_nothing_and_leaves_nothing_behind
         for chapter in range(chapters):
             waits_s = await life.live(CHAPTER_S)
             await world.mend()
-            await settled(life, hub.dbus)
-            await rest(life, hub.dbus)
+            await settled(life, hub.dbus, LINKS[backend])
+            await rest(life, hub.dbus, LINKS[backend])
             assert not following.done(), following.exception()
             if chapter == 0:
                 first, rules = await held(bus)
             if chapter in (0, chapters - 1):
                 with capsys.disabled():
                     sys.stdout.write(f"\nseed {SEED}, {chapter + 1} of {chapters} chapters\n")
-                    sys.stdout.writelines(told(waits_s))
+                    sys.stdout.writelines(reported(waits_s))
             hub.channel.forget()
             hub.failures.clear()
-            nm.transitions.clear()
         following.cancel()
         last, rules_now = first, rules
 
@@ -99,46 +119,46 @@ async def held(bus: BusConnection) -> tuple[dict[str, int], Counter[str]]:
     return sizes, Counter([rule for process in processes for rule in await process.match_rules(bus)])
 
 
-async def settled(life: Life, hub: HubClient) -> None:
+async def settled(life: Life, hub: HubClient, links: Links) -> None:
     """Wait until nothing moves any more, nobody says anything else, and the host has what that takes."""
     await async_poll_until(partial(_at_rest, hub), "all devices connected or disconnected", SETTLED_S)
     await life.check(SETTLED_S)
-    await async_poll_until(partial(_fits, hub), "the host as the connected devices need it", SETTLED_S)
+    await async_poll_until(partial(_fits, hub, links), "the host as the connected devices need it", SETTLED_S)
 
 
-async def rest(life: Life, hub: HubClient) -> None:
+async def rest(life: Life, hub: HubClient, links: Links) -> None:
     """Disconnect all; then nothing is left of any connection."""
     for device in list(hub.devices):
         await hub.disconnect_device(device)
-    await settled(life, hub)
+    await settled(life, hub, links)
     await hub.wait_until(
         lambda client: all(interface.state == "available" for interface in client.interfaces.values()),
         SETTLED_S,
     )
-    assert host() == ([], [], [], 0, 0)
+    assert host(links) == ([], [], [], 0, 0)
 
 
 async def _at_rest(hub: HubClient) -> bool:
     return {device.state for device in hub.devices.values()} <= {"connected", "disconnected"}
 
 
-async def _fits(hub: HubClient) -> bool:
+async def _fits(hub: HubClient, links: Links) -> bool:
     connected = [device for device in hub.devices.values() if device.state == "connected"]
     addresses = sorted(device.address or "" for device in connected)
-    wanted = sorted(f"wifimgrd-{device.id}" for device in connected)
-    return host() == (wanted, addresses, addresses, len(connected), len(connected))
+    wanted = sorted(map(links.name_of, connected))
+    return host(links) == (wanted, addresses, addresses, len(connected), len(connected))
 
 
-def host() -> tuple[list[str], list[str], list[str], int, int]:
-    """NetworkManager's profiles of ours, addresses that lead somewhere in both of nftables' maps, how many
-    ways these have, and routing rules."""
+def host(links: Links) -> tuple[list[str], list[str], list[str], int, int]:
+    """What stands for links of ours, addresses that lead somewhere in both of nftables' maps, how many
+    routes these have, and routing rules."""
     elements = nftables()
     rules = [rule for rule in json.loads(run("ip", "-j", "rule", "show")) if rule["priority"] == OURS]
     return (
-        sorted(name for name in profiles() if name.startswith("wifimgrd-")),
+        sorted(links.listed()),
         sorted(address for address, _ in elements["interface_of"]),
         sorted(address for address, _ in elements["camera_of"]),
-        len(elements["ways"]),
+        len(elements["routes"]),
         len(rules),
     )
 

@@ -1,6 +1,6 @@
-"""The main job on real 802.11, while adapters, cameras, the daemon and NetworkManager come and go."""
+"""The main job on real 802.11, while adapters, cameras, the daemon and what the backend needs come and go."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -8,20 +8,18 @@ from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
-from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import Download
 from .guest.whole_hub import WholeHub, whole_hub
 
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
+Plug = Callable[..., Awaitable[Adapter]]
 
 
-async def test_an_adapter_pulled_while_connecting_is_lost(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
-) -> None:
-    camera, adapter = cameras("A"), adapters()
+@on_both
+async def test_an_adapter_pulled_while_connecting_is_lost(plug: Plug, cameras: Cameras) -> None:
+    camera, adapter = cameras("A"), await plug()
     camera.dhcp_off()  # so that the attempt is still running when the adapter goes
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
     async with whole_hub() as hub:
         await hub.interface_state(adapter.interface, "available")
         device = await hub.add(camera)
@@ -31,11 +29,11 @@ async def test_an_adapter_pulled_while_connecting_is_lost(
         assert (await hub.interfaces())["interfaces"] == []
 
 
+@on_both
 async def test_an_adapter_pulled_while_connected_comes_back_usable(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
+    plug: Plug, adapters: Adapters, cameras: Cameras
 ) -> None:
-    camera, adapter = cameras("A"), adapters()
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    camera, adapter = cameras("A"), await plug()
     async with whole_hub() as hub:
         await hub.interface_state(adapter.interface, "available")
         device = await hub.add(camera)
@@ -51,9 +49,10 @@ async def test_an_adapter_pulled_while_connected_comes_back_usable(
         assert hub.dbus.devices[device].interface == again.interface
 
 
+@on_both
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
 async def test_a_restart_of_the_daemon_keeps_links_and_downloads(
-    hub: WholeHub, cameras: Cameras, nm: NetworkManager, signal: str
+    hub: WholeHub, cameras: Cameras, signal: str
 ) -> None:
     one, other = cameras("A"), cameras("B", security="sae")
     devices = [await hub.add(one), await hub.add(other)]
@@ -94,11 +93,9 @@ async def test_a_camera_that_goes_and_returns_is_told_at_each_step(hub: WholeHub
     await hub.until(device, "connected", 10)
 
 
-async def test_a_camera_that_stays_away_is_lost(
-    nm: NetworkManager, adapters: Adapters, cameras: Cameras
-) -> None:
-    camera, adapter = cameras("A"), adapters()
-    await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+@on_both
+async def test_a_camera_that_stays_away_is_lost(plug: Plug, cameras: Cameras) -> None:
+    camera, adapter = cameras("A"), await plug()
     async with whole_hub("[link]\ngrace_s = 2\n") as hub:
         await hub.interface_state(adapter.interface, "available")
         device = await hub.add(camera)

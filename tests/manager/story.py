@@ -33,7 +33,7 @@ NEXT = {
 class Story:
     """An EventSink that keeps both the events and the state that follows from them."""
 
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     devices: dict[DeviceId, DeviceStatus] = field(default_factory=dict)
     interfaces: dict[str, InterfaceStatus] = field(default_factory=dict)
     failing: DeviceId | None = None
@@ -48,10 +48,10 @@ class Story:
             case DeviceCreated(status):
                 assert status.device.id not in self.devices
                 self.take(status)
-                self.told.append(f"{status.device.id} created")
+                self.reported.append(f"{status.device.id} created")
             case DeviceUpdated(status):
                 self.take(status)
-                self.told.append(f"{status.device.id} updated")
+                self.reported.append(f"{status.device.id} updated")
             case SignalChanged(status):
                 assert status.state is DeviceState.CONNECTED
                 self.take(status)
@@ -59,29 +59,29 @@ class Story:
                 before = self.devices[status.device.id].state
                 assert status.state in NEXT[before], f"{before} -> {status.state}"
                 self.take(status)
-                self.told.append(f"{status.device.id} {status.state}")
+                self.reported.append(f"{status.device.id} {status.state}")
             case ConnectionFailed(device, failure):
                 self.failing = device
-                self.told.append(f"{device} failed {failure.code}")
+                self.reported.append(f"{device} failed {failure.code}")
             case DeviceRemoved(device):
                 assert self.devices.pop(device).state is DeviceState.DISCONNECTED
-                self.told.append(f"{device} removed")
+                self.reported.append(f"{device} removed")
             case InterfaceAdded(interface):
                 assert interface.interface.name not in self.interfaces
                 self.interfaces[interface.interface.name] = interface
-                self.told.append(f"{interface.interface.name} added")
+                self.reported.append(f"{interface.interface.name} added")
             case InterfaceChanged(interface):
                 assert interface.interface.name in self.interfaces
                 self.interfaces[interface.interface.name] = interface
-                self.told.append(f"{interface.interface.name} {interface.state}")
+                self.reported.append(f"{interface.interface.name} {interface.state}")
             case InterfaceRemoved(name):
                 del self.interfaces[name]
-                self.told.append(f"{name} removed")
+                self.reported.append(f"{name} removed")
             case AdapterRecovery(name, step):
                 assert self.interfaces[name].device_id is None, "an adapter in use is never touched"
-                self.told.append(f"{name} recovery {step}")
+                self.reported.append(f"{name} recovery {step}")
             case BackendChanged(backend):
-                self.told.append(f"backend {backend.state}")
+                self.reported.append(f"backend {backend.state}")
 
     def take(self, status: DeviceStatus) -> None:
         """The interface's event came before the device's: a client never sees the one without the other."""
@@ -105,4 +105,4 @@ class Story:
 
     def forget(self) -> None:
         """Begin a new chapter."""
-        self.told.clear()
+        self.reported.clear()

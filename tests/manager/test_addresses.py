@@ -46,7 +46,7 @@ def test_where_the_network_is_full_a_device_waits_for_one_to_be_removed() -> Non
         assert addresses(bench) == {first: "10.77.0.1", second: ""}
         bench.story.forget()
         await bench.hub.remove(first)
-        assert bench.story.told == ["1 removed", "2 updated"]
+        assert bench.story.reported == ["1 removed", "2 updated"]
         assert bench.story.devices[second].address == "10.77.0.1"
         await bench.hub.stop()
 

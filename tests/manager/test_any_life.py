@@ -158,9 +158,9 @@ class AnyLife(RuleBasedStateMachine):
     @invariant()
     def the_story_is_the_truth(self) -> None:
         if hasattr(self, "bench"):
-            told = self.bench.story.devices
+            reported = self.bench.story.devices
             assert [as_clients_see(status) for status in self.bench.hub.device_statuses()] == [
-                as_clients_see(told[device]) for device in sorted(told)
+                as_clients_see(reported[device]) for device in sorted(reported)
             ]
 
     @invariant()

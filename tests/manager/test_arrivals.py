@@ -138,7 +138,7 @@ def test_a_link_that_drops_meanwhile_is_published_and_then_interrupted() -> None
         bench.story.forget()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         await state_is(bench, device, DeviceState.CONNECTING)
-        assert bench.story.told == ["1 connected", "1 connecting"]
+        assert bench.story.reported == ["1 connected", "1 connecting"]
         assert bench.code(device) == "connection-lost"
         bench.world.power_on_camera(b"SIM-CAM-1")
         await state_is(bench, device, DeviceState.CONNECTED)
@@ -170,7 +170,7 @@ def test_a_link_that_is_restored_waits_as_well_and_not_for_the_grace_time() -> N
         assert bench.state(device) is DeviceState.CONNECTING
         routes.settle(True)
         await state_is(bench, device, DeviceState.CONNECTED)
-        assert "failed" not in " ".join(bench.story.told)
+        assert "failed" not in " ".join(bench.story.reported)
 
     run(test, True, None, grace_s=1.2)
 

@@ -49,7 +49,7 @@ def test_a_link_that_vanished_without_a_word_is_lost_and_the_others_stay(on_benc
         assert bench.state(gone) is DeviceState.DISCONNECTED
         assert bench.code(gone) == "connection-lost"
         assert bench.state(kept) is DeviceState.CONNECTED
-        assert [line for line in bench.story.told if line.startswith(f"{kept} ")] == []
+        assert [line for line in bench.story.reported if line.startswith(f"{kept} ")] == []
 
     on_bench(test)
 
@@ -72,7 +72,7 @@ def test_an_interrupted_link_that_is_found_up_is_connected_again(on_bench: RunOn
     on_bench(test)
 
 
-def test_a_link_whose_interruption_was_missed_is_told_as_interrupted(on_bench: RunOnBench) -> None:
+def test_a_link_whose_interruption_was_missed_is_reported_as_interrupted(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
         bench.world.backend.joined.listener = None

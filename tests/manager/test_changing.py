@@ -189,11 +189,11 @@ def test_the_configurations_pin_goes_before_and_says_so(reservation: Reservation
         await bench.hub.start()
         device = await bench.create(1, name="Front")
         await bench.hub.update(device, {"pin": {"usb_port": "1-1.1"}})
-        told = warnings_of(bench, device)
+        reported = warnings_of(bench, device)
         if used:
-            assert told == ()
+            assert reported == ()
         else:
-            assert told == (
+            assert reported == (
                 "It is pinned to the adapter at USB port 1-1.1, but the configuration pins otherwise, "
                 "and goes before.",
             )

@@ -52,7 +52,7 @@ class HistoryInMemory:
         pass
 
 
-class Told:
+class Reported:
     """A story that passes events on to the history."""
 
     def __init__(self, story: Story, history: History) -> None:
@@ -76,7 +76,7 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 @contextmanager
 def remembered(store: HistoryInMemory) -> Iterator[tuple[Bench, History]]:
     bench, history = make_bench(), History(store, now_us)
-    bench.story.publish = Told(bench.story, history)  # type: ignore[method-assign]
+    bench.story.publish = Reported(bench.story, history)  # type: ignore[method-assign]
     bench.hub._state.clock = now_us
     yield bench, history
 

@@ -108,7 +108,7 @@ def test_a_camera_that_falls_silent_stays_connected_and_is_not_reachable(on_benc
     on_bench(test)
 
 
-def test_one_silence_is_looked_into_soon_and_not_told(on_bench: RunOnBench) -> None:
+def test_one_silence_is_looked_into_soon_and_not_reported(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         journal = watched(bench, Journal())
         device = await bench.connected()
@@ -233,9 +233,9 @@ def test_a_model_that_is_read_anew_is_shown_at_once(on_bench: RunOnBench) -> Non
         device = await bench.connected()
         await bench.hub.reconfigure(model(icon="/icons/camera.svg"))
         assert bench.story.devices[device].icon == "/icons/camera.svg"
-        assert bench.story.told == [f"{device} updated"]
+        assert bench.story.reported == [f"{device} updated"]
         await bench.hub.reconfigure(model(icon="/icons/camera.svg"))
-        assert bench.story.told == [f"{device} updated"]
+        assert bench.story.reported == [f"{device} updated"]
 
     on_bench(test)
 

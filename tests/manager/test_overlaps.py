@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
@@ -28,7 +29,7 @@ def test_connect_while_connecting_joins_the_attempt(on_bench: RunOnBench) -> Non
     async def test(bench: Bench) -> None:
         device = await bench.create()
         await asyncio.gather(*(bench.hub.connect(device, wait=True) for _ in range(3)))
-        assert bench.story.told.count("1 connecting") == 1
+        assert bench.story.reported.count("1 connecting") == 1
 
     on_bench(test)
 
@@ -37,7 +38,7 @@ def test_connect_while_connected_changes_nothing(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
         await bench.hub.connect(device, wait=True)
-        assert bench.story.told == []
+        assert bench.story.reported == []
 
     on_bench(test)
 
@@ -46,7 +47,7 @@ def test_disconnect_while_disconnecting_waits_for_the_same_end(on_bench: RunOnBe
     async def test(bench: Bench) -> None:
         device = await bench.connected()
         await asyncio.gather(*(bench.hub.disconnect(device) for _ in range(3)))
-        assert bench.story.told == ["1 disconnecting", "wlan0 available", "1 disconnected"]
+        assert bench.story.reported == ["1 disconnecting", "wlan0 available", "1 disconnected"]
 
     on_bench(test)
 
@@ -72,7 +73,7 @@ def test_disconnect_cancels_an_attempt_and_who_waits_for_it(on_bench: RunOnBench
         with pytest.raises(Cancelled):
             await waiting
         assert bench.code(device) is None
-        assert not [told for told in bench.story.told if "failed" in told]
+        assert not [reported for reported in bench.story.reported if "failed" in reported]
 
     on_bench(test)
 
@@ -96,7 +97,7 @@ def test_a_removal_cancels_frees_and_tells_all_of_it(on_bench: RunOnBench) -> No
         await removing
         with pytest.raises(Cancelled):
             await waiting
-        assert bench.story.told == ["1 disconnecting", "wlan0 available", "1 disconnected", "1 removed"]
+        assert bench.story.reported == ["1 disconnecting", "wlan0 available", "1 disconnected", "1 removed"]
         with pytest.raises(DeviceNotFound):
             await bench.hub.connect(device, wait=False)
 
@@ -110,7 +111,7 @@ def test_a_removal_while_disconnecting_waits_for_that(on_bench: RunOnBench) -> N
         await asyncio.sleep(0)
         await bench.hub.remove(device)
         await leaving
-        assert bench.story.told[-2:] == ["1 disconnected", "1 removed"]
+        assert bench.story.reported[-2:] == ["1 disconnected", "1 removed"]
 
     on_bench(test)
 
@@ -119,7 +120,7 @@ def test_new_settings_leave_the_link_and_serve_the_next_attempt(on_bench: RunOnB
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
         await bench.hub.update(device, {"ssid": "SIM-CAM-2", "password": "camera-pass-2"})
-        assert bench.story.told == ["1 updated"]
+        assert bench.story.reported == ["1 updated"]
         assert bench.state(device) is DeviceState.CONNECTED
         await bench.hub.disconnect(device)
         await bench.hub.connect(device, wait=True)
@@ -133,7 +134,7 @@ def test_a_refused_update_changes_nothing(on_bench: RunOnBench) -> None:
         device = await bench.connected()
         with pytest.raises(InvalidRequest):
             await bench.hub.update(device, {"name": "good", "password": "short"})
-        assert bench.story.told == []
+        assert bench.story.reported == []
         assert bench.store.devices[device].name == "SIM-CAM-1"
 
     on_bench(test)
@@ -184,7 +185,7 @@ def test_a_pulled_adapter_ends_an_attempt_at_once(on_bench: RunOnBench) -> None:
         await asyncio.sleep(0.05)
         bench.story.forget()
         bench.world.unplug_adapter("wlan0")
-        assert bench.story.told == ["wlan0 removed", "1 failed interface-lost", "1 disconnected"]
+        assert bench.story.reported == ["wlan0 removed", "1 failed interface-lost", "1 disconnected"]
         with pytest.raises(InterfaceLost):
             await waiting
         await bench.hub.connect(device, wait=True)
@@ -212,7 +213,7 @@ def test_an_adapter_that_the_backend_loses_first_is_removed_before_the_attempt_f
         bench.world.unplug_adapter("wlan0")
         with pytest.raises(InterfaceLost):
             await waiting
-        assert bench.story.told == ["wlan0 removed", "1 failed interface-lost", "1 disconnected"]
+        assert bench.story.reported == ["wlan0 removed", "1 failed interface-lost", "1 disconnected"]
 
     on_bench(test)
 
@@ -224,7 +225,7 @@ def test_an_adapter_pulled_while_disconnecting_is_no_failure(on_bench: RunOnBenc
         await asyncio.sleep(0)
         bench.world.unplug_adapter("wlan0")
         await leaving
-        assert bench.story.told == ["1 disconnecting", "wlan0 removed", "1 disconnected"]
+        assert bench.story.reported == ["1 disconnecting", "wlan0 removed", "1 disconnected"]
         assert bench.code(device) is None
 
     on_bench(test)
@@ -248,7 +249,7 @@ def test_an_adapter_pulled_while_an_automatic_attempt_is_disconnected_leaves_not
         bench.story.forget()
         with pytest.raises(NoInterfaceAvailable):
             await bench.hub.connect(device, wait=False)
-        assert bench.story.told == ["1 failed no-interface-available", "1 disconnected"]
+        assert bench.story.reported == ["1 failed no-interface-available", "1 disconnected"]
         assert bench.code(device) == "no-interface-available"
 
     on_bench(test)
@@ -258,14 +259,14 @@ def test_a_link_that_does_not_come_back_is_lost_after_the_grace_time(on_bench: R
     async def test(bench: Bench) -> None:
         device = await bench.connected()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
-        assert bench.story.told == ["1 connecting"]
+        assert bench.story.reported == ["1 connecting"]
         assert bench.code(device) == "connection-lost"
         waiting = asyncio.create_task(bench.hub.connect(device, wait=True))
         await asyncio.sleep(9.9)
         assert bench.state(device) is DeviceState.CONNECTING
         with pytest.raises(ConnectionLost):
             await waiting
-        assert bench.story.told == [
+        assert bench.story.reported == [
             "1 connecting",
             "wlan0 available",
             "1 failed connection-lost",
@@ -281,7 +282,12 @@ def test_a_disconnect_ends_the_wait_for_a_lost_link(on_bench: RunOnBench) -> Non
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         await bench.hub.disconnect(device)
         await asyncio.sleep(20)
-        assert bench.story.told == ["1 connecting", "1 disconnecting", "wlan0 available", "1 disconnected"]
+        assert bench.story.reported == [
+            "1 connecting",
+            "1 disconnecting",
+            "wlan0 available",
+            "1 disconnected",
+        ]
 
     on_bench(test)
 
@@ -291,7 +297,7 @@ def test_a_refusal_never_passes_through_connecting_and_counts_as_an_attempt(on_b
         for number in (1, 2, 3):
             await bench.connected(number)
         device = await bench.create(4)
-        assert bench.story.told == ["4 created", "4 failed no-interface-available", "4 disconnected"]
+        assert bench.story.reported == ["4 created", "4 failed no-interface-available", "4 disconnected"]
         assert bench.story.devices[device].device.last_attempt_us > 0
         with pytest.raises(NoInterfaceAvailable) as caught:
             await bench.hub.connect(device, wait=False)
@@ -305,7 +311,7 @@ def test_without_the_backend_an_attempt_is_refused_and_the_device_is_kept(on_ben
         bench.world.set_fault("backend-gone", {})
         bench.story.forget()
         device = await bench.create()
-        assert bench.story.told == ["1 created", "1 failed backend-unavailable", "1 disconnected"]
+        assert bench.story.reported == ["1 created", "1 failed backend-unavailable", "1 disconnected"]
         with pytest.raises(BackendUnavailable):
             await bench.hub.connect(device, wait=True)
 
@@ -367,7 +373,7 @@ def test_a_disconnect_during_the_end_of_a_lost_link_waits_for_it(on_bench: RunOn
     on_bench(test)
 
 
-def test_who_waits_when_the_hub_stops_is_told_that_it_stops(on_bench: RunOnBench) -> None:
+def test_a_caller_that_waits_when_the_hub_stops_gets_an_error(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         bench.world.set_fault("slow-join", {"seconds": 15})
         device = await bench.create()
@@ -377,5 +383,29 @@ def test_who_waits_when_the_hub_stops_is_told_that_it_stops(on_bench: RunOnBench
         with pytest.raises(BackendUnavailable):
             await waiting
         await bench.hub.disconnect(device)
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize(("step", "task"), [("establish", "attempt"), ("free", "leave")])
+def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
+    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch, step: str, task: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("a bug")
+
+    async def test(bench: Bench) -> None:
+        with monkeypatch.context() as patch, capture_logs() as entries:
+            if step == "establish":
+                patch.setattr(bench.hub._state, step, fails)
+                device = await bench.create()
+                await asyncio.sleep(1)
+            else:
+                device = await bench.connected()
+                patch.setattr(bench.hub._state, step, fails)
+                with pytest.raises(ValueError, match="a bug"):
+                    await bench.hub.disconnect(device)
+        [failure] = [entry for entry in entries if entry["event"] == "task_failed"]
+        assert failure["task"] == f"test/connections/{task}"
 
     on_bench(test)

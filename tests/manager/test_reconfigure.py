@@ -12,7 +12,7 @@ from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.manager.settings import HubSettings
 
 
-def test_an_excluded_interface_is_told_of_and_a_link_on_it_stays(on_bench: RunOnBench) -> None:
+def test_an_excluded_interface_is_reported_and_a_link_on_it_stays(on_bench: RunOnBench) -> None:
     async def scenario(bench: Bench) -> None:
         device = await bench.connected(1)
         await bench.hub.reconfigure(HubSettings(rules=AllocationRules(exclude=("wlan0", "wlan1"))))
@@ -22,10 +22,10 @@ def test_an_excluded_interface_is_told_of_and_a_link_on_it_stays(on_bench: RunOn
         assert states["wlan2"] is InterfaceState.AVAILABLE
         assert bench.state(device).value == "connected"
         await bench.hub.disconnect(device)
-        told = [bench.story.interfaces["wlan0"].state]
+        reported = [bench.story.interfaces["wlan0"].state]
         await bench.hub.reconfigure(HubSettings())
-        told.append(bench.story.interfaces["wlan0"].state)
-        assert told == [InterfaceState.UNAVAILABLE, InterfaceState.AVAILABLE]
+        reported.append(bench.story.interfaces["wlan0"].state)
+        assert reported == [InterfaceState.UNAVAILABLE, InterfaceState.AVAILABLE]
 
     on_bench(scenario)
 

@@ -60,7 +60,7 @@ def test_disconnected_is_shown_before_anything_is_tried(on_bench: RunOnBench) ->
         device = await bench.connected()
         bench.world.unplug_adapter("wlan0")
         await asyncio.sleep(HOLD_S - 0.01)
-        assert bench.story.told[-2:] == ["1 failed interface-lost", "1 disconnected"]
+        assert bench.story.reported[-2:] == ["1 failed interface-lost", "1 disconnected"]
         await asyncio.sleep(2)
         assert bench.state(device) is DeviceState.CONNECTED
 
@@ -72,7 +72,7 @@ def test_a_camera_that_stays_away_disturbs_nobody(on_bench: RunOnBench) -> None:
         device = await lost(bench)
         bench.story.forget()
         await asyncio.sleep(600)
-        assert bench.story.told == []
+        assert bench.story.reported == []
         assert bench.code(device) == "connection-lost"
 
     on_bench(test)
@@ -85,8 +85,8 @@ def test_a_failed_retry_keeps_the_error_and_tells_no_failure(on_bench: RunOnBenc
         bench.world.set_fault("dhcp-dead", {})
         await switched_on(bench)
         assert bench.code(device) == "connection-lost"
-        assert "1 connecting" in bench.story.told
-        assert not [told for told in bench.story.told if "failed" in told]
+        assert "1 connecting" in bench.story.reported
+        assert not [reported for reported in bench.story.reported if "failed" in reported]
 
     on_bench(test)
 
@@ -99,7 +99,7 @@ def test_a_failed_first_attempt_is_not_repeated(on_bench: RunOnBench) -> None:
             await bench.hub.connect(device, wait=True)
         bench.story.forget()
         await switched_on(bench)
-        assert bench.story.told == []
+        assert bench.story.reported == []
 
     on_bench(test)
 
@@ -147,7 +147,7 @@ def test_a_removed_device_is_not_looked_for(on_bench: RunOnBench) -> None:
         await bench.hub.remove(await lost(bench))
         bench.story.forget()
         await switched_on(bench)
-        assert bench.story.told == []
+        assert bench.story.reported == []
 
     on_bench(test)
 

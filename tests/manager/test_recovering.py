@@ -39,7 +39,7 @@ async def tried(bench: Bench, number: int) -> DeviceState:
 
 
 def taken(bench: Bench) -> list[str]:
-    return [line.split()[-1] for line in bench.story.told if " recovery " in line]
+    return [line.split()[-1] for line in bench.story.reported if " recovery " in line]
 
 
 def shown(bench: Bench, interface: str) -> InterfaceStatus:
@@ -73,8 +73,8 @@ def test_a_replugged_adapter_goes_and_comes_for_clients(on_bench: RunOnBench) ->
         bench.hub._recovering.reconfigure(RecoveryRules(frozenset({RecoveryStep.REPLUG})))
         stuck(bench, "wlan0", "replug")
         await tried(bench, 1)
-        told = [line for line in bench.story.told if line.startswith("wlan0 ")]
-        assert told[-3:] == ["wlan0 unavailable", "wlan0 removed", "wlan0 added"]
+        reported = [line for line in bench.story.reported if line.startswith("wlan0 ")]
+        assert reported[-3:] == ["wlan0 unavailable", "wlan0 removed", "wlan0 added"]
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
 
     on_bench(test)
@@ -192,8 +192,8 @@ def test_a_firmware_crash_is_enough_for_a_step(on_bench: RunOnBench) -> None:
             stuck(bench, "wlan0", "restart", crashed=True)  # its driver had it going again, for a while
             await asyncio.sleep(30)
         assert taken(bench) == ["rescan", "restart"]
-        told = [log["interface"] for log in logs if log["event"] == "adapter_firmware_failed"]
-        assert told == ["wlan0", "wlan0"]
+        reported = [log["interface"] for log in logs if log["event"] == "adapter_firmware_failed"]
+        assert reported == ["wlan0", "wlan0"]
         device = await bench.connected(1)
         assert bench.story.devices[device].interface == "wlan0"
 
@@ -217,7 +217,7 @@ def test_an_adapter_in_use_whose_firmware_crashed_is_left_alone_until_it_is_idle
     on_bench(test)
 
 
-def test_a_firmware_crash_is_told_where_recovery_is_switched_off(on_bench: RunOnBench) -> None:
+def test_a_firmware_crash_is_reported_where_recovery_is_switched_off(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         bench.hub._recovering.reconfigure(RecoveryRules(frozenset()))
         with structlog.testing.capture_logs() as logs:

@@ -52,7 +52,7 @@ def test_where_none_is_free_the_device_waits_without_a_failure(on_bench: RunOnBe
         attempt_us = bench.story.devices[device].device.last_attempt_us
         bench.story.forget()
         await bench.hub.connect(device, wait=True, when_free=True)
-        assert bench.story.told == ["2 disconnected"]
+        assert bench.story.reported == ["2 disconnected"]
         assert since(bench, device)
         assert bench.story.devices[device].device.last_attempt_us == attempt_us
 
@@ -140,14 +140,14 @@ def test_a_disconnect_and_a_removal_end_it(on_bench: RunOnBench, ending: str) ->
         if ending == "disconnect":
             bench.story.forget()
             await bench.hub.disconnect(device)
-            assert bench.story.told == ["2 disconnected"]
+            assert bench.story.reported == ["2 disconnected"]
             assert not since(bench, device)
         else:
             await bench.hub.remove(device)
         bench.story.forget()
         await bench.hub.disconnect(holder)
         await asyncio.sleep(60)
-        assert not [told for told in bench.story.told if told.startswith("2 ")]
+        assert not [reported for reported in bench.story.reported if reported.startswith("2 ")]
 
     on_bench(test)
 
@@ -160,7 +160,7 @@ def test_an_attempt_that_fails_is_its_outcome(on_bench: RunOnBench) -> None:
         bench.story.forget()
         await bench.hub.disconnect(holder)
         await asyncio.sleep(60)
-        assert [told for told in bench.story.told if told.startswith("2 ")] == [
+        assert [reported for reported in bench.story.reported if reported.startswith("2 ")] == [
             "2 connecting",
             "2 failed device-not-reachable",
             "2 disconnected",

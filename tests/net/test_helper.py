@@ -20,7 +20,7 @@ import pytest
 from tests.net.small_world import NETWORK, PATIENCE_S, CameraArguments, SmallWorld, small_world
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusConnection, BusError, Signal
-from wifimgrd.net import iproute, plumbing, policy
+from wifimgrd.net import iproute, kernel_state, policy
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.policy import Policy, read_policy
 
@@ -330,9 +330,9 @@ def test_a_route_that_goes_between_list_and_deletion_does_not_end_the_removal(
         if lines:
             raise CommandError("No such process")
 
-    monkeypatch.setattr(plumbing, "_all_routes", lambda: listed[len(batches)])
+    monkeypatch.setattr(kernel_state, "_all_routes", lambda: listed[len(batches)])
     monkeypatch.setattr(iproute, "batch", refuse)
-    plumbing._delete_direct_routes()
+    kernel_state._delete_direct_routes()
     assert batches == [["route del 192.168.42.1 dev w1 metric 30000 proto 77"], []]
 
 

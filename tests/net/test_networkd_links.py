@@ -17,9 +17,9 @@ from tests.net.fake_networkd import FakeHost, fake_host
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.net import networkd_links, wireless
+from wifimgrd.net.kernel_state import KernelState
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
-from wifimgrd.net.plumbing import KernelState
 from wifimgrd.net.policy import Policy
 from wifimgrd.net.service import NetService
 from wifimgrd.net_client.links import HelperLinks

@@ -49,12 +49,12 @@ class Host:
     def disconnect(self) -> None:
         self.watch.publish(DeviceStateChanged(DeviceStatus(CAMERA)))
 
-    def tell_signal(self) -> None:
+    def publish_signal(self) -> None:
         self.watch.publish(SignalChanged(DeviceStatus(CAMERA, DeviceState.CONNECTED, "wlan0")))
 
     async def look(self) -> None:
         """An event of the link, and enough time for the check."""
-        self.tell_signal()
+        self.publish_signal()
         await asyncio.sleep(LATER_S + 1)
 
 
@@ -94,7 +94,7 @@ def test_many_occasions_are_one_look_and_it_is_not_at_once() -> None:
     async def test(host: Host) -> None:
         host.connect()
         for _ in range(20):
-            host.tell_signal()
+            host.publish_signal()
             await asyncio.sleep(LATER_S / 25)
         assert host.asked == []
         await asyncio.sleep(LATER_S)

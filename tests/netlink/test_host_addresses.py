@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import IPv4Address
 
 import pytest
@@ -25,20 +23,6 @@ import socket, sys
 from wifimgrd.netlink.host_addresses import first_address
 print(first_address(socket.if_nametoindex(sys.argv[1])))
 """
-
-
-@pytest.fixture
-def host() -> Iterator[Callable[..., str]]:
-    """Runs commands in the namespace."""
-    name = f"wh{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-
-    def run(*command: str) -> str:
-        whole = ["ip", "netns", "exec", name, *command]
-        return subprocess.run(whole, check=True, capture_output=True, text=True).stdout
-
-    yield run
-    subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 def test_own_addresses_and_neighbours_but_those_at_cameras(host: Callable[..., str]) -> None:

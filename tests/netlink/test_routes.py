@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,20 +19,6 @@ print(json.dumps([list_routes(), list_rules()]))
 """
 OF_A_ROUTE = ("dst", "type", "gateway", "dev", "table", "protocol", "metric")
 OF_A_RULE = ("priority", "fwmark", "iif", "table", "action")
-
-
-@pytest.fixture
-def host() -> Iterator[Callable[..., str]]:
-    """Runs commands in the namespace."""
-    name = f"wr{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-
-    def run(*command: str) -> str:
-        whole = ["ip", "netns", "exec", name, *command]
-        return subprocess.run(whole, check=True, capture_output=True, text=True).stdout
-
-    yield run
-    subprocess.run(["ip", "netns", "del", name], check=True)
 
 
 def listed(host: Callable[..., str]) -> list[list[dict[str, Any]]]:

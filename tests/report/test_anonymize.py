@@ -18,9 +18,9 @@ def aliases() -> Anonymizer:
 def test_the_same_name_has_the_same_alias_everywhere_and_on_another_computer_another(
     aliases: Anonymizer,
 ) -> None:
-    told = aliases.applied("joined ONE X 1234.OSC (Nose), 'ONE X 1234' unseen; ONE X 1234.OSC again")
+    reported = aliases.applied("joined ONE X 1234.OSC (Nose), 'ONE X 1234' unseen; ONE X 1234.OSC again")
     first, second = aliases.of("SSID", "ONE X 1234.OSC"), aliases.of("SSID", "ONE X 1234")
-    assert told == f"joined {first} ({aliases.of('NAME', 'Nose')}), '{second}' unseen; {first} again"
+    assert reported == f"joined {first} ({aliases.of('NAME', 'Nose')}), '{second}' unseen; {first} again"
     assert Anonymizer(b"another").of("NAME", "Nose") != aliases.of("NAME", "Nose")
 
 
@@ -36,18 +36,18 @@ def test_the_same_name_has_the_same_alias_everywhere_and_on_another_computer_ano
     ],
 )
 def test_networks_of_others_in_foreign_logs_get_one_too(aliases: Anonymizer, line: str) -> None:
-    told = aliases.applied(line)
-    assert "My Home" not in told
-    assert aliases.of("SSID", "My Home") in told
-    assert "02:11:22" not in told
+    reported = aliases.applied(line)
+    assert "My Home" not in reported
+    assert aliases.of("SSID", "My Home") in reported
+    assert "02:11:22" not in reported
 
 
 def test_addresses_of_cards_are_aliased_in_every_spelling_but_those_of_nobody(aliases: Anonymizer) -> None:
-    told = aliases.applied(
+    reported = aliases.applied(
         "02:AB:cd:00:00:01 02-ab-cd-00-00-01 wlx02abcd000001 ff:ff:ff:ff:ff:ff 00:00:00:00:00:00"
     )
     alias = aliases.of("MAC", "02abcd000001")
-    assert told == f"{alias} {alias} wlx-{alias} ff:ff:ff:ff:ff:ff 00:00:00:00:00:00"
+    assert reported == f"{alias} {alias} wlx-{alias} ff:ff:ff:ff:ff:ff 00:00:00:00:00:00"
 
 
 @pytest.mark.parametrize(

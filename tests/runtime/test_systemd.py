@@ -32,7 +32,7 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
         yield listening
 
 
-async def told(manager: socket.socket) -> str:
+async def reported(manager: socket.socket) -> str:
     async with asyncio.timeout(10):
         return (await asyncio.get_running_loop().sock_recv(manager, 4096)).decode()
 
@@ -76,8 +76,8 @@ async def test_pulses_come_while_everything_is_alive_and_only_then(
     with pytest.raises(BlockingIOError):
         manager.recv(4096)
     progress.set()
-    assert await told(manager) == "WATCHDOG=1"
-    assert await told(manager) == "WATCHDOG=1"
+    assert await reported(manager) == "WATCHDOG=1"
+    assert await reported(manager) == "WATCHDOG=1"
     await tasks.stop()
 
 
@@ -105,13 +105,13 @@ async def test_the_daemon_tells_of_its_life_and_ends_when_it_loses_its_name(
 
     monkeypatch.setattr(BusConnection, "open", remembering)
     life = asyncio.create_task(run(Config(), DaemonOptions(bus=message_bus.address, simulate=True)))
-    assert await told(manager) == "READY=1"
-    assert await told(manager) == "STATUS=0 devices, 0 connected, 3 of 3 interfaces free"
+    assert await reported(manager) == "READY=1"
+    assert await reported(manager) == "STATUS=0 devices, 0 connected, 3 of 3 interfaces free"
     assert await stranger.name_owner(names.BUS_NAME) == opened[0].unique_name
     await opened[0].call(
         names.BUS_DAEMON, names.BUS_DAEMON_PATH, names.BUS_DAEMON, "ReleaseName", "s", [names.BUS_NAME]
     )
-    assert await told(manager) == "STOPPING=1\nSTATUS=stopping"
+    assert await reported(manager) == "STOPPING=1\nSTATUS=stopping"
     with pytest.raises(BusLost, match=r"the name org\.wifimgrd1 was lost"):
         await life
 

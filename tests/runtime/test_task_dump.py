@@ -26,10 +26,10 @@ async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:
         await async_poll_until(partial(_seen, logs), "what it tells")
     for task in waiting:
         task.cancel()
-    [told] = logs
-    assert told["event"] == "tasks"
-    assert told["count"] == 3
-    assert f"2 {wait.__qualname__}" in told["kinds"]
+    [reported] = logs
+    assert reported["event"] == "tasks"
+    assert reported["count"] == 3
+    assert f"2 {wait.__qualname__}" in reported["kinds"]
 
 
 async def _seen(logs: Sequence[EventDict]) -> bool:

@@ -76,7 +76,7 @@ def test_the_pauses_begin_anew_once_it_has_held_for_a_while_and_not_before(hours
     assert [later - earlier for earlier, later in pairwise(begun)][:8] == [1, 2, 4, 59 + 8, 8, 60 + 1, 2, 4]
 
 
-def test_the_first_failure_is_told_and_its_repetition_is_not(hours: asyncio.Runner) -> None:
+def test_the_first_failure_is_reported_and_its_repetition_is_not(hours: asyncio.Runner) -> None:
     async def story() -> list[Any]:
         tasks = Tasks("test")
 
@@ -137,7 +137,7 @@ def test_work_that_is_to_be_done_once_is_tried_until_it_is(hours: asyncio.Runner
     assert hours.run(story()) == (3, [])
 
 
-async def test_the_end_of_what_is_required_ends_the_process_and_is_told() -> None:
+async def test_the_end_of_what_is_required_ends_the_process_and_is_reported() -> None:
     tasks = Tasks("test")
 
     async def fails() -> None:
@@ -164,7 +164,7 @@ async def test_what_is_required_is_waited_for_until_something_else_is_to_end_it(
     await tasks.stop()
 
 
-async def test_a_bug_in_what_runs_once_is_told_and_what_is_expected_is_not() -> None:
+async def test_a_bug_in_what_runs_once_is_reported_and_what_is_expected_is_not() -> None:
     async def fails() -> None:
         raise Away
 

@@ -68,9 +68,9 @@ async def test_the_damaged_file_is_set_aside_and_that_is_said_loudly(tmp_path: P
     with capture_logs() as logs:
         store = await SqliteStore.open(tmp_path)
     await store.close()
-    [told] = [entry for entry in logs if entry["event"] == "state_restored_from_backup"]
-    assert told["log_level"] == "critical"
-    assert (tmp_path / told["damaged"]).read_bytes() == b"nothing of sense"
+    [reported] = [entry for entry in logs if entry["event"] == "state_restored_from_backup"]
+    assert reported["log_level"] == "critical"
+    assert (tmp_path / reported["damaged"]).read_bytes() == b"nothing of sense"
 
 
 async def test_an_id_that_the_backup_may_not_know_is_not_given_again(tmp_path: Path) -> None:

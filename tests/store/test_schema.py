@@ -136,7 +136,7 @@ async def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
         await SqliteStore.open(tmp_path)
 
 
-async def test_a_row_that_makes_no_sense_is_told(tmp_path: Path) -> None:
+async def test_a_row_that_makes_no_sense_is_reported(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     await store.add(draft(), SECRET)
     await store.close()
@@ -177,7 +177,7 @@ async def test_an_error_code_of_another_version_is_no_obstacle(tmp_path: Path) -
     await store.close()
 
 
-async def test_a_state_directory_that_cannot_be_made_is_told_plainly(tmp_path: Path) -> None:
+async def test_a_state_directory_that_cannot_be_made_is_reported_plainly(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="Not a directory"):
         await SqliteStore.open(tmp_path / "file" / "state")

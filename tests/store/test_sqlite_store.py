@@ -117,7 +117,7 @@ async def test_a_removed_device_is_gone_with_its_secret(store: SqliteStore) -> N
         await store.passphrase(device.id)
 
 
-async def test_update_leaves_the_secret_unless_told(store: SqliteStore) -> None:
+async def test_update_leaves_the_secret_unless_it_has_one(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
     await store.update(replace(device, name="Other"))
     assert await store.passphrase(device.id) == SECRET
@@ -287,8 +287,8 @@ async def test_no_error_shows_a_secret(store: SqliteStore, capfd: pytest.Capture
         await store.update(replace(device, id=DeviceId(99)), Passphrase("hidden-secret"))
     with pytest.raises(OverflowError) as too_large:
         await store.update(replace(device, last_attempt_us=2**80), Passphrase("hidden-secret"))
-    told = "".join(
+    reported = "".join(
         str(info.getrepr(showlocals=True, style="long", chain=True)) for info in (not_found, too_large)
     )
-    told += repr(store) + "".join(capfd.readouterr())
-    assert "hidden-secret" not in told.replace('Passphrase("hidden-secret")', "")
+    reported += repr(store) + "".join(capfd.readouterr())
+    assert "hidden-secret" not in reported.replace('Passphrase("hidden-secret")', "")

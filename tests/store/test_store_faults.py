@@ -69,7 +69,7 @@ async def test_a_read_only_disk_still_reads(store: SqliteStore) -> None:
     await pragma(store, "query_only = OFF")
 
 
-async def test_what_could_not_be_recorded_is_told_once_and_goes_with_the_next_write(
+async def test_what_could_not_be_recorded_is_reported_once_and_goes_with_the_next_write(
     store: SqliteStore,
 ) -> None:
     device = await store.add(draft(), SECRET)

@@ -47,6 +47,25 @@ class Hub:
         """A property of a unit."""
         return self.machine.run("systemctl", "show", "--value", f"--property={name}", unit).stdout.strip()
 
+    def expect_watchdog(self, unit: str) -> None:
+        """Expect a unit to send pulses, with a short limit, and to be started anew once it hangs."""
+        self.override("[Service]\nWatchdogSec=2\n", unit)
+        self.machine.run("systemctl", "restart", unit)
+        pid = self.show("MainPID", unit)
+        first = self.show("WatchdogTimestampMonotonic", unit)
+        self.machine.wait_until(
+            lambda: int(self.show("WatchdogTimestampMonotonic", unit)) > int(first), "it sends pulses"
+        )
+        assert self.show("MainPID", unit) == pid
+        self.machine.run("kill", "-STOP", pid)
+        self.machine.wait_until(
+            lambda: (
+                self.show("ActiveState", unit) == "active" and self.show("MainPID", unit) not in (pid, "0")
+            ),
+            "another process serves",
+            30,
+        )
+
     def tells(self, words: str) -> None:
         """Wait for words in the unit's status, which follows what it tells of a moment later."""
         self.machine.wait_until(lambda: words in self.show("StatusText"), f"the status has {words!r}")

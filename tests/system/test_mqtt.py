@@ -71,3 +71,8 @@ def test_polkit_allows_it_to_register_a_camera(bridged: Hub) -> None:
     assert json.loads(answered.stdout)["message"] == "created"
     record = json.loads(read(machine, "devices/1"))
     assert (record["id"], record["connection_settings"]["ssid"]) == (1, "X3 AB12.OSC")
+
+
+def test_a_hung_bridge_is_killed_and_comes_back(bridged: Hub) -> None:
+    bridged.expect_watchdog(BRIDGE)
+    bridged.machine.wait_until(lambda: read(bridged.machine, "availability") == "online", "it is online")

@@ -115,21 +115,7 @@ def test_a_daemon_that_makes_progress_is_left_alone(hub: Hub) -> None:
 
 @pytest.mark.parametrize("unit", [SHIM, NET])
 def test_a_hung_shim_or_helper_is_killed_and_comes_back(hub: Hub, unit: str) -> None:
-    machine = hub.machine
-    hub.override("[Service]\nWatchdogSec=2\n", unit)
-    machine.run("systemctl", "start", unit)
-    pid = hub.show("MainPID", unit)
-    first = hub.show("WatchdogTimestampMonotonic", unit)
-    machine.wait_until(
-        lambda: int(hub.show("WatchdogTimestampMonotonic", unit)) > int(first), "it sends pulses"
-    )
-    assert hub.show("MainPID", unit) == pid
-    machine.run("kill", "-STOP", pid)
-    machine.wait_until(
-        lambda: hub.show("ActiveState", unit) == "active" and hub.show("MainPID", unit) not in (pid, "0"),
-        "another process serves",
-        30,
-    )
+    hub.expect_watchdog(unit)
 
 
 def test_restarts_come_ever_later_where_systemd_knows_how_and_it_warns_of_nothing(hub: Hub) -> None:

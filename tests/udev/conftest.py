@@ -43,7 +43,7 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if (path := os.environ.get(REPORTS)) is None:
         return
-    told = {
+    reported = {
         "nodeid": report.nodeid,
         "when": report.when,
         "outcome": report.outcome,
@@ -51,7 +51,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         "sections": report.sections,
     }
     with Path(path).open("a") as file:
-        file.write(json.dumps(told) + "\n")
+        file.write(json.dumps(reported) + "\n")
 
 
 class ModuleElsewhere(pytest.Module):

@@ -42,13 +42,13 @@ async def turn() -> None:
 # What is there
 
 
-async def test_what_is_plugged_in_is_told_before_start_returns(
+async def test_what_is_plugged_in_is_reported_before_start_returns(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     host.adapter("mock0", "1-1.4", "00:e0:4c:01:02:03", serial="A1")
     host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04", product="Other")
     await source.start(listener)
-    assert listener.told.qsize() == 2
+    assert listener.reported.qsize() == 2
     assert await listener.present() == Adapter(
         name="mock0",
         identity=AdapterIdentity("00:e0:4c:01:02:03", "1-1.4", "A1"),
@@ -62,7 +62,7 @@ async def test_what_is_plugged_in_is_told_before_start_returns(
     assert second.is_usb
 
 
-async def test_a_built_in_interface_is_told_too_and_is_not_on_usb(
+async def test_a_built_in_interface_is_reported_too_and_is_not_on_usb(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     card = host.add("pci", "0000:02:00.0", None, {}, {})
@@ -116,7 +116,7 @@ async def test_what_cannot_join_a_network_is_passed_over(
     host.add("net", "mock0", port, {"type": "1", "ifindex": "900000"}, {"INTERFACE": "mock0"})  # Ethernet
     host.radio("mon0", port, attributes={"type": "803"})
     await source.start(listener)
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ async def test_hostile_strings_are_made_harmless(
     assert adapter.usb_vendor_id == "0bda"
 
 
-async def test_nothing_is_told_until_udev_is_done_with_an_interface(
+async def test_nothing_is_reported_until_udev_is_done_with_an_interface(
     host: FakeHost, listener: Listener, tmp_path: Path
 ) -> None:
     udevd = tmp_path / "udevd"
@@ -166,7 +166,7 @@ async def test_nothing_is_told_until_udev_is_done_with_an_interface(
     host.adapter("mock0")  # not in udev's database, which umockdev does not imitate
     source = UdevAdapterSource(udevd)
     await source.start(listener)
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
     await source.stop()
 
 
@@ -191,7 +191,7 @@ async def test_without_libudev_there_are_no_adapters_until_it_comes(
         await source.start(listener)
         for _ in range(5):
             await turn()
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
     assert [log["event"] for log in logs] == ["udev_unavailable"]
     monkeypatch.setattr(module, "_new_context", there)
     assert (await listener.present()).name == "mock0"
@@ -207,9 +207,9 @@ async def test_a_udevd_that_comes_late_is_subscribed_to_anew(
     (tmp_path / "udevd").touch()
     await turn()
     assert source._retry is None
-    heard = source._monitor
+    received = source._monitor
     await turn()
-    assert source._monitor is heard
+    assert source._monitor is received
     assert source._trouble == ""
     await source.stop()
 
@@ -221,17 +221,17 @@ async def test_plugging_in_and_pulling_out(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     await source.start(listener)
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
     radio = host.adapter("mock0")
     adapter = await listener.present()
     radio.pull()
     assert await listener.gone() == "mock0"
     radio.plug_again()
     assert await listener.present() == adapter
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
 
 
-async def test_an_adapter_pulled_and_plugged_in_at_once_is_told_as_both(
+async def test_an_adapter_pulled_and_plugged_in_at_once_is_reported_as_both(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     radio = host.adapter("mock0")
@@ -264,10 +264,10 @@ async def test_a_late_word_of_an_adapter_whose_name_another_has_by_now_is_no_mat
     host.call("set_property", radio.path, "IFINDEX", str(radio.ifindex))
     other = host.adapter("mock1", "1-2", "00:e0:4c:01:02:05")
     assert (await listener.present()).name == other.name
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
 
 
-async def test_a_change_of_nothing_is_not_told(
+async def test_a_change_of_nothing_is_not_reported(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     radio = host.adapter("mock0")
@@ -287,7 +287,7 @@ async def test_a_rename_is_the_old_name_gone_and_the_new_one_present(
     radio.rename("camera-left")
     assert await listener.gone() == "mock0"
     assert await listener.present() == replace(adapter, name="camera-left")
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
 
 
 async def test_two_adapters_that_swap_names(
@@ -301,22 +301,22 @@ async def test_two_adapters_that_swap_names(
     right.rename("mock0")
     left.rename("mock1")
     assert {await listener.gone(), await listener.gone()} == {"mock0", "mock1"}
-    told = [await listener.present(), await listener.present()]
-    assert sorted(told, key=lambda adapter: adapter.name) == [
+    reported = [await listener.present(), await listener.present()]
+    assert sorted(reported, key=lambda adapter: adapter.name) == [
         replace(second, name="mock0"),
         replace(first, name="mock1"),
     ]
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
 
 
-async def test_nothing_is_told_after_stop(
+async def test_nothing_is_reported_after_stop(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     await source.start(listener)
     await source.stop()
     host.adapter("mock0")
     await turn()
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
     await source.start(listener)
     assert (await listener.present()).name == "mock0"
 
@@ -324,7 +324,7 @@ async def test_nothing_is_told_after_stop(
 # rfkill
 
 
-async def test_rfkill_is_told_as_it_changes(
+async def test_rfkill_is_reported_as_it_changes(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     radio = host.adapter("mock0")
@@ -332,7 +332,7 @@ async def test_rfkill_is_told_as_it_changes(
     radio.block(soft=True)
     await source.start(listener)
     assert [(await listener.present()).rfkill for _ in range(2)] == ["soft-blocked", ""]
-    for soft, hard, told in (
+    for soft, hard, reported in (
         (True, True, "hard-blocked"),
         (False, False, ""),
         (False, True, "hard-blocked"),
@@ -340,8 +340,8 @@ async def test_rfkill_is_told_as_it_changes(
     ):
         radio.block(soft, hard)
         adapter = await listener.present()
-        assert (adapter.name, adapter.rfkill) == ("mock0", told)
-    assert listener.nothing_told()
+        assert (adapter.name, adapter.rfkill) == ("mock0", reported)
+    assert listener.nothing_reported()
 
 
 # Floods
@@ -409,12 +409,12 @@ async def test_events_that_were_lost_are_made_up_for(
         host.call("set_attribute", radios[2].switch, "soft", "1")
         new = host.adapter("mock7", "1-7", "00:e0:4c:01:02:07")
         assert {await listener.gone(), await listener.gone()} == {"mock0", "mock1"}
-        told = {adapter.name: adapter for adapter in [await listener.present() for _ in range(3)]}
-    assert told["renamed"] == replace(before[1], name="renamed")
-    assert told["mock2"] == replace(before[2], rfkill="soft-blocked")
-    assert told["mock7"].identity.mac == new.attributes["address"]
+        reported = {adapter.name: adapter for adapter in [await listener.present() for _ in range(3)]}
+    assert reported["renamed"] == replace(before[1], name="renamed")
+    assert reported["mock2"] == replace(before[2], rfkill="soft-blocked")
+    assert reported["mock7"].identity.mac == new.attributes["address"]
     assert "lost" in logs[0]["event"]
-    assert listener.nothing_told()
+    assert listener.nothing_reported()
     assert listener.recounts == 1
 
     new.pull()  # and the new monitor receives it
@@ -425,7 +425,7 @@ async def test_events_that_were_lost_are_made_up_for(
 
 
 @pytest.mark.parametrize("part", ["interface", "radio", "function", "usb device"])
-async def test_a_dump_of_firmware_is_told_of_the_adapter_of_which_the_driver_names_a_part(
+async def test_a_dump_of_firmware_is_reported_for_the_adapter_of_which_the_driver_names_a_part(
     host: FakeHost, source: UdevAdapterSource, listener: Listener, part: str
 ) -> None:
     radio, _ = host.adapter("mock0"), host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04")
@@ -443,7 +443,7 @@ async def test_a_dump_of_firmware_is_told_of_the_adapter_of_which_the_driver_nam
     assert listener.failed == ["mock0"], "once, and of no other"
 
 
-async def test_a_dump_of_a_built_in_adapter_is_told(
+async def test_a_dump_of_a_built_in_adapter_is_reported(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     card = host.add("pci", "0000:02:00.0", None, {}, {})
@@ -482,7 +482,7 @@ async def test_a_dump_that_is_gone_or_old_or_of_an_adapter_that_is_gone_is_no_ma
     assert listener.failed == []
 
 
-async def test_a_dump_is_told_of_an_adapter_that_came_with_it(
+async def test_a_dump_is_reported_for_an_adapter_that_came_with_it(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     await source.start(listener)

@@ -98,15 +98,15 @@ class Devices(UsbDevices):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.said: asyncio.Queue[str] = asyncio.Queue()
+        self.written: asyncio.Queue[str] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
 
     def set_control(self, interface: str, control: str) -> None:
         super().set_control(interface, control)
-        self._loop.call_soon_threadsafe(self.said.put_nowait, control)
+        self._loop.call_soon_threadsafe(self.written.put_nowait, control)
 
 
-class Keeper:
+class AutosuspendStage:
     """The hub's events and what comes of them."""
 
     def __init__(self, sysfs: Sysfs) -> None:
@@ -115,77 +115,85 @@ class Keeper:
         self.devices = Devices(sysfs.root)
         self.awake = AutosuspendBlock(self.memory, self.devices, Tasks("test"))
 
-    def tell(self, state: InterfaceState) -> None:
+    def publish_state(self, state: InterfaceState) -> None:
         adapter = Adapter("wlan0", AdapterIdentity(usb_port=PORT))
         device = DeviceId(1) if state is InterfaceState.IN_USE else None
         self.awake.publish(InterfaceChanged(InterfaceStatus(Interface(adapter), state, device_id=device)))
 
-    def tell_signal(self) -> None:
+    def publish_signal(self) -> None:
         device = Device(DeviceId(1), "Camera", "x", Ssid(b"x"))
         self.awake.publish(SignalChanged(DeviceStatus(device, DeviceState.CONNECTED, "wlan0")))
 
     async def until(self, control: str) -> None:
-        assert await asyncio.wait_for(self.devices.said.get(), 10) == control
+        assert await asyncio.wait_for(self.devices.written.get(), 10) == control
         assert self.devices.control("wlan0") == control
 
 
 @pytest.fixture
-async def keeper(sysfs: Sysfs) -> AsyncIterator[Keeper]:
-    keeper = Keeper(sysfs)
-    keeper.awake.start()
-    yield keeper
-    await keeper.awake.stop()
+async def stage(sysfs: Sysfs) -> AsyncIterator[AutosuspendStage]:
+    stage = AutosuspendStage(sysfs)
+    stage.awake.start()
+    yield stage
+    await stage.awake.stop()
 
 
-async def test_an_adapter_is_kept_awake_while_it_is_in_use(sysfs: Sysfs, keeper: Keeper) -> None:
+async def test_an_adapter_is_kept_awake_while_it_is_in_use(sysfs: Sysfs, stage: AutosuspendStage) -> None:
     sysfs.plug("wlan0")
-    keeper.tell(InterfaceState.IN_USE)
-    await keeper.until("on")
-    keeper.tell(InterfaceState.AVAILABLE)
-    await keeper.until("auto")
+    stage.publish_state(InterfaceState.IN_USE)
+    await stage.until("on")
+    stage.publish_state(InterfaceState.AVAILABLE)
+    await stage.until("auto")
 
 
-async def test_an_adapter_that_never_slept_stays_as_it_was_found(sysfs: Sysfs, keeper: Keeper) -> None:
+async def test_an_adapter_that_never_slept_stays_as_it_was_found(
+    sysfs: Sysfs, stage: AutosuspendStage
+) -> None:
     sysfs.plug("wlan0", control="on")
-    keeper.tell(InterfaceState.IN_USE)
-    keeper.tell(InterfaceState.AVAILABLE)
-    await keeper.awake.stop()
-    assert keeper.devices.control("wlan0") == "on"
+    stage.publish_state(InterfaceState.IN_USE)
+    stage.publish_state(InterfaceState.AVAILABLE)
+    await stage.awake.stop()
+    assert stage.devices.control("wlan0") == "on"
 
 
-async def test_a_stop_leaves_every_adapter_as_it_was_found(sysfs: Sysfs, keeper: Keeper) -> None:
+async def test_a_stop_leaves_every_adapter_as_it_was_found(sysfs: Sysfs, stage: AutosuspendStage) -> None:
     sysfs.plug("wlan0")
-    keeper.tell(InterfaceState.IN_USE)
-    await keeper.until("on")
-    await keeper.awake.stop()
-    assert keeper.devices.control("wlan0") == "auto"
+    stage.publish_state(InterfaceState.IN_USE)
+    await stage.until("on")
+    await stage.awake.stop()
+    assert stage.devices.control("wlan0") == "auto"
 
 
-async def test_what_a_crash_left_is_given_back_by_the_next_life(sysfs: Sysfs, keeper: Keeper) -> None:
+async def test_what_a_crash_left_is_given_back_by_the_next_life(
+    sysfs: Sysfs, stage: AutosuspendStage
+) -> None:
     sysfs.plug("wlan0")
-    keeper.tell(InterfaceState.IN_USE)
-    await keeper.until("on")
-    after = AutosuspendBlock(keeper.memory, keeper.devices, Tasks("test"))
-    keeper.awake._tasks.cancel()
-    keeper.awake = after
+    stage.publish_state(InterfaceState.IN_USE)
+    await stage.until("on")
+    after = AutosuspendBlock(stage.memory, stage.devices, Tasks("test"))
+    stage.awake._tasks.cancel()
+    stage.awake = after
     after.start()
-    keeper.tell(InterfaceState.AVAILABLE)
-    await keeper.until("auto")
+    stage.publish_state(InterfaceState.AVAILABLE)
+    await stage.until("auto")
 
 
-async def test_a_change_by_somebody_else_is_told_and_put_right(sysfs: Sysfs, keeper: Keeper) -> None:
+async def test_a_change_by_somebody_else_is_reported_and_put_right(
+    sysfs: Sysfs, stage: AutosuspendStage
+) -> None:
     sysfs.plug("wlan0")
-    keeper.tell(InterfaceState.IN_USE)
-    await keeper.until("on")
-    keeper.tell_signal()
+    stage.publish_state(InterfaceState.IN_USE)
+    await stage.until("on")
+    stage.publish_signal()
     with structlog.testing.capture_logs() as logs:
         UsbDevices(sysfs.root).set_control("wlan0", "auto")
-        keeper.tell_signal()
-        await keeper.until("on")
+        stage.publish_signal()
+        await stage.until("on")
     assert [log["interface"] for log in logs if log["event"] == "adapter_drifted"] == ["wlan0"]
 
 
-async def test_a_refusal_is_told_once(sysfs: Sysfs, keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_is_reported_once(
+    sysfs: Sysfs, stage: AutosuspendStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As where the package's udev rule is not installed."""
     sysfs.plug("wlan0")
     asked = asyncio.Event()
@@ -195,19 +203,21 @@ async def test_a_refusal_is_told_once(sysfs: Sysfs, keeper: Keeper, monkeypatch:
         loop.call_soon_threadsafe(asked.set)
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(keeper.devices, "set_control", refuse)
+    monkeypatch.setattr(stage.devices, "set_control", refuse)
     with structlog.testing.capture_logs() as logs:
         for _ in range(2):
-            keeper.tell(InterfaceState.IN_USE)
+            stage.publish_state(InterfaceState.IN_USE)
             await asyncio.wait_for(asked.wait(), 10)
             asked.clear()
-        await keeper.awake.stop()
+        await stage.awake.stop()
     assert [log["reason"] for log in logs if log["event"] == "usb_power_unchanged"] == ["Permission denied"]
 
 
-async def test_an_adapter_that_was_pulled_has_nothing_to_be_given_back(sysfs: Sysfs, keeper: Keeper) -> None:
+async def test_an_adapter_that_was_pulled_has_nothing_to_be_given_back(
+    sysfs: Sysfs, stage: AutosuspendStage
+) -> None:
     sysfs.plug("wlan0")
-    keeper.tell(InterfaceState.IN_USE)
-    await keeper.until("on")
-    keeper.awake.publish(InterfaceRemoved("wlan0"))
-    assert keeper.memory.recall(f"usb-power/{PORT}") is None
+    stage.publish_state(InterfaceState.IN_USE)
+    await stage.until("on")
+    stage.awake.publish(InterfaceRemoved("wlan0"))
+    assert stage.memory.recall(f"usb-power/{PORT}") is None

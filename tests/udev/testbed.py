@@ -196,17 +196,17 @@ class Listener:
     """Records the events of a source, in order: an `Adapter` that is present, or the name of one gone."""
 
     def __init__(self) -> None:
-        self.told: asyncio.Queue[Adapter | str] = asyncio.Queue()
+        self.reported: asyncio.Queue[Adapter | str] = asyncio.Queue()
         self.recounts = 0
         self.failed: list[str] = []
 
     def adapter_present(self, adapter: Adapter) -> None:
         """An adapter appeared, or is described anew."""
-        self.told.put_nowait(adapter)
+        self.reported.put_nowait(adapter)
 
     def adapter_gone(self, name: str) -> None:
         """An adapter was pulled out."""
-        self.told.put_nowait(name)
+        self.reported.put_nowait(name)
 
     def adapter_firmware_failed(self, name: str) -> None:
         """The firmware of an adapter crashed."""
@@ -214,25 +214,25 @@ class Listener:
 
     def adapters_recounted(self) -> None:
         """Events were lost, and made up for."""
-        assert not self.told.empty(), "the changes are told first"
+        assert not self.reported.empty(), "the changes are told first"
         self.recounts += 1
 
     async def next(self) -> Adapter | str:
         """The next event."""
-        return await asyncio.wait_for(self.told.get(), 5)
+        return await asyncio.wait_for(self.reported.get(), 5)
 
     async def present(self) -> Adapter:
         """The next event, which must be an adapter that is present."""
-        told = await self.next()
-        assert isinstance(told, Adapter), told
-        return told
+        reported = await self.next()
+        assert isinstance(reported, Adapter), reported
+        return reported
 
     async def gone(self) -> str:
         """The next event, which must be the name of an adapter that is gone."""
-        told = await self.next()
-        assert isinstance(told, str), told
-        return told
+        reported = await self.next()
+        assert isinstance(reported, str), reported
+        return reported
 
-    def nothing_told(self) -> bool:
+    def nothing_reported(self) -> bool:
         """Whether all events were read."""
-        return self.told.empty()
+        return self.reported.empty()

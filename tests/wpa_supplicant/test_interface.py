@@ -78,13 +78,15 @@ async def test_of_many_the_names_alone_are_read() -> None:
     assert bus.rounds == 5
 
 
-@pytest.mark.parametrize(("age_s", "heard"), [(1, ["a"]), (3, [])])
-async def test_what_a_scan_heard_that_was_told_of_late_was_heard_in_it(age_s: int, heard: list[str]) -> None:
+@pytest.mark.parametrize(("age_s", "received"), [(1, ["a"]), (3, [])])
+async def test_a_scan_result_that_is_reported_late_is_one_of_the_scan(
+    age_s: int, received: list[str]
+) -> None:
     bus = ListOnTheBus(a=b"CAM")
     bus.age_s = age_s
     supplicant = SupplicantInterface(cast("BusConnection", bus), "/if")
     supplicant.scan_started = asyncio.get_running_loop().time() - 0.5
-    assert [point.path for point in await supplicant.seen_in_scan(OURS)] == heard
+    assert [point.path for point in await supplicant.seen_in_scan(OURS)] == received
 
 
 @dataclass(eq=False)

@@ -89,6 +89,6 @@ async def test_a_scan_for_a_network_ends_the_one_that_runs() -> None:
     assert radio.aborted == 1
 
 
-async def test_an_adapter_that_refuses_every_scan_is_told_as_such() -> None:
+async def test_an_adapter_that_refuses_every_scan_is_reported_as_such() -> None:
     with pytest.raises(ScanRefused):
         await BusyRadio(refusals=100).scans.run(OURS, ())

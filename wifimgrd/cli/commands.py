@@ -55,15 +55,15 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
 
 async def networks(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Scan, and list the networks found."""
-    air = await hub.search_networks(arguments.interface)
+    found = await hub.search_networks(arguments.interface)
     if not screen.json:
-        if not air.networks:
-            screen.hint("No network was heard.")
-        if not air.scanned and (reasons := [f"{name} ({why})" for name, why in air.skipped.items()]):
+        if not found.networks:
+            screen.hint("No network was found.")
+        if not found.scanned and (reasons := [f"{name} ({why})" for name, why in found.skipped.items()]):
             screen.hint(f"No interface is free to search: {safe(', '.join(reasons))}")
-        if not air.networks:
+        if not found.networks:
             return True
-    screen.show(search_json(air), networks_view(air.networks, hub.devices, screen))
+    screen.show(search_json(found), networks_view(found.networks, hub.devices, screen))
     return True
 
 

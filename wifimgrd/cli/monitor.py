@@ -26,7 +26,7 @@ async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     del arguments
     # The changes are not printed in the bus's own callbacks: a pipe may be full, or broken.
     changes: asyncio.Queue[tuple[int, list[Message]]] = asyncio.Queue()
-    translator, narrator = ChannelMessages(), EventText()
+    translator, event_text = ChannelMessages(), EventText()
 
     def take(change: Change) -> None:
         messages = []
@@ -42,7 +42,7 @@ async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         while True:
             time_us, messages = await changes.get()
             for message in messages:
-                _show(message, time_us, narrator, screen)
+                _show(message, time_us, event_text, screen)
     finally:
         end()
 
@@ -56,12 +56,12 @@ def _snapshot(hub: HubClient) -> Message:
     return Message("snapshot", data)
 
 
-def _show(message: Message, time_us: int, narrator: EventText, screen: Screen) -> None:
+def _show(message: Message, time_us: int, event_text: EventText, screen: Screen) -> None:
     if screen.json:
         members = {"data": message.data} if message.type != "snapshot" else message.data
         screen.show_one({"type": message.type, "time": time_text(time_us), **members}, "")
         return
-    for sentence in narrator.text(message):
+    for sentence in event_text.text(message):
         show_sentence(time_us, sentence, screen)
 
 

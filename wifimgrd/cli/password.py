@@ -15,9 +15,7 @@ from wifimgrd.domain.errors import InvalidRequest
 _LONGEST: Final = 4096
 """A file with more octets is not a password but a mistake."""
 
-_NOBODY_TO_ASK: Final = (
-    "nobody is there to be asked for a password; use --password-file, --password-stdin or --open"
-)
+_NO_TERMINAL: Final = "there is no terminal for a prompt; use --password-file, --password-stdin or --open"
 
 
 class UsageError(Exception):
@@ -36,7 +34,7 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     elif arguments.password_stdin:
         password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
     else:
-        password = _asked(f"Password of {safe(network)}", _NOBODY_TO_ASK)
+        password = _prompted(f"Password of {safe(network)}", _NO_TERMINAL)
     if not password:
         raise InvalidRequest("the password is empty; use --open for an open network")
     return password
@@ -65,12 +63,12 @@ def read_passphrase(file: Path | None, *, new: bool = False) -> str:
 
     Raises as `read_password` does.
     """
-    nobody = "nobody is there to be asked for a passphrase; use --passphrase-file"
+    no_terminal = "there is no terminal for a prompt; use --passphrase-file"
     if file is not None:
         passphrase = _of_file(file)
     else:
-        passphrase = _asked("Passphrase of the backup", nobody)
-        if new and passphrase != _asked("The same again", nobody):
+        passphrase = _prompted("Passphrase of the backup", no_terminal)
+        if new and passphrase != _prompted("The same again", no_terminal):
             raise InvalidRequest("the two passphrases differ")
     if not passphrase:
         raise InvalidRequest("the passphrase is empty")
@@ -82,17 +80,17 @@ def read_broker_password(file: Path | None, user: str, broker: str) -> str:
     if file is not None:
         password = _of_file(file)
     else:
-        nobody = "nobody is there to be asked for a password; use --password-file"
-        password = _asked(f"Password of {safe(user)} at {safe(broker)}", nobody)
+        no_terminal = "there is no terminal for a prompt; use --password-file"
+        password = _prompted(f"Password of {safe(user)} at {safe(broker)}", no_terminal)
     if not password:
         raise InvalidRequest("the password is empty")
     return password
 
 
-def _asked(prompt: str, nobody: str) -> str:
+def _prompted(prompt: str, no_terminal: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
             return getpass.getpass(f"{prompt}: ")
         except (getpass.GetPassWarning, EOFError):
-            raise UsageError(nobody) from None
+            raise UsageError(no_terminal) from None

@@ -133,7 +133,7 @@ def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None)
                 ("Priority", device.priority or None),
                 ("Pinned to", _pin(device)),
                 ("Waits for an adapter", _since_when(device.waiting_since, now_us)),
-                ("Is brought back", _pursuit(device, now_us)),
+                ("Is brought back", _reconnecting(device, now_us)),
             ],
             colour=screen.colour,
         ),
@@ -237,7 +237,7 @@ def _since_when(time_us: int | None, now_us: int) -> str | None:
     return None if since is None else f"since {since}"
 
 
-def _pursuit(device: DeviceRecord, now_us: int) -> str | None:
+def _reconnecting(device: DeviceRecord, now_us: int) -> str | None:
     """Since when the device is being reconnected; None if it is not."""
     lost = moment(device.lost_at, now_us)
     return None if lost is None else f"when its network is seen and an adapter is free; lost {lost}"

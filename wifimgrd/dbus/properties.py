@@ -41,6 +41,7 @@ _EMPTY: Final[Mapping[Kind, Any]] = MappingProxyType(
         Kind.TEXT: "",
         Kind.TIME: 0,
         Kind.PERCENT: 0,
+        Kind.NUMBER: 0,
         Kind.INTERFACE: names.NO_OBJECT,
         Kind.DEVICE: names.NO_OBJECT,
     }

@@ -66,25 +66,30 @@ def obstacle(
 
 def _unreachable(camera: IPv4Address, host: HostAddresses, cameras: IPv4Network | None) -> str:
     """Why a camera's own address would lead to somebody else."""
-    if cameras is not None and camera in cameras:
-        return f"belongs to {cameras}, the network of the cameras' addresses on this host"
-    if interface := host.own.get(camera):
-        return f"is this host's own address at {interface}"
+    if reason := _of_this_host(camera, host, cameras):
+        return reason
     if interface := host.leases.get(camera):
         return f"is this host's own address at {interface}, given by the camera there"
     return ""
 
 
 def _taken(address: IPv4Address, host: HostAddresses, cameras: IPv4Network | None) -> str:
-    if cameras is not None and address in cameras:
-        return f"belongs to {cameras}, the network of the cameras' addresses on this host"
-    if interface := host.own.get(address):
-        return f"is this host's own address at {interface}"
+    """Why this host must not have an address on a camera's link."""
+    if reason := _of_this_host(address, host, cameras):
+        return reason
     if interface := host.neighbours.get(address):
         return f"is in use by another host at {interface}"
     if interface := host.cameras.get(address):
         return f"is the own address of the camera at {interface}"
     return "is a name server or time server of this host" if address in host.servers else ""
+
+
+def _of_this_host(address: IPv4Address, host: HostAddresses, cameras: IPv4Network | None) -> str:
+    if cameras is not None and address in cameras:
+        return f"belongs to {cameras}, the network of the cameras' addresses on this host"
+    if interface := host.own.get(address):
+        return f"is this host's own address at {interface}"
+    return ""
 
 
 def camera_address(candidates: list[str], leased: str, cameras: IPv4Network | None = None) -> str:

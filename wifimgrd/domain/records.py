@@ -36,7 +36,9 @@ PIN_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
 
 
 class Kind(StrEnum):
-    """What the value of a field is. If the field may be None, D-Bus has 0, an empty value or `/` for that."""
+    """What the value of a field is. If the field may be None, D-Bus has 0, an empty value or `/` for that,
+    which is no value of its own then, unless it is `while_connected`. ID, OCTETS, FLAG, TEXTS are never None.
+    """
 
     ID = "id"
     TEXT = "text"

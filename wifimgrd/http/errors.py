@@ -47,7 +47,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         UNAUTHORIZED: Kind(401, "A token is needed"),
         TOO_MANY_REQUESTS: Kind(429, "Too many requests"),
         TILE_NOT_FOUND: Kind(404, "There is no such tile"),
-        TILE_SOURCE_UNAVAILABLE: Kind(502, "The tile server cannot be asked"),
+        TILE_SOURCE_UNAVAILABLE: Kind(502, "The tile server cannot be used"),
         ErrorCode.CANCELLED: Kind(409, "The attempt was ended"),
         ErrorCode.DEVICE_NOT_FOUND: Kind(404, "There is no such device"),
         ErrorCode.INTERFACE_NOT_FOUND: Kind(404, "There is no such interface"),

@@ -36,6 +36,7 @@ from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.state import PULL_S, HubState, ignore
 from wifimgrd.ports import Backend, JoinRequest
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -57,10 +58,11 @@ class AttemptEnd:
 class Connections:
     """The connections of the devices, and their changes."""
 
-    def __init__(self, state: HubState, backend: Backend, arrivals: Arrivals) -> None:
+    def __init__(self, state: HubState, backend: Backend, arrivals: Arrivals, tasks: Tasks) -> None:
         self._state = state
         self._backend = backend
         self._arrivals = arrivals
+        self._tasks = tasks
         self.on_command: Callable[[DeviceEntry], None] = ignore
         """Called before a client has a device connected or disconnected."""
         self.on_wait: Callable[[DeviceEntry], None] = ignore
@@ -186,7 +188,7 @@ class Connections:
         self.on_attempt_started(entry)
         state.publish_interface(name)
         state.publish(DeviceStateChanged(state.status(entry)))
-        entry.attempt = asyncio.create_task(self._attempt(entry, name))
+        entry.attempt = self._tasks.start("attempt", self._attempt(entry, name))
 
     # -- attempts
 
@@ -275,7 +277,7 @@ class Connections:
         if attempt is not None:
             attempt.cancel()
         before = [task for task in (attempt, entry.teardown) if task is not None]
-        entry.teardown = asyncio.create_task(self._leave_and_free(entry, attempt, before, error))
+        entry.teardown = self._tasks.start("leave", self._leave_and_free(entry, attempt, before, error))
 
     async def _leave_and_free(
         self,

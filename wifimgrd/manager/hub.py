@@ -75,7 +75,7 @@ class Hub:
         self._store = store
         self._state = HubState(settings, store, sinks, clock)
         arrivals = Arrivals(self._state, routes)
-        self._connections = Connections(self._state, backend, arrivals)
+        self._connections = Connections(self._state, backend, arrivals, tasks.part("connections"))
         self._reconnecting = Reconnecting(self._state, self._connections, backend)
         self._recovering = Recovering(
             self._state, self._connections, self._reconnecting, backend, adapters, tasks.part("recovery")
@@ -90,7 +90,7 @@ class Hub:
             tasks.part("reconciliation"),
         )
         self._scans = Scans(self._state, backend)
-        self._liveness = Liveness(self._state, contact, tasks.part("presence"))
+        self._liveness = Liveness(self._state, contact, tasks.part("liveness"))
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
         # Commands and reads that another part of the manager has whole.

@@ -41,7 +41,7 @@ class Reconnecting:
         self._backend = backend
         self._policy = ReconnectPolicy()
         self._timer: asyncio.TimerHandle | None = None
-        self._chases: dict[DeviceId, asyncio.Task[None]] = {}
+        self._reconnects: dict[DeviceId, asyncio.Task[None]] = {}
         self._searches: dict[str, DeviceId] = {}
         """The interfaces on which a search runs; no assignment is made for it."""
         self._going_on = False
@@ -127,9 +127,9 @@ class Reconnecting:
 
     def seen(self, ssids: Collection[Ssid]) -> None:
         """A scan showed these networks."""
-        for device in self._policy.all:
-            if self._state.entries[device].device.ssid in ssids:
-                self._policy = self._policy.sign_of_life(self._now(), device)
+        for device_id in self._policy.all:
+            if self._state.entries[device_id].device.ssid in ssids:
+                self._policy = self._policy.sign_of_life(self._now(), device_id)
         self._go_on()
 
     def is_searching_on(self, interface: str) -> bool:
@@ -140,19 +140,19 @@ class Reconnecting:
         """Stop searching."""
         self._policy = ReconnectPolicy()
         self._arm()
-        chases = list(self._chases.values())
-        for chase in chases:
-            chase.cancel()
-        if chases:
-            await asyncio.wait(chases)
+        tasks = list(self._reconnects.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     # -- continuing
 
     def _interface_changed(self, name: str) -> None:
         """An interface may be available now, or unavailable for the search that runs on it."""
-        looker = self._searches.get(name)
-        if looker is not None and self._state.allocator.holders.get(name, looker) != looker:
-            self._chases[looker].cancel()
+        device_id = self._searches.get(name)
+        if device_id is not None and self._state.allocator.holders.get(name, device_id) != device_id:
+            self._reconnects[device_id].cancel()
         self._go_on_soon()
 
     def _go_on_soon(self) -> None:
@@ -164,18 +164,19 @@ class Reconnecting:
         """Start the searches that are due and possible, and set the timer for the rest."""
         self._going_on = False
         if self._is_ready() and self._has_idle_interface():
-            for device in self._policy.due(self._now()):
-                entry = self._state.entries.get(device)
+            for device_id in self._policy.due(self._now()):
+                entry = self._state.entries.get(device_id)
                 interface = None if entry is None else self._idle_interface(entry)
                 if entry is None or interface is None or entry.state is not DeviceState.DISCONNECTED:
                     continue
                 if entry.device.waiting_since_us:
                     self._connect_waiting(entry)
                 else:
-                    self._policy = self._policy.started(device)
-                    self._searches[interface] = device
-                    task = self._chases[device] = asyncio.create_task(self._reconnect(entry, interface))
-                    task.add_done_callback(partial(self._reconnect_over, device, interface))
+                    self._policy = self._policy.started(device_id)
+                    self._searches[interface] = device_id
+                    task = asyncio.create_task(self._reconnect(entry, interface))
+                    self._reconnects[device_id] = task
+                    task.add_done_callback(partial(self._reconnect_over, device_id, interface))
                 if not self._has_idle_interface():
                     break
         self._arm()
@@ -212,10 +213,10 @@ class Reconnecting:
             if not seen:
                 self.on_unseen(device, interface)
         except (WifimgrdError, TimeoutError) as error:
-            _log.info("look_failed", device=device.id, interface=interface, reason=str(error))
+            _log.info("search_failed", device=device.id, interface=interface, reason=str(error))
             seen = False
-        except Exception:  # noqa: BLE001 - a backend's bug must not end the pursuit
-            _log.exception("look_crashed", device=device.id, interface=interface)
+        except Exception:  # noqa: BLE001 - a backend's bug must not end the reconnecting
+            _log.exception("search_crashed", device=device.id, interface=interface)
             seen = False
         finally:
             self._searches.pop(interface, None)
@@ -237,14 +238,14 @@ class Reconnecting:
         return None
 
     def _reconnect_over(self, device_id: DeviceId, interface: str, task: asyncio.Task[None]) -> None:
-        if self._chases.get(device_id) is task:
-            del self._chases[device_id]
+        if self._reconnects.get(device_id) is task:
+            del self._reconnects[device_id]
         if self._searches.get(interface) == device_id:  # it was cancelled before its start
             del self._searches[interface]
         if task.cancelled():
             self._policy = self._policy.postponed(device_id)
         elif (error := task.exception()) is not None:
-            _log.error("chase_crashed", device=device_id, exc_info=error)
+            _log.error("reconnect_crashed", device=device_id, exc_info=error)
             self._failed(device_id)
         self._go_on()
 
@@ -255,9 +256,9 @@ class Reconnecting:
 
     def _end(self, device_id: DeviceId) -> None:
         before, self._policy = self._policy, self._policy.ended(device_id)
-        chase = self._chases.get(device_id)
-        if chase is not None and device_id in self._searches.values():
-            chase.cancel()
+        task = self._reconnects.get(device_id)
+        if task is not None and device_id in self._searches.values():
+            task.cancel()
         if self._policy is not before:
             self._arm()
 

@@ -134,7 +134,7 @@ class Recovering:
             return
         found = [point for point in points if point.ssid == device.ssid and point.interface == other]
         if any(self._can_receive(interface, point) for point in found):
-            _log.info("join_failed_in_the_air", device=device.id, interface=interface, seen_by=other)
+            _log.info("join_failed_in_range", device=device.id, interface=interface, seen_by=other)
             self._health = self._health.join_failed(identity, device.ssid, self._now())
             self._run_due_steps()
             if self._unseen.pop(device.id, 0):
@@ -157,7 +157,7 @@ class Recovering:
             if identity is not None and name in receiving:
                 self._health = self._health.received(identity)
             elif identity is not None and any(self._can_receive(name, point) for point in results):
-                _log.info("scan_heard_nothing", interface=name)
+                _log.info("scan_without_results", interface=name)
                 self._health = self._health.silent(identity, self._now())
         self._run_due_steps()
 

@@ -307,14 +307,14 @@ class HubState:
 
         While the device is disconnecting that is not a failure but the result of the command.
         """
-        asked_for = entry.state is DeviceState.DISCONNECTING
+        is_commanded = entry.state is DeviceState.DISCONNECTING
         attempt, entry.attempt, entry.teardown = entry.attempt, None, None
         if attempt is not None:
             attempt.cancel()
         interface = pulled or self.interface_of(entry)
         self.step(entry, Step.LOSE)
         self.free(entry)
-        if asked_for:
+        if is_commanded:
             entry.automatic = False
             self.publish(DeviceStateChanged(self.status(entry)))
             return

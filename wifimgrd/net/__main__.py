@@ -24,10 +24,10 @@ import structlog
 from wifimgrd import __version__
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, NameTaken
 from wifimgrd.net.commands import CommandError
+from wifimgrd.net.kernel_state import KernelState
 from wifimgrd.net.link_files import LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
-from wifimgrd.net.plumbing import KernelState
 from wifimgrd.net.policy import read_policy
 from wifimgrd.net.service import NetService
 from wifimgrd.net.watching import watch
@@ -98,12 +98,12 @@ async def _serve(bus: str, uid: int, linger_s: float, config: Path | None) -> No
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     dump_on_signal()
-    plumbing = KernelState()
+    kernel = KernelState()
     connection = await BusConnection.open(bus, sockets=True)
     tasks = Tasks("wifimgrd-net")
     policy = partial(read_policy, config)
     links = NetworkdLinks(connection, LinkFiles())
-    service = NetService(connection, plumbing, links, policy, uid, linger_s, tasks.part("service"))
+    service = NetService(connection, kernel, links, policy, uid, linger_s, tasks.part("service"))
     tasks.require("message-bus", connection.wait_closed())
     tasks.check("message-bus", connection.round_trip)
     watch(service.changed, tasks)
@@ -118,7 +118,7 @@ async def _serve(bus: str, uid: int, linger_s: float, config: Path | None) -> No
         await service.stop()
         await tasks.stop()
         await connection.close()
-        plumbing.close()
+        kernel.close()
     if not stopping.is_set() and not service.unneeded.is_set():
         raise BusClosed("the message bus went away")
     _log.info("stopped")

@@ -104,7 +104,7 @@ table ip {TABLE_NAME} {{
     }}
     chain guard {{
         type filter hook postrouting priority 0; policy accept;
-        {_OURS} oif . meta mark != @ways drop
+        {_OURS} oif . meta mark != @routes drop
     }}
     chain leave {{
         type nat hook postrouting priority 100; policy accept;
@@ -165,7 +165,7 @@ def _kinds(plan: Plan) -> Mapping[str, tuple[str, str]]:
         "camera_of": ("map", "ipv4_addr : ipv4_addr"),
         "own_of": ("map", "iface_index : ipv4_addr"),
         "mark_of": ("map", "iface_index : mark"),
-        "ways": ("set", "iface_index . mark"),
+        "routes": ("set", "iface_index . mark"),
         "closed": ("set", "iface_index"),
         "sources": ("set", "iface_index . ipv4_addr"),
         "accepted": ("set", "iface_index . inet_proto . inet_service"),
@@ -181,7 +181,7 @@ def _data(plan: Plan, opened: Collection[int]) -> Mapping[str, list[str]]:
         "camera_of": [f"{one.address} : {one.camera_address}" for one in addressed],
         "own_of": [f"{one.index} : {one.address}" for one in addressed],
         "mark_of": [f"{one.index} : {one.mark:#x}" for one in plan.reachable],
-        "ways": [f"{one.index} . {one.mark:#x}" for one in plan.reachable],
+        "routes": [f"{one.index} . {one.mark:#x}" for one in plan.reachable],
         "closed": [str(one.index) for one in plan.cameras],
         "sources": [f"{one.index} . {one.camera_address}" for one in plan.reachable],
         "accepted": [

@@ -32,11 +32,11 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.net.commands import CommandError
+from wifimgrd.net.kernel_state import Conflict, KernelState
 from wifimgrd.net.link_files import LinkConfiguration
 from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
-from wifimgrd.net.plumbing import Conflict, KernelState
 from wifimgrd.net.policy import Policy
 from wifimgrd.net.routing import concerned_by
 from wifimgrd.net.sockets import open_socket
@@ -68,7 +68,7 @@ class NetService:
     def __init__(
         self,
         connection: BusConnection,
-        plumbing: KernelState,
+        kernel: KernelState,
         links: NetworkdLinks,
         policy: Callable[[], Policy],
         uid: int,
@@ -78,7 +78,7 @@ class NetService:
         """`uid` may call; `linger_s` is how long the kernel state is kept after the daemon has gone. `policy`
         reads the policy; it is read again for each new daemon."""
         self._connection = connection
-        self._plumbing = plumbing
+        self._kernel = kernel
         self._links = links
         self._read_policy = policy
         self._policy = Policy()
@@ -120,14 +120,14 @@ class NetService:
             return
         try:
             if self._conflict:
-                self._plumbing.apply(wanted)
-            elif (changed := self._plumbing.changed()) != self._suspected:
+                self._kernel.apply(wanted)
+            elif (changed := self._kernel.changed()) != self._suspected:
                 self._suspected = changed
                 if changed:
                     self._check_timer = asyncio.get_running_loop().call_later(_AGAIN_S, self._check_now)
             elif changed:
                 self._suspected = ""
-                self._plumbing.restore()
+                self._kernel.restore()
                 _log.warning("tables_restored", network=str(wanted.network), changed=changed)
         except Conflict as conflict:
             self._publish_conflict(str(conflict))
@@ -166,7 +166,7 @@ class NetService:
 
     def _settle(self) -> None:
         try:
-            self._plumbing.settle()
+            self._kernel.settle()
         except CommandError as error:
             _log.error("tables_unknown", reason=str(error))
 
@@ -205,7 +205,7 @@ class NetService:
                 await self._links.release(call.body[0])
                 return "", ()
         self._wanted = None
-        self._plumbing.clear()
+        self._kernel.clear()
         self._publish_conflict("")
         await self._links.clear()
         return "", ()
@@ -216,7 +216,7 @@ class NetService:
             self._wanted = wanted
             self._planned.notify_all()
         try:
-            self._plumbing.apply(wanted)
+            self._kernel.apply(wanted)
         except Conflict as conflict:
             self._publish_conflict(str(conflict))
         else:
@@ -295,7 +295,7 @@ class NetService:
                 timer.cancel()
         await self._tasks.settle(_END_S)
         with suppress(CommandError, NftablesError):
-            self._plumbing.clear()
+            self._kernel.clear()
 
 
 def _end_power_save(interface: str) -> bool:

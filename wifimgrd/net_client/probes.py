@@ -44,7 +44,7 @@ class SocketProbes:
         except (DeviceNotReachable, OSError):  # TimeoutError is one
             return Answer.SILENT
         except WifimgrdError as error:
-            _log.debug("cannot_ask", interface=interface, reason=error.message)
+            _log.debug("probe_not_possible", interface=interface, reason=error.message)
             return Answer.UNKNOWN
 
     async def keep_alive(

@@ -87,7 +87,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     if version > SCHEMA_VERSION:
         raise SchemaFromFuture(
             f"the state was written by a newer version of the daemon (schema {version},"
-            f" this one knows {SCHEMA_VERSION})"
+            f" this one supports {SCHEMA_VERSION})"
         )
     if version < 1 or verdict != "ok":
         raise StoreDamaged(_NO_STATE)

@@ -114,7 +114,7 @@ def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], .
         if version > len(migrations):
             raise SchemaFromFuture(
                 "the state was written by a newer version of the daemon"
-                f" (schema {version}, this one knows {len(migrations)})"
+                f" (schema {version}, this one supports {len(migrations)})"
             )
         for statements in migrations[version:]:
             for statement in statements:

@@ -169,12 +169,12 @@ class AssociationMonitor:
         try:
             for channels in (tuple({point.frequency_mhz for point in self._points}), ()):
                 found = await self._supplicant.find_bss(self._ssid, channels)
-                self._log.debug("looked_again", channels=channels or "all", found=bool(found))
+                self._log.debug("network_searched_again", channels=channels or "all", found=bool(found))
                 self.bssid = await follow_bssid(self._supplicant, self.bssid, found)
                 seen = bool(found)
                 if seen:
                     break
         except (ScanRefused, BusError, BusClosed, TimeoutError) as error:
-            self._log.debug("not_looked_again", error=str(error))
+            self._log.debug("search_not_repeated", error=str(error))
         self._bss_lookup = None
         self.post(BssLookup(seen))

@@ -250,7 +250,7 @@ class SupplicantInterface(Proxy):
                 if not channels:
                     raise
                 continue
-            _log.debug("looked", path=self.path, channels=channels or "all", found=len(points))
+            _log.debug("network_searched", path=self.path, channels=channels or "all", found=len(points))
             if points:
                 return points
         return []

@@ -29,8 +29,8 @@ const LAST_PAUSE_MS = 10_000;
 /** A hidden tab has its timers once a minute: pings, at half of this, are still in time. */
 const KEEPALIVE_S = 120;
 /** A cut cable closes nothing: so often a page in view looks whether anything arrived, */
-const LOOK_MS = 5_000;
-/** and after so long without anything it asks the broker, which has as long as LOOK_MS for its answer. */
+const CHECK_MS = 5_000;
+/** and after so long without anything it pings the broker, which has as long as CHECK_MS for its answer. */
 const SILENT_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 const COMMAND_EXPIRY_S = 15;
@@ -73,7 +73,7 @@ let numbered = 0;
 let connection = 0;
 /** When something arrived, and when the broker was last asked for something. */
 let receivedAt = 0;
-let askedAt = 0;
+let pingedAt = 0;
 let pauseMs = FIRST_PAUSE_MS;
 const pending = new Map<string, Pending>();
 /** Hubs whose records are not subscribed to yet. */
@@ -169,17 +169,17 @@ export function tryNow(): void {
 }
 addEventListener("online", tryNow);
 
-function look(): void {
+function check(): void {
   if (document.hidden || !client?.connected) return;
   const now = Date.now();
-  if (askedAt > receivedAt) {
-    if (now - askedAt >= LOOK_MS) client.stream.destroy();
+  if (pingedAt > receivedAt) {
+    if (now - pingedAt >= CHECK_MS) client.stream.destroy();
   } else if (now - receivedAt > SILENT_MS) {
-    askedAt = now;
+    pingedAt = now;
     client.sendPing();
   }
 }
-setInterval(look, LOOK_MS);
+setInterval(check, CHECK_MS);
 
 /** The next pause: twice the last one, and at random, so that not all pages come back at once. */
 function nextPause(): number {

@@ -1,7 +1,7 @@
 // Adding a camera in two steps: its network, then what the camera is and its password.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, deviceAddress, Problem } from "../api";
+import { deviceAddress, Problem, request } from "../api";
 import { clear, draft, draftPassword, edit } from "../draft";
 import { t } from "../messages";
 import { GENERIC, loadModels, models } from "../models";
@@ -45,7 +45,7 @@ export function AddCamera({ step }: { step: number }) {
     const settings = { ssid, password };
     const body = { codename, connection_type: "wifi", connection_settings: settings, ...(name.trim() ? { name } : {}) };
     try {
-      const added = await ask<Device>(deviceAddress(), { method: "POST", body });
+      const added = await request<Device>(deviceAddress(), { method: "POST", body });
       clear();
       closeSteps();
       if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
@@ -110,7 +110,7 @@ function choose(network: Network): void {
 
 function NetworkStep({ faults }: { faults: FieldFaults }) {
   const { ssid } = draft.value;
-  const [air, setAir] = useState<Search | null>(null);
+  const [results, setResults] = useState<Search | null>(null);
   const [fault, setFault] = useState("");
   const [isSearching, setSearching] = useState(false);
   const [isPasted, setPasted] = useState(false);
@@ -118,7 +118,7 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
     setSearching(true);
     setFault("");
     try {
-      setAir(await ask<Search>(deviceAddress("wifi/networks")));
+      setResults(await request<Search>(deviceAddress("wifi/networks")));
     } catch (error) {
       setFault(error instanceof Problem ? error.message : t.hub.failed);
     }
@@ -130,7 +130,7 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
   const type = (text: string) => {
     const found = wifiText(text);
     const name = found?.ssid ?? text;
-    const seen = air?.networks.find((one) => one.ssid === name);
+    const seen = results?.networks.find((one) => one.ssid === name);
     if (seen) choose(seen);
     else edit({ ssid: name, security: "", isOpen: false, ...(draft.value.isChosen ? {} : { codename: GENERIC, isGuessed: false }) });
     if (found) {
@@ -147,10 +147,10 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
         <legend>{t.add.networks}</legend>
         {isSearching && <progress aria-label={t.add.searching} />}
         <Faults id="networks-fault" sentences={fault ? [fault] : undefined} />
-        {air?.networks.map((network) => (
+        {results?.networks.map((network) => (
           <NetworkChoice key={network.ssid_hex + network.security} network={network} />
         ))}
-        {air && !isSearching && remark(air) && <p>{remark(air)}</p>}
+        {results && !isSearching && remark(results) && <p>{remark(results)}</p>}
         <button type="button" disabled={isSearching} onClick={() => void search()}>
           {t.add.searchAgain}
         </button>
@@ -174,11 +174,11 @@ function focusOnFirst(part: HTMLElement | null): void {
 }
 
 /** What to say of a search beside what it found. */
-function remark(air: Search): string {
-  if (air.scanned_interfaces.length > 0) return air.networks.length > 0 ? "" : t.add.noneFound;
-  const reasons = Object.entries(air.skipped_interfaces).map(([name, why]) => `${name}: ${why}`);
+function remark(results: Search): string {
+  if (results.scanned_interfaces.length > 0) return results.networks.length > 0 ? "" : t.add.noneFound;
+  const reasons = Object.entries(results.skipped_interfaces).map(([name, why]) => `${name}: ${why}`);
   if (reasons.length === 0) return t.add.noAdapter;
-  return t.add.noFree(printable(reasons.join("; ")), air.networks.length > 0);
+  return t.add.noFree(printable(reasons.join("; ")), results.networks.length > 0);
 }
 
 function NetworkChoice({ network }: { network: Network }) {

@@ -1,7 +1,7 @@
 // One camera's own page: what it is, how it is, what happened to it, and all that can be done with it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, deviceAddress, Problem } from "../api";
+import { deviceAddress, Problem, request } from "../api";
 import { t } from "../messages";
 import { loadModels, modelName } from "../models";
 import { adviceFor, detailOf, headingFor, printable } from "../sentences";
@@ -135,7 +135,7 @@ function Past({ device }: { device: Device }) {
   const [fault, setFault] = useState("");
   useEffect(() => {
     let isWanted = true;
-    ask<{ history: HistoryRow[] }>(deviceAddress(`history?device_id=${device.id}&limit=${ROWS}`))
+    request<{ history: HistoryRow[] }>(deviceAddress(`history?device_id=${device.id}&limit=${ROWS}`))
       .then(({ history }) => {
         if (!isWanted) return;
         setRows(history);

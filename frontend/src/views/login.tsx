@@ -1,7 +1,7 @@
 // The token that the hub asks for.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, Problem } from "../api";
+import { Problem, request } from "../api";
 import { joinNow } from "../channel";
 import { t } from "../messages";
 import { Faults } from "./parts";
@@ -14,7 +14,7 @@ export function Login() {
   const open = async (event: Event) => {
     event.preventDefault();
     try {
-      await ask("session", { method: "POST", body: { token } });
+      await request("session", { method: "POST", body: { token } });
       joinNow();
     } catch (error) {
       setFault(error instanceof Problem && error.status === 401 ? t.login.wrong : String((error as Error).message));

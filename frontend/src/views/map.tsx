@@ -2,13 +2,11 @@
 
 import { Map as LeafletMap, TileLayer } from "leaflet";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, Problem } from "../api";
+import { Problem, request } from "../api";
 import { t } from "../messages";
 import { tilesetsChanged } from "../state";
 import type { Tileset } from "../types";
 import { Faults } from "./parts";
-
-const PICTURES = new Set(["png", "jpg", "jpeg", "webp", "gif", "avif"]);
 
 export default function MapView() {
   const [tilesets, setTilesets] = useState<readonly Tileset[] | null>(null);
@@ -16,7 +14,7 @@ export default function MapView() {
   const [fault, setFault] = useState("");
   const version = tilesetsChanged.value;
   useEffect(() => {
-    ask<{ tilesets: Tileset[] }>("tiles/")
+    request<{ tilesets: Tileset[] }>("tiles/")
       .then(({ tilesets: listed }) => {
         setTilesets(listed);
         setFault("");
@@ -73,7 +71,8 @@ export default function MapView() {
   );
 }
 
-const isPicture = (tileset: Tileset) => !tileset.vector_layers && (!tileset.format || PICTURES.has(tileset.format));
+/** TileJSON has vector layers for vector tiles, and for these alone. */
+const isPicture = (tileset: Tileset) => !tileset.vector_layers;
 
 function Tiles({ tileset }: { tileset: Tileset }) {
   const element = useRef<HTMLDivElement>(null);

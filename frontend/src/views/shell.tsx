@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask } from "../api";
+import { request } from "../api";
 import { joinNow, signOut } from "../channel";
 import { t } from "../messages";
 import { downloadReport } from "../report";
@@ -115,7 +115,7 @@ function Version() {
   const isThere = isCurrent.value;
   useEffect(() => {
     if (!isThere) return;
-    ask<{ version: string | null }>("healthz")
+    request<{ version: string | null }>("healthz")
       .then((answer) => setVersion(answer.version ?? ""))
       .catch(() => undefined);
   }, [isThere]);

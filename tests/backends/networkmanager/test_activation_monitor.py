@@ -149,13 +149,13 @@ def test_a_cause_that_came_with_the_end_of_the_time_is_the_cause() -> None:
     assert isinstance(monitor.at_deadline(), AddressFailed)
 
 
-@pytest.mark.parametrize(("heard", "refusal"), [(True, AssociationRefused), (False, DeviceNotReachable)])
+@pytest.mark.parametrize(("received", "refusal"), [(True, AssociationRefused), (False, DeviceNotReachable)])
 async def test_networkmanager_calls_absent_what_the_supplicant_keeps_away_from(
-    heard: bool, refusal: type[WifimgrdError]
+    received: bool, refusal: type[WifimgrdError]
 ) -> None:
     monitor = monitor_with(DeafSupplicant())
     monitor.post({"State": "scanning"})
-    if heard:
+    if received:
         monitor.post(BssLookup(visible=True))
     monitor.post(StateChange(DeviceState.FAILED, DeviceReason.SSID_NOT_FOUND))
     with pytest.raises(refusal):

@@ -30,15 +30,15 @@ def device(address: str, state: DeviceState = DeviceState.DISCONNECTED) -> NmDev
     )
 
 
-def test_a_random_address_of_an_idle_adapter_is_told_once() -> None:
+def test_a_random_address_of_an_idle_adapter_is_reported_once() -> None:
     assert drifts(device(RANDOM), looks=3) == 1
 
 
 @pytest.mark.parametrize(
-    "told", [device(OWN), device(OWN.lower()), device(""), device(RANDOM, DeviceState.PREPARE)]
+    "reported", [device(OWN), device(OWN.lower()), device(""), device(RANDOM, DeviceState.PREPARE)]
 )
-def test_its_own_address_and_one_that_is_being_changed_are_no_news(told: NmDevice) -> None:
-    assert drifts(told) == 0
+def test_its_own_address_and_one_that_is_being_changed_are_no_news(reported: NmDevice) -> None:
+    assert drifts(reported) == 0
 
 
 def test_an_adapter_that_is_not_held_may_have_any_address() -> None:

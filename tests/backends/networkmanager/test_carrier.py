@@ -47,32 +47,32 @@ class Recorder:
     """Records whether the loss was reported."""
 
     def __init__(self, bus: DeviceOnTheBus) -> None:
-        self.told = asyncio.Event()
-        self.carrier = Carrier(cast("BusConnection", bus), "/device", self.told.set)
+        self.reported = asyncio.Event()
+        self.carrier = Carrier(cast("BusConnection", bus), "/device", self.reported.set)
 
 
 async def passes_by(recorder: Recorder) -> bool:
     """Whether nothing was reported in the time in which it would be."""
-    await asyncio.wait([asyncio.ensure_future(recorder.told.wait())], timeout=2 * carrier._NOTICE_S)
-    return not recorder.told.is_set()
+    await asyncio.wait([asyncio.ensure_future(recorder.reported.wait())], timeout=2 * carrier._NOTICE_S)
+    return not recorder.reported.is_set()
 
 
-async def test_a_carrier_that_goes_and_stays_away_is_told() -> None:
+async def test_a_carrier_that_goes_and_stays_away_is_reported() -> None:
     bus = DeviceOnTheBus()
     recorder = Recorder(bus)
     await recorder.carrier.watch()
     bus.tell(InterfaceFlags=UP)
-    assert not recorder.told.is_set()  # the supplicant may still report it itself
-    await asyncio.wait_for(recorder.told.wait(), PATIENCE_S)
+    assert not recorder.reported.is_set()  # the supplicant may still report it itself
+    await asyncio.wait_for(recorder.reported.wait(), PATIENCE_S)
 
 
-async def test_a_carrier_that_was_away_before_anybody_watched_is_told() -> None:
+async def test_a_carrier_that_was_away_before_anybody_watched_is_reported() -> None:
     recorder = Recorder(DeviceOnTheBus(UP))
     await recorder.carrier.watch()
-    await asyncio.wait_for(recorder.told.wait(), PATIENCE_S)
+    await asyncio.wait_for(recorder.reported.wait(), PATIENCE_S)
 
 
-async def test_a_carrier_that_is_back_at_once_as_after_roaming_is_not_told() -> None:
+async def test_a_carrier_that_is_back_at_once_as_after_roaming_is_not_reported() -> None:
     bus = DeviceOnTheBus()
     recorder = Recorder(bus)
     await recorder.carrier.watch()

@@ -2,9 +2,13 @@ from typing import Any
 
 import pytest
 
+from tests.backends.recording import Recorder
+from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, obstacle_of
+from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.domain.adapter import Band
 from wifimgrd.networkmanager.manager import Radio
+from wifimgrd.runtime.tasks import Tasks
 
 OURS = {"user": {"data": {"org.wifimgrd.device": "3"}}}
 
@@ -54,3 +58,12 @@ def test_bands() -> None:
     assert device().bands == {Band.GHZ_2_4, Band.GHZ_5}
     assert NmDevice("/device", {}, {"WirelessCapabilities": 0xE00}).bands == set(Band)
     assert NmDevice("/device", {}, {}).bands == frozenset()
+
+
+async def test_of_a_device_that_networkmanager_has_removed_nothing_is_known() -> None:
+    """Else an adapter that is plugged in again would be available before NetworkManager has it."""
+    listener, backend = Recorder(), NetworkManagerBackend(BriefMemory(), Tasks("test"))
+    backend._listener = listener
+    backend.device_gone(device())
+    told = await listener.next("interface_facts")
+    assert (told.interface, told.facts) == ("wlan0", None)

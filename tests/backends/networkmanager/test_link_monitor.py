@@ -31,7 +31,7 @@ class Listener:
     """Keeps how the link ended or was interrupted, and what it was afterwards."""
 
     def __init__(self) -> None:
-        self.told: asyncio.Queue[WifimgrdError] = asyncio.Queue()
+        self.reported: asyncio.Queue[WifimgrdError] = asyncio.Queue()
         self.changed: asyncio.Queue[Link] = asyncio.Queue()
         self.restored: asyncio.Queue[Link] = asyncio.Queue()
 
@@ -45,11 +45,11 @@ class Listener:
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
         assert interface == "wlan0"
-        self.told.put_nowait(error)
+        self.reported.put_nowait(error)
 
     def link_ended(self, interface: str, error: WifimgrdError) -> None:
         assert interface == "wlan0"
-        self.told.put_nowait(error)
+        self.reported.put_nowait(error)
 
 
 @pytest.fixture
@@ -101,12 +101,12 @@ async def begun(link_monitor: LinkMonitor) -> tuple[WifimgrdError, list[Any]]:
     """The events that its listener received, and the monitors for which `on_end` was called."""
     listener, ended = Listener(), list[Any]()
     link_monitor.start(cast("LinkListener", listener), ended.append)
-    assert listener.told.empty()  # the listener has no link yet that could end
+    assert listener.reported.empty()  # the listener has no link yet that could end
     async with asyncio.timeout(5):
-        return await listener.told.get(), ended
+        return await listener.reported.get(), ended
 
 
-async def test_an_end_that_only_the_keeper_heard_is_told_when_it_begins(
+async def test_an_end_that_only_the_monitor_has_seen_is_reported_when_it_begins(
     link_monitor: LinkMonitor, device: NmDevice
 ) -> None:
     for listener in list(device.listeners):
@@ -116,7 +116,7 @@ async def test_an_end_that_only_the_keeper_heard_is_told_when_it_begins(
     assert ended == [link_monitor]
 
 
-async def test_an_adapter_that_was_pulled_before_it_began_is_told(
+async def test_an_adapter_that_was_pulled_before_it_began_is_reported(
     link_monitor: LinkMonitor, device: NmDevice
 ) -> None:
     for listener in list(device.listeners):
@@ -126,7 +126,7 @@ async def test_an_adapter_that_was_pulled_before_it_began_is_told(
     assert ended == [link_monitor]
 
 
-async def test_a_link_that_fell_while_nobody_listened_is_told(
+async def test_a_link_that_fell_while_nobody_listened_is_reported(
     link_monitor: LinkMonitor, device: NmDevice
 ) -> None:
     device.properties["State"] = DeviceState.DISCONNECTED
@@ -135,7 +135,7 @@ async def test_a_link_that_fell_while_nobody_listened_is_told(
     assert ended == [link_monitor]
 
 
-async def test_an_interruption_before_it_began_is_told_once_the_listener_has_the_link(
+async def test_an_interruption_before_it_began_is_reported_once_the_listener_has_the_link(
     link_monitor: LinkMonitor,
 ) -> None:
     change(link_monitor, State="disconnected", DisconnectReason=3)
@@ -166,9 +166,9 @@ async def test_an_address_that_is_not_shown_yet_is_waited_for_and_one_that_goes_
             pass
         while "/ip4" + defs.NM_IP4_CONFIG not in bus.handlers:
             await bus.looks.get()
-        assert listener.told.empty()
+        assert listener.reported.empty()
         bus.show()
-        assert "did not renew the IP address" in (await listener.told.get()).message
+        assert "did not renew the IP address" in (await listener.reported.get()).message
     link_monitor.close()
 
 
@@ -185,7 +185,7 @@ async def followed(bus: NetworkManagerOnTheBus, device: NmDevice, listener: List
 async def lost_and_back(link_monitor: LinkMonitor, listener: Listener) -> None:
     """The association ends, and is there again a moment later."""
     change(link_monitor, State="disconnected")
-    await listener.told.get()
+    await listener.reported.get()
     change(link_monitor, State="completed")
 
 
@@ -203,7 +203,9 @@ async def test_a_link_is_restored_though_its_address_is_not_shown_yet(device: Nm
     link_monitor.close()
 
 
-async def test_the_access_point_that_is_named_just_after_a_link_is_restored_is_told(device: NmDevice) -> None:
+async def test_the_access_point_that_is_named_just_after_a_link_is_restored_is_reported(
+    device: NmDevice,
+) -> None:
     bus, listener = NetworkManagerOnTheBus(), Listener()
     async with asyncio.timeout(10):
         link_monitor = await followed(bus, device, listener)
@@ -252,9 +254,9 @@ async def test_a_link_whose_address_is_renewed_with_an_unusable_one_ends(
             await bus.looks.get()
         if interrupted:
             bus.show()
-            assert (await listener.told.get()).code is ErrorCode.CONNECTION_LOST
+            assert (await listener.reported.get()).code is ErrorCode.CONNECTION_LOST
         bus.show("10.0.0.9")
-        error = await listener.told.get()
+        error = await listener.reported.get()
     assert (error.code, error.message) == (ErrorCode.ADDRESS_FAILED, "gave 10.0.0.9/32")
     assert ended == [link_monitor]
     assert bus.calls[0] == "DeactivateConnection"

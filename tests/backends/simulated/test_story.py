@@ -206,7 +206,7 @@ class WorldMachine(RuleBasedStateMachine):
         assert all(attempt.done() for attempt in self.attempts.values())
 
     @invariant()
-    def links_are_as_told(self) -> None:
+    def links_are_as_reported(self) -> None:
         if not hasattr(self, "story"):
             return
         assert self.accidents == []

@@ -77,8 +77,8 @@ class World:
         )
         return await self.world.backend.join(request)
 
-    def told(self) -> list[tuple[str, str]]:
-        return [(told.what, told.interface) for told in self.recorder.told]
+    def reported(self) -> list[tuple[str, str]]:
+        return [(reported.what, reported.interface) for reported in self.recorder.reported]
 
 
 def now() -> float:
@@ -103,10 +103,14 @@ def in_no_time(test: Test) -> Callable[[], None]:
 
 
 @in_no_time
-async def test_the_adapters_are_told_before_start_returns(world: World) -> None:
-    present = [name for what, name in world.told() if what == "adapter_present"]
+async def test_the_adapters_are_reported_before_start_returns(world: World) -> None:
+    present = [name for what, name in world.reported() if what == "adapter_present"]
     assert present == ["wlan0", "wlan1", "narrow", "busy"]
-    facts = {told.interface: told.facts for told in world.recorder.told if told.facts is not None}
+    facts = {
+        reported.interface: reported.facts
+        for reported in world.recorder.reported
+        if reported.facts is not None
+    }
     assert facts["busy"].obstacle == "the default route"
 
 
@@ -189,11 +193,11 @@ async def test_a_second_join_on_an_interface_is_a_bug(world: World) -> None:
 
 
 @in_no_time
-async def test_an_orderly_power_off_is_told_at_once_and_ends_after_15_s(world: World) -> None:
+async def test_an_orderly_power_off_is_reported_at_once_and_ends_after_15_s(world: World) -> None:
     await world.join()
     before = now()
     world.world.power_off_camera(CAMERA, orderly=True)
-    assert world.told()[-1] == ("link_interrupted", "wlan0")
+    assert world.reported()[-1] == ("link_interrupted", "wlan0")
     ended = await world.recorder.next("link_ended")
     assert isinstance(ended.error, ConnectionLost)
     assert now() - before == pytest.approx(15, abs=0.01)
@@ -201,7 +205,7 @@ async def test_an_orderly_power_off_is_told_at_once_and_ends_after_15_s(world: W
 
 
 @in_no_time
-async def test_a_power_cut_is_told_after_a_second(world: World) -> None:
+async def test_a_power_cut_is_reported_after_a_second(world: World) -> None:
     await world.join()
     before = now()
     world.world.power_off_camera(CAMERA, orderly=False)
@@ -253,20 +257,24 @@ async def test_an_adapter_is_gone_before_its_link(world: World) -> None:
     await world.join()
     world.recorder.forget()
     world.world.unplug_adapter("wlan0")
-    assert world.told() == [("adapter_gone", "wlan0"), ("link_ended", "wlan0")]
+    assert world.reported() == [("adapter_gone", "wlan0"), ("link_ended", "wlan0")]
     world.world.plug_adapter("wlan0")
-    assert world.told()[2:] == [("interface_facts", "wlan0"), ("adapter_present", "wlan0")]
+    assert world.reported()[2:] == [("interface_facts", "wlan0"), ("adapter_present", "wlan0")]
 
 
 @in_no_time
 async def test_an_adapter_comes_back_as_the_same(world: World) -> None:
-    (before,) = [told.adapter for told in world.recorder.told if told.adapter and told.interface == "wlan1"]
+    (before,) = [
+        reported.adapter
+        for reported in world.recorder.reported
+        if reported.adapter and reported.interface == "wlan1"
+    ]
     world.world.unplug_adapter("wlan1")
     world.recorder.forget()
     world.world.plug_adapter("wlan1")
-    assert world.recorder.told[1].adapter == before
+    assert world.recorder.reported[1].adapter == before
     world.world.plug_adapter("wlan9")
-    new = world.recorder.told[3].adapter
+    new = world.recorder.reported[3].adapter
     assert new is not None
     assert new.name == "wlan9"
     assert before is not None
@@ -278,8 +286,8 @@ async def test_rfkill_describes_the_adapter_before_its_link_ends(world: World) -
     await world.join()
     world.recorder.forget()
     world.world.set_fault("rfkill", {"interface": "wlan0"})
-    assert world.told() == [("adapter_present", "wlan0"), ("link_ended", "wlan0")]
-    adapter, error = world.recorder.told[0].adapter, world.recorder.told[1].error
+    assert world.reported() == [("adapter_present", "wlan0"), ("link_ended", "wlan0")]
+    adapter, error = world.recorder.reported[0].adapter, world.recorder.reported[1].error
     assert adapter is not None
     assert adapter.rfkill == "soft-blocked"
     assert isinstance(error, InterfaceLost)
@@ -295,11 +303,11 @@ async def test_the_backend_comes_back_by_itself(world: World) -> None:
     world.world.set_fault("backend-gone", {"seconds": 2})
     assert world.world.backend.status.state is BackendState.UNAVAILABLE
     world.world.plug_adapter("wlan9")
-    assert world.told()[-1] == ("adapter_present", "wlan9")
+    assert world.reported()[-1] == ("adapter_present", "wlan9")
     await world.recorder.backend_is(BackendState.UNAVAILABLE)
     await world.recorder.backend_is(BackendState.READY)
     assert now() - before == pytest.approx(2, abs=0.01)
-    assert ("interface_facts", "wlan9") in world.told()
+    assert ("interface_facts", "wlan9") in world.reported()
 
 
 @in_no_time
@@ -313,7 +321,7 @@ async def test_the_backend_may_be_away_at_the_start(world: World) -> None:
 
 
 @in_no_time
-async def test_a_signal_is_told_to_links_that_are_up(world: World) -> None:
+async def test_a_signal_is_reported_to_links_that_are_up(world: World) -> None:
     await world.join()
     world.world.set_fault("signal", {"ssid": "SIM-CAM-1", "percent": 31})
     changed = await world.recorder.next("link_changed")

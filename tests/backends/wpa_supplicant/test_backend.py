@@ -79,15 +79,29 @@ async def monitor_of(
 
 
 async def test_a_registered_interface_that_is_gone_is_given_back(
-    backend: Any, host: Host, released: asyncio.Queue[str]
+    backend: Any, host: Host, listener: Recorder, released: asyncio.Queue[str]
 ) -> None:
     interface = WifiInterface(1 << 20, "wlan0")
     await backend._services.open_interface(interface)
     assert host.registered == {"wlan0"}
     backend.interface_gone(interface)
+    assert (await listener.next("interface_facts")).facts is None
     assert await released.get() == "wlan0"
     assert host.registered == set()
     assert not backend._services.has_registered("wlan0")
+
+
+async def test_at_the_end_idle_interfaces_are_given_back_and_those_with_a_link_are_not(
+    backend: Any, host: Host, released: asyncio.Queue[str]
+) -> None:
+    idle, used = WifiInterface(1 << 20, "wlan0"), WifiInterface(1 << 21, "wlan1", reserved=True)
+    await backend._services.open_interface(idle)
+    backend._watch_adopted([await monitor_of(backend, used)], "")
+    backend._inventory.interfaces |= {one.index: one for one in (idle, used)}
+    assert host.registered == {"wlan0", "wlan1"}
+    await backend.stop()
+    assert host.registered == {"wlan1"}
+    assert "wlan1" not in [released.get_nowait() for _ in range(released.qsize())]
 
 
 async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(

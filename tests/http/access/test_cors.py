@@ -42,7 +42,9 @@ async def test_no_answer_names_another_origin(served: Served, path: str) -> None
 
 
 @pytest.mark.parametrize("headers", [{}, {"Origin": ORIGIN}, {"Origin": "https://evil.example"}])
-async def test_caches_are_told_that_answers_differ_by_origin(served: Served, headers: dict[str, str]) -> None:
+async def test_an_answer_says_to_caches_that_it_differs_by_origin(
+    served: Served, headers: dict[str, str]
+) -> None:
     assert "Origin" in (await served.get("/healthz", headers=headers)).headers["Vary"]
 
 
@@ -70,7 +72,7 @@ async def test_a_preflight_from_the_internet_to_a_private_address_is_answered(se
     assert answer.headers["Access-Control-Allow-Private-Network"] == "true"
 
 
-async def test_a_preflight_of_another_site_is_told_nothing(served: Served) -> None:
+async def test_a_preflight_of_another_site_gets_no_permission(served: Served) -> None:
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}
     answer = await served.ask("OPTIONS", P + "/", headers=headers)
     assert answer.status == 401

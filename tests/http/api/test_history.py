@@ -22,7 +22,7 @@ async def rows(shim: Served, query: str = "") -> Any:
     return (await shim.get(f"{P}/history{query}")).json["history"]
 
 
-async def test_sessions_and_failures_are_told_newest_first(shim: Served) -> None:
+async def test_sessions_and_failures_are_reported_newest_first(shim: Served) -> None:
     device_id = await register(shim)
     assert (await connect(shim, device_id)).status == 200
     (row,) = await rows(shim)

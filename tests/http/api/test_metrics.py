@@ -78,7 +78,7 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
 
 async def test_what_was_tried_with_an_adapter_is_counted_by_step(shim: Served, hub: HubClient) -> None:
     before = await values(shim)
-    assert [before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RecoveryStep] == [0, 0, 0, 0]
+    assert not any(before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RecoveryStep)
     stuck = {"interface": Variant("s", "wlan0"), "heals": Variant("s", "rescan")}
     await hub.simulate("SetFault", "sa{sv}", "adapter-stuck", stuck)
     made = await connect(shim, camera(1))

@@ -54,7 +54,7 @@ async def test_a_registered_camera_is_recognised_and_its_link_left_alone(shim: S
     assert (await shim.get(f"{P}/{made}")).json["connected"] is True
 
 
-async def test_a_name_that_is_no_text_is_told_in_hexadecimal(shim: Served, hub: HubClient) -> None:
+async def test_a_name_that_is_no_text_is_reported_in_hexadecimal(shim: Served, hub: HubClient) -> None:
     await hub.simulate("AddCamera", "aysa{sv}", b"\xff<b>", "", {"signal": Variant("i", 99)})
     first = (await shim.get(NETWORKS)).json["networks"][0]
     assert (first["ssid"], first["ssid_hex"], first["security"]) == ("�<b>", "ff3c623e", "open")

@@ -158,14 +158,14 @@ async def test_the_next_command_ends_the_wait(shim: Served, hub: HubClient) -> N
     reading.cancel()
 
 
-async def test_a_removal_is_told_before_it_is_answered(shim: Served) -> None:
+async def test_a_removal_is_reported_before_it_is_answered(shim: Served) -> None:
     device_id = await take_all_interfaces(shim)
     channel = await shim.channel()
     await receive(channel)
     await shim.get(f"{P}/wifi/connect?device_id={device_id}")
     await shim.ask("DELETE", f"{P}/{device_id}/")
-    told = [await receive(channel) for _ in range(3)]
-    assert [one["data"].get("connection_status", one["type"]) for one in told] == [
+    reported = [await receive(channel) for _ in range(3)]
+    assert [one["data"].get("connection_status", one["type"]) for one in reported] == [
         "failed",
         "disconnected",
         "device.removed",

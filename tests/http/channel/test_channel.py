@@ -46,7 +46,7 @@ async def register(shim: Served, number: int, password: str | None = None) -> in
     return device_id
 
 
-def told(messages: list[Any]) -> list[tuple[str, Any]]:
+def reported(messages: list[Any]) -> list[tuple[str, Any]]:
     """Each message in short: devices by status, interfaces by state."""
     short = []
     for message in messages:
@@ -71,12 +71,12 @@ async def test_the_channel_is_there_with_and_without_its_slash(served: Served, p
     assert (await receive(await served.channel(path)))["type"] == "snapshot"
 
 
-async def test_a_created_device_is_told_and_then_how_it_connects(shim: Served) -> None:
+async def test_a_created_device_is_reported_and_then_how_it_connects(shim: Served) -> None:
     channel = await shim.channel()
     snapshot = await receive(channel)
     device_id = await register(shim, 1)
     messages = await until(channel, "device.updated", camera_address="192.168.42.1")
-    assert told(messages) == [
+    assert reported(messages) == [
         ("device.created", "disconnected"),
         ("interface.updated", "in-use"),
         (UPDATE, "connecting"),
@@ -89,14 +89,14 @@ async def test_a_created_device_is_told_and_then_how_it_connects(shim: Served) -
     assert messages[-1]["data"] == (await shim.get(f"{P}/{device_id}")).json
 
 
-async def test_a_disconnect_frees_the_interface_before_it_is_told(shim: Served) -> None:
+async def test_a_disconnect_frees_the_interface_before_it_is_reported(shim: Served) -> None:
     device_id = await register(shim, 1)
     await shim.get(f"{P}/wifi/connect?device_id={device_id}&wait=5")
     channel = await shim.channel()
     await receive(channel)
     await shim.get(f"{P}/wifi/disconnect?device_id={device_id}")
     messages = await until(channel, UPDATE, connection_status="disconnected")
-    assert told(messages) == [
+    assert reported(messages) == [
         (UPDATE, "disconnecting"),
         ("device.updated", "disconnecting"),
         ("interface.updated", "available"),
@@ -104,7 +104,7 @@ async def test_a_disconnect_frees_the_interface_before_it_is_told(shim: Served) 
     ]
 
 
-async def test_a_failed_attempt_is_told_as_failed_and_then_disconnected(shim: Served) -> None:
+async def test_a_failed_attempt_is_reported_as_failed_and_then_disconnected(shim: Served) -> None:
     channel = await shim.channel()
     device_id = await register(shim, 1, "wrong-password")
     messages = await until(channel, UPDATE, connection_status="disconnected")
@@ -116,7 +116,7 @@ async def test_a_failed_attempt_is_told_as_failed_and_then_disconnected(shim: Se
     assert failed["id"] == disconnected["id"] == device_id
 
 
-async def test_a_refusal_is_told_without_connecting_first(shim: Served) -> None:
+async def test_a_refusal_is_reported_without_connecting_first(shim: Served) -> None:
     for number in (1, 2, 3):
         device_id = await register(shim, number)
         await shim.get(f"{P}/wifi/connect?device_id={device_id}&wait=5")
@@ -124,7 +124,7 @@ async def test_a_refusal_is_told_without_connecting_first(shim: Served) -> None:
     await receive(channel)
     await register(shim, 4)
     messages = await until(channel, UPDATE, connection_status="disconnected")
-    assert told(messages) == [
+    assert reported(messages) == [
         ("device.created", "disconnected"),
         (UPDATE, "failed"),
         (UPDATE, "disconnected"),
@@ -140,11 +140,11 @@ async def test_a_removal_tells_all_of_it(shim: Served) -> None:
     await receive(channel)
     await shim.ask("DELETE", f"{P}/{device_id}")
     messages = await until(channel, "device.removed")
-    assert told(messages)[-2:] == [(UPDATE, "disconnected"), ("device.removed", device_id)]
+    assert reported(messages)[-2:] == [(UPDATE, "disconnected"), ("device.removed", device_id)]
     assert messages[-1]["data"] == {"id": device_id}
 
 
-async def test_adapters_that_come_and_go_are_told(shim: Served, hub: HubClient) -> None:
+async def test_adapters_that_come_and_go_are_reported(shim: Served, hub: HubClient) -> None:
     channel = await shim.channel()
     await receive(channel)
     await hub.simulate("UnplugAdapter", "s", "wlan2")
@@ -153,7 +153,7 @@ async def test_adapters_that_come_and_go_are_told(shim: Served, hub: HubClient) 
     assert (await until(channel, "interface.added"))[-1]["data"]["name"] == "wlan2"
 
 
-async def test_a_daemon_that_goes_and_comes_is_told_with_a_fresh_snapshot(
+async def test_a_daemon_that_goes_and_comes_is_reported_with_a_fresh_snapshot(
     shim: Served, daemon: Hub, hub: HubClient
 ) -> None:
     await register(shim, 1)
@@ -247,9 +247,9 @@ async def test_the_signal_has_no_number_and_is_not_replayed(served: Served, fake
         changed(replace(connected, signal_strength=60), "SignalStrength"),
         DeviceRemoved(1),
     )
-    told_signal, removed = await receive(channel), await receive(channel)
-    assert told_signal.keys() == {"type", "time", "data"}
-    assert told_signal["data"] == {"id": 1, "signal_strength": 60}
+    reported_signal, removed = await receive(channel), await receive(channel)
+    assert reported_signal.keys() == {"type", "time", "data"}
+    assert reported_signal["data"] == {"id": 1, "signal_strength": 60}
     assert removed["seq"] == snapshot["seq"] + 1
     again = await served.channel(f"/ws/management/?since={snapshot['epoch']}:{snapshot['seq']}")
     assert (await receive(again))["type"] == "device.removed"
@@ -325,7 +325,7 @@ class TestStuckClient:
         writer.close()
 
 
-async def test_a_camera_that_does_not_answer_is_told_as_connected_and_not_reachable(
+async def test_a_camera_that_does_not_answer_is_reported_as_connected_and_not_reachable(
     shim: Served, hub: HubClient
 ) -> None:
     silent = {"ssid": Variant("ay", b"SIM-CAM-1")}
@@ -334,9 +334,9 @@ async def test_a_camera_that_does_not_answer_is_told_as_connected_and_not_reacha
     await receive(channel)
     await register(shim, 1)
     await until(channel, "device.updated", connection_status="connected", reachable=True)
-    [*_, told_so] = await until(channel, "device.updated", reachable=False)
-    assert told_so["data"] == (await shim.get(f"{P}/1")).json
-    assert told_so["data"]["connection_status"] == "connected"
+    [*_, silent_message] = await until(channel, "device.updated", reachable=False)
+    assert silent_message["data"] == (await shim.get(f"{P}/1")).json
+    assert silent_message["data"]["connection_status"] == "connected"
     await hub.simulate("SetFault", "sa{sv}", "silent", silent | {"off": Variant("b", True)})
     await until(channel, "device.updated", connection_status="connected", reachable=True)
     await shim.get(f"{P}/wifi/disconnect?device_id=1")

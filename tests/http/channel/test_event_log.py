@@ -26,13 +26,13 @@ def test_numbers_start_at_one_and_have_no_gap() -> None:
 
 
 def texts(replay: list[LoggedEvent] | None) -> list[str] | None:
-    return None if replay is None else [told.text for told in replay]
+    return None if replay is None else [reported.text for reported in replay]
 
 
 def test_an_event_carries_the_mark_from_which_a_client_goes_on() -> None:
     log = log_of(3)
-    told = log.append("event", "event 4")
-    assert (told.mark, log.mark) == ("here:4", "here:4")
+    reported = log.append("event", "event 4")
+    assert (reported.mark, log.mark) == ("here:4", "here:4")
     assert log.since("here:4") == []
 
 
@@ -75,7 +75,7 @@ def test_a_huge_number_was_never_reached(number: int) -> None:
     assert log_of(4).since(f"here:{number}") is None
 
 
-class Following(RuleBasedStateMachine):
+class ResumingClient(RuleBasedStateMachine):
     """A client that leaves at any time and comes back at any time has seen every event, once, in
     order, or is told that it needs a snapshot."""
 
@@ -115,4 +115,4 @@ class Following(RuleBasedStateMachine):
         assert self.log.seq == len(self.sent)
 
 
-TestFollowing = Following.TestCase
+TestResumingClient = ResumingClient.TestCase

@@ -43,15 +43,15 @@ async def next_event(content: aiohttp.StreamReader) -> Event:
                 return event
 
 
-def told(event: Event) -> Any:
+def reported(event: Event) -> Any:
     return json.loads(event["data"])
 
 
 async def test_a_snapshot_comes_first_with_the_mark_to_go_on_from(served: Served) -> None:
     async with stream(served) as content:
         event = await next_event(content)
-    assert event["event"] == told(event)["type"] == "snapshot"
-    assert event["id"] == f"{told(event)['epoch']}:{told(event)['seq']}"
+    assert event["event"] == reported(event)["type"] == "snapshot"
+    assert event["id"] == f"{reported(event)['epoch']}:{reported(event)['seq']}"
 
 
 async def test_events_have_the_numbers_of_the_channel(served: Served, fake_hub: FakeHub) -> None:
@@ -61,9 +61,9 @@ async def test_events_have_the_numbers_of_the_channel(served: Served, fake_hub: 
         first = await next_event(content)
         fake_hub.happen(DeviceAdded(DEVICE))
         event = await next_event(content)
-    assert told(event) == await channel.receive_json(timeout=PATIENCE_S)
+    assert reported(event) == await channel.receive_json(timeout=PATIENCE_S)
     assert event["event"] == "device.created"
-    assert event["id"] == f"{told(first)['epoch']}:{told(event)['seq']}"
+    assert event["id"] == f"{reported(first)['epoch']}:{reported(event)['seq']}"
 
 
 async def test_a_client_that_comes_back_gets_what_it_missed(served: Served, fake_hub: FakeHub) -> None:

@@ -77,15 +77,17 @@ def types(messages: list[Message]) -> list[str]:
     return [message.type for message in messages]
 
 
-def test_a_new_device_is_told_as_its_record(translator: ChannelMessages) -> None:
+def test_a_new_device_is_reported_as_its_record(translator: ChannelMessages) -> None:
     assert translator.messages(DeviceAdded(DEVICE)) == [Message("device.created", device_json(DEVICE))]
 
 
-def test_a_removed_device_is_told_by_its_id(translator: ChannelMessages) -> None:
+def test_a_removed_device_is_reported_by_its_id(translator: ChannelMessages) -> None:
     assert translator.messages(DeviceRemoved(3)) == [Message("device.removed", {"id": 3})]
 
 
-def test_a_step_of_the_connection_is_told_with_what_the_contract_names(translator: ChannelMessages) -> None:
+def test_a_step_of_the_connection_is_reported_with_what_the_contract_names(
+    translator: ChannelMessages,
+) -> None:
     assert translator.messages(changed(CONNECTING, STEP)) == [
         Message(
             UPDATE,
@@ -108,7 +110,7 @@ def test_a_step_of_the_connection_is_told_with_what_the_contract_names(translato
     ]
 
 
-def test_a_failed_attempt_is_told_with_the_state_after_it(translator: ChannelMessages) -> None:
+def test_a_failed_attempt_is_reported_with_the_state_after_it(translator: ChannelMessages) -> None:
     after = replace(
         DEVICE, connection_error_code="busy", connection_error_message="kept", last_connection_attempt=5
     )
@@ -124,7 +126,7 @@ def test_a_failed_attempt_is_told_with_the_state_after_it(translator: ChannelMes
     assert disconnected.data["connection_error_code"] == "busy"
 
 
-def test_a_failure_is_told_once(translator: ChannelMessages) -> None:
+def test_a_failure_is_reported_once(translator: ChannelMessages) -> None:
     translator.messages(AttemptFailed(3, "busy", "no"))
     translator.messages(changed(DEVICE, STEP))
     assert types(translator.messages(changed(CONNECTING, STEP))) == [UPDATE]
@@ -175,36 +177,36 @@ def test_a_camera_that_falls_silent_is_a_status_and_an_update(translator: Channe
 
 def test_a_signal_moves_in_steps_and_has_no_number(translator: ChannelMessages) -> None:
     translator.messages(changed(CONNECTED, STEP))
-    told = [
+    reported = [
         message
         for percent in (71, 74, 75, 73, 71, 70, 100)
         for message in translator.messages(changed(replace(CONNECTED, signal_strength=percent), SIGNAL))
     ]
-    assert told == [
+    assert reported == [
         Message("device.signal", {"id": 3, "signal_strength": percent}, numbered=False)
         for percent in (75, 70, 100)
     ]
 
 
-def test_a_signal_without_a_connection_is_not_told(translator: ChannelMessages) -> None:
+def test_a_signal_without_a_connection_is_not_reported(translator: ChannelMessages) -> None:
     translator.messages(changed(CONNECTING, STEP))
     assert translator.messages(changed(replace(CONNECTING, signal_strength=None), SIGNAL)) == []
 
 
 @given(st.lists(st.integers(min_value=0, max_value=100)))
-def test_signals_told_are_multiples_of_the_step_and_differ(percents: list[int]) -> None:
+def test_signals_reported_are_multiples_of_the_step_and_differ(percents: list[int]) -> None:
     translator = Translator()
     translator.resynchronise(ServiceRecord(), [])
-    told = [
+    reported = [
         message.data["signal_strength"]
         for percent in percents
         for message in translator.messages(changed(replace(CONNECTED, signal_strength=percent), SIGNAL))
     ]
-    assert all(percent % 5 == 0 for percent in told)
-    assert all(one != other for one, other in pairwise(told))
+    assert all(percent % 5 == 0 for percent in reported)
+    assert all(one != other for one, other in pairwise(reported))
 
 
-def test_interfaces_are_told_as_objects_and_by_name(translator: ChannelMessages) -> None:
+def test_interfaces_are_reported_as_objects_and_by_name(translator: ChannelMessages) -> None:
     wlan0 = InterfaceRecord("wlan0", "in-use", device_id=3)
     assert translator.messages(InterfaceAdded(wlan0)) == [Message("interface.added", interface_json(wlan0))]
     assert translator.messages(InterfaceChanged(wlan0)) == [
@@ -214,7 +216,7 @@ def test_interfaces_are_told_as_objects_and_by_name(translator: ChannelMessages)
 
 
 @pytest.mark.parametrize("name", ["Backend", "BackendState", "BackendReason"])
-def test_a_change_of_the_backend_is_told(translator: ChannelMessages, name: str) -> None:
+def test_a_change_of_the_backend_is_reported(translator: ChannelMessages, name: str) -> None:
     service = ServiceRecord("1", "networkmanager", "unavailable", "it is not running")
     assert translator.messages(ServiceChanged(service, frozenset({name}))) == [
         Message(
@@ -228,7 +230,7 @@ def test_a_change_of_the_backend_is_told(translator: ChannelMessages, name: str)
     ]
 
 
-def test_the_counts_of_interfaces_are_not_told(translator: ChannelMessages) -> None:
+def test_the_counts_of_interfaces_are_not_reported(translator: ChannelMessages) -> None:
     changed = frozenset({"TotalInterfaces", "AssignedInterfaces"})
     assert translator.messages(ServiceChanged(ServiceRecord(), changed)) == []
 

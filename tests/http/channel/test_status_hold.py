@@ -226,9 +226,9 @@ def test_everything_is_sent_once_and_a_devices_statuses_in_order(
     assert len(sent) == len(offered)
     for device_id in (1, 2):
         mine = [one for one in offered if one.data["id"] == device_id]
-        told = [one for one in sent if one.data["id"] == device_id]
+        reported = [one for one in sent if one.data["id"] == device_id]
         names = [one.data["connection_status"] for one in mine if one.type == STATUS]
-        assert [one.data["connection_status"] for one in told if one.type == STATUS] == names
-        assert [one for one in told if one.type != STATUS] == [one for one in mine if one.type != STATUS]
+        assert [one.data["connection_status"] for one in reported if one.type == STATUS] == names
+        assert [one for one in reported if one.type != STATUS] == [one for one in mine if one.type != STATUS]
         if mine:
-            assert told[-1].data["number"] == mine[-1].data["number"]  # the last says how it is
+            assert reported[-1].data["number"] == mine[-1].data["number"]  # the last says how it is

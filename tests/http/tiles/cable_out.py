@@ -46,8 +46,8 @@ def _curl(url: str) -> dict[str, str]:
         "--write-out",
         "\n%{http_code} %{content_type}",
     ]
-    told = subprocess.run([*command, url], check=True, capture_output=True).stdout
-    body, _, status = told.rpartition(b"\n")
+    reported = subprocess.run([*command, url], check=True, capture_output=True).stdout
+    body, _, status = reported.rpartition(b"\n")
     return {"status": status.decode(), "body": body.hex()}
 
 

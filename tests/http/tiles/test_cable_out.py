@@ -24,7 +24,7 @@ PATHS = [f"/tiles/{kind}/2/1/1.png" for kind in KINDS] + [
 
 
 @pytest.fixture(scope="module")
-def told(places: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+def reported(places: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What happened in a network namespace without a network."""
     tables = [f'tileset = "{kind}"\ntype = "{kind}"\npath = "{places[kind]}"\n' for kind in KINDS]
     tables.append('tileset = "relayed"\ntype = "upstream"\nurl = "http://tiles.example/{z}/{x}/{y}.png"\n')
@@ -39,18 +39,18 @@ def told(places: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -
     return json.loads(ran.stdout)
 
 
-def test_there_is_no_network(told: Any) -> None:
-    assert told["interfaces"] == ["lo"]
+def test_there_is_no_network(reported: Any) -> None:
+    assert reported["interfaces"] == ["lo"]
 
 
-def test_curl_gets_the_tiles_of_files(told: Any, world: Mapping[Place, bytes]) -> None:
+def test_curl_gets_the_tiles_of_files(reported: Any, world: Mapping[Place, bytes]) -> None:
     expected = {"status": "200 image/png", "body": world[2, 1, 1].hex()}
-    assert told["answers"][:4] == [expected] * 4
+    assert reported["answers"][:4] == [expected] * 4
 
 
-def test_a_tile_server_that_is_elsewhere_is_told_to_be_away(told: Any) -> None:
-    assert told["answers"][4]["status"] == "502 application/problem+json"
+def test_a_tile_server_that_is_elsewhere_is_reported_as_away(reported: Any) -> None:
+    assert reported["answers"][4]["status"] == "502 application/problem+json"
 
 
-def test_a_missing_tile_is_not_found(told: Any) -> None:
-    assert told["answers"][5]["status"] == "404 application/problem+json"
+def test_a_missing_tile_is_not_found(reported: Any) -> None:
+    assert reported["answers"][5]["status"] == "404 application/problem+json"

@@ -141,7 +141,7 @@ async def test_a_session_may_read_tiles(fake_hub: FakeHub, settings: Settings) -
         assert (await served.get("/tiles/pmtiles/2/1/1", headers={"Cookie": cookie})).status == 200
 
 
-async def test_places_of_files_are_told_to_who_has_the_token_alone(
+async def test_places_of_files_are_shown_with_the_token_alone(
     fake_hub: FakeHub, settings: Settings, places: dict[str, Path]
 ) -> None:
     async with Served.start(fake_hub, replace(settings, token=TOKEN)) as served:

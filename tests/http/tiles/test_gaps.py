@@ -46,7 +46,7 @@ boxes = st.builds(
 
 @given(boxes, st.integers(0, 6))
 def test_squares_have_each_tile_of_a_box_once(box: Box, z: int) -> None:
-    found = [tile_of_id(square.first + at) for square in squares(box, z) for at in positions(square.asked)]
+    found = [tile_of_id(square.first + at) for square in squares(box, z) for at in positions(square.in_span)]
     assert len(found) == len(set(found)) == box.count(z)
     assert set(found) == spanned(box, z)
 
@@ -57,7 +57,7 @@ def test_a_square_begins_with_its_lowest_tile(z: int, data: st.DataObject) -> No
     bits = data.draw(st.integers(0, min(z, 3)))
     square = gaps.Square.at(z, bits, x >> bits, y >> bits, gaps.Span(x, x, y, y))
     assert square.first <= zxy_to_tileid(z, x, y) < square.first + square.tiles
-    assert list(positions(square.asked)) == [zxy_to_tileid(z, x, y) - square.first]
+    assert list(positions(square.in_span)) == [zxy_to_tileid(z, x, y) - square.first]
 
 
 @pytest.mark.parametrize("kind", KINDS)

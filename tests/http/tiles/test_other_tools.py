@@ -186,6 +186,6 @@ async def test_gdal_sees_the_world_through_the_shim(fake_hub: FakeHub, made: Pat
 async def test_gdal_reads_vector_tiles_through_the_shim(fake_hub: FakeHub, made: Path, kind: str) -> None:
     async with Served.start(fake_hub, settings_of(made, {f"land.{kind}": kind})) as served:
         url = f"/vsicurl/{served.url}/tiles/land.{kind}/1/0/0.pbf"
-        told = await asyncio.to_thread(run, "ogrinfo", "-ro", "-al", "-so", f"MVT:{url}")
-    assert "Layer name: land" in told
-    assert "Feature Count: 1" in told
+        reported = await asyncio.to_thread(run, "ogrinfo", "-ro", "-al", "-so", f"MVT:{url}")
+    assert "Layer name: land" in reported
+    assert "Feature Count: 1" in reported

@@ -236,8 +236,10 @@ async def test_both_ways_say_the_same(served: Served, path: str, headers: dict[s
     assert (short.status, short.octets) == (long.status, long.octets)
     # Of an answer without a body, older aiohttp tells the type that it would have.
     apart = {"date"} | ({"content-type", "content-length"} if short.status == 304 else set())
-    told = [{k.lower(): v for k, v in one.headers.items() if k.lower() not in apart} for one in (short, long)]
-    assert told[0] == told[1]
+    reported = [
+        {k.lower(): v for k, v in one.headers.items() if k.lower() not in apart} for one in (short, long)
+    ]
+    assert reported[0] == reported[1]
 
 
 @pytest.mark.parametrize("kind_of_missing", ["204", "blank"])
@@ -326,8 +328,8 @@ async def test_without_tilesets_there_are_no_tiles(fake_hub: FakeHub) -> None:
 
 
 async def test_health_tells_of_the_tilesets_where_it_is_asked(served: Served) -> None:
-    told = (await served.get("/healthz?verbose")).json["tiles"]
-    assert [(one["tileset"], one["available"]) for one in told] == [
+    reported = (await served.get("/healthz?verbose")).json["tiles"]
+    assert [(one["tileset"], one["available"]) for one in reported] == [
         (name, True) for name in (*KINDS, "vector")
     ]
     assert "tiles" not in (await served.get("/healthz")).json
@@ -352,9 +354,11 @@ async def test_a_name_may_be_percent_encoded(served: Served, world: Mapping[Plac
 
 
 async def test_health_tells_what_each_source_says_of_itself(served: Served) -> None:
-    told = {one["tileset"]: one["sources"][0] for one in (await served.get("/healthz?verbose")).json["tiles"]}
-    assert told["pmtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": 1364}
-    assert told["mbtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": None}
+    reported = {
+        one["tileset"]: one["sources"][0] for one in (await served.get("/healthz?verbose")).json["tiles"]
+    }
+    assert reported["pmtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": 1364}
+    assert reported["mbtiles"]["summary"] == {"format": "png", "minzoom": 0, "maxzoom": 5, "count": None}
 
 
 async def test_a_tile_is_unpacked_outside_of_the_event_loop(

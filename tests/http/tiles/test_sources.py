@@ -76,11 +76,11 @@ def test_a_good_file_passes_the_check(source: FileSource) -> None:
     assert done[-1][0] == done[-1][1]
 
 
-def test_the_zooms_are_told(source: FileSource) -> None:
+def test_the_zooms_are_reported(source: FileSource) -> None:
     assert (source.summary.minzoom, source.summary.maxzoom) == (0, 5)
 
 
-def test_the_bounds_are_told(source: FileSource) -> None:
+def test_the_bounds_are_reported(source: FileSource) -> None:
     assert source.summary.bounds == (-10, -20, 30, 40)
 
 

@@ -49,8 +49,8 @@ class Watched:
 
     def __init__(self, kind: str, path: Path) -> None:
         self.library = Library([TileSource("t", kind, path)], Tasks("test"))
-        self.told: list[dict[str, Any]] = []
-        self.library.subscribe(self.told.append)
+        self.reported: list[dict[str, Any]] = []
+        self.library.subscribe(self.reported.append)
 
     @property
     def tileset(self) -> Tileset:
@@ -90,16 +90,16 @@ async def test_it_has_other_tags(watched: Watched, kind: str, tmp_path: Path) ->
     assert before.tag != after.tag
 
 
-async def test_everybody_is_told_of_it(watched: Watched, kind: str, tmp_path: Path) -> None:
+async def test_each_subscriber_is_notified(watched: Watched, kind: str, tmp_path: Path) -> None:
     put(kind, tmp_path / "file", pyramid(1, "new"))
     await watched.library.check_files()
-    assert watched.told[-1] == {"tileset": "t", "available": True, "version": watched.tileset.tag}
+    assert watched.reported[-1] == {"tileset": "t", "available": True, "version": watched.tileset.tag}
 
 
-async def test_nobody_is_told_of_nothing(watched: Watched) -> None:
-    before = len(watched.told)
+async def test_no_subscriber_is_notified_without_a_change(watched: Watched) -> None:
+    before = len(watched.reported)
     await watched.library.check_files()
-    assert len(watched.told) == before
+    assert len(watched.reported) == before
 
 
 @pytest.mark.parametrize("kept", [0.3, 0.9])
@@ -133,7 +133,7 @@ async def test_a_file_that_is_removed_takes_the_tileset_away(watched: Watched, t
     (tmp_path / "file").unlink()
     await watched.library.check_files()
     assert watched.library.get("t") is None
-    assert watched.told[-1] == {"tileset": "t", "available": False, "version": None}
+    assert watched.reported[-1] == {"tileset": "t", "available": False, "version": None}
 
 
 async def test_a_file_that_is_written_over_in_place_is_not_served_half(
@@ -263,20 +263,22 @@ async def message(channel: Any, kind: str) -> Any:
     """The next message of a type."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            told = await channel.receive_json()
-            if told["type"] == kind:
-                return told
+            reported = await channel.receive_json()
+            if reported["type"] == kind:
+                return reported
 
 
-async def test_a_swap_is_told_on_the_management_channel(fake_hub: FakeHub, kind: str, tmp_path: Path) -> None:
+async def test_a_swap_is_reported_on_the_management_channel(
+    fake_hub: FakeHub, kind: str, tmp_path: Path
+) -> None:
     put(kind, tmp_path / "file", pyramid(1, "old"))
     settings = Settings(tile_sources=(TileSource("t", kind, tmp_path / "file"),))
     async with Served.start(fake_hub, settings) as served:
         channel = await served.channel()
         await message(channel, "snapshot")
         put(kind, tmp_path / "file", pyramid(1, "new"))
-        told = await message(channel, "tileset.updated")
-        assert told["data"]["tileset"] == "t"
+        reported = await message(channel, "tileset.updated")
+        assert reported["data"]["tileset"] == "t"
         assert (await served.get("/tiles/t/1/1/0")).octets == pyramid(1, "new")[1, 1, 0]
 
 

@@ -182,7 +182,9 @@ async def test_an_error_is_no_missing_tile(
         await octets(slot)
 
 
-async def test_a_server_that_is_down_is_told_at_once(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
+async def test_a_server_that_is_down_is_reported_at_once(
+    slot: UpstreamSlot, upstream: ScriptedUpstream
+) -> None:
     await upstream.vanish()
     with pytest.raises(UnavailableError) as caught:
         await octets(slot)

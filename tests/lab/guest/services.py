@@ -19,8 +19,19 @@ def without_networkmanager() -> Iterator[None]:
     try:
         yield
     finally:
-        run("systemctl", "stop", SUPPLICANT, *_NETWORKD)
-        for file in Path("/run/systemd").glob("network*/*-wifimgrd*"):
-            file.unlink()
+        run("systemctl", "stop", SUPPLICANT)
+        stop_networkd()
         run("systemctl", "unmask", "--runtime", NETWORK_MANAGER)
         run("systemctl", "start", NETWORK_MANAGER)
+
+
+def stop_networkd() -> None:
+    """Networkd does not run, and no file of the product's is left for it."""
+    run("systemctl", "stop", *_NETWORKD)
+    for file in files_for_networkd():
+        file.unlink()
+
+
+def files_for_networkd() -> list[Path]:
+    """The product's files for networkd."""
+    return list(Path("/run/systemd").glob("network*/*-wifimgrd*"))

@@ -43,6 +43,17 @@ class Supplicant:
         (path,) = await self._bus.call(_NAME, _ROOT, _NAME, "GetInterface", "s", name)
         return str(path)
 
+    async def registered(self) -> list[str]:
+        """Give the names of the network interfaces that it has."""
+        paths = await self._bus.read(_NAME, _ROOT, _NAME, "Interfaces")
+        return sorted([str(await self._bus.read(_NAME, path, _INTERFACE, "Ifname")) for path in paths])
+
+    async def network_property(self, interface: str, name: str) -> str:
+        """Read a setting of the network that an interface has joined, such as "bssid"; without quotes."""
+        network = await self._bus.read(_NAME, await self.interface(interface), _INTERFACE, "CurrentNetwork")
+        settings = await self._bus.read(_NAME, network, f"{_NAME}.Network", "Properties")
+        return str(settings[name].value).strip('"').lower()
+
     async def wait_for(self, interface: str, name: str, *values: Any, seconds: float = 20.0) -> Change:
         """Wait for a change of a property that has come since watch(), to one of these values or to any."""
         path = await self.interface(interface)

@@ -17,8 +17,8 @@ _INTERFACE = f"{_NAME}.Interface"
 
 
 @asynccontextmanager
-async def joined(bus: SystemBus, interface: str, camera: Camera) -> AsyncIterator[None]:
-    """Have an interface join a camera's network; it leaves it at the end."""
+async def joined(bus: SystemBus, interface: str, camera: Camera, **settings: str) -> AsyncIterator[None]:
+    """Have an interface join a camera's network, with further settings; it leaves it at the end."""
     options = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
     (path,) = await bus.call(_NAME, _ROOT, _NAME, "CreateInterface", "a{sv}", options)
     try:
@@ -26,6 +26,7 @@ async def joined(bus: SystemBus, interface: str, camera: Camera) -> AsyncIterato
             "ssid": Variant("ay", camera.ssid),
             "psk": Variant("s", camera.password),
             "key_mgmt": Variant("s", "WPA-PSK"),
+            **{name: Variant("s", value) for name, value in settings.items()},
         }
         (added,) = await bus.call(_NAME, path, _INTERFACE, "AddNetwork", "a{sv}", network)
         await bus.call(_NAME, path, _INTERFACE, "SelectNetwork", "o", added)

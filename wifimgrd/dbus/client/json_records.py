@@ -83,12 +83,12 @@ def network_json(network: NetworkRecord) -> NetworkJson:
     }
 
 
-def search_json(air: SearchRecord) -> SearchJson:
+def search_json(found: SearchRecord) -> SearchJson:
     """The answer to the networks request."""
     return {
-        "networks": [network_json(one) for one in air.networks],
-        "scanned_interfaces": list(air.scanned),
-        "skipped_interfaces": dict(air.skipped),
+        "networks": [network_json(one) for one in found.networks],
+        "scanned_interfaces": list(found.scanned),
+        "skipped_interfaces": dict(found.skipped),
     }
 
 

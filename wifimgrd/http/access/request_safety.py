@@ -130,7 +130,7 @@ class RequestSafety:
             if is_foreign(request.headers, self._origins, secure=request.secure):
                 raise Problem(
                     ErrorCode.NOT_AUTHORIZED,
-                    "another site asked for this; [http] allowed_origins admits some",
+                    "another site requests this; [http] allowed_origins admits some",
                 )
             if is_fetched_ahead(request.headers):
                 raise Problem(ErrorCode.NOT_AUTHORIZED, "this is not done ahead of a click")
@@ -176,6 +176,6 @@ def _is_of_unknown_page(request: web.Request) -> bool:
 def _unknown_page() -> Problem:
     return Problem(
         ErrorCode.NOT_AUTHORIZED,
-        "the page that asked for this is not known: without a token, and on another name than "
+        "the page that requests this is not known: without a token, and on another name than "
         "localhost, what changes something needs Origin, Referer or X-Requested-With",
     )

@@ -37,4 +37,4 @@ class TlsFiles:
 
 
 def _no_password() -> str:
-    raise ValueError("the key has a password, which nobody can be asked for")
+    raise ValueError("the key has a password, for which there is no prompt")

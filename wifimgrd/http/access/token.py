@@ -74,7 +74,7 @@ class AccessToken:
         if wait_s:
             headers = {"Retry-After": str(math.ceil(wait_s))}
             raise Problem(
-                TOO_MANY_REQUESTS, "too many sessions were asked for from this address", headers=headers
+                TOO_MANY_REQUESTS, "too many sessions were requested from this address", headers=headers
             )
         if not self.has_bearer(request.headers):
             body = await json_body(request)

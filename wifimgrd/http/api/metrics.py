@@ -97,7 +97,7 @@ class Metrics:
         self._reconnects = Counter(
             "wifimgrd_reconnects", "Dropped links that came back by themselves.", registry=self._registry
         )
-        self._telling_time = Histogram(
+        self._report_time = Histogram(
             "wifimgrd_loss_told_seconds",
             "From the daemon's detection of a lost link to this service's message to its clients.",
             buckets=_SENDING_BUCKETS,
@@ -198,7 +198,7 @@ class Metrics:
 
     def _moved(self, before: DeviceRecord, device: DeviceRecord) -> None:
         if before.state == DeviceState.CONNECTED and device.lost_at is not None:
-            self._telling_time.observe(max(0, self._clock() - device.lost_at) / 1e6)
+            self._report_time.observe(max(0, self._clock() - device.lost_at) / 1e6)
         match before.state, device.state:
             case DeviceState.DISCONNECTED, DeviceState.CONNECTING:
                 self._attempting.add(device.id)

@@ -119,9 +119,7 @@ class Cameras:
             if not is_within_limits(f"HTTP/1.1 {answer.status} {answer.reason}", answer.raw_headers):
                 raise Problem(ErrorCode.CONNECTION_LOST, "the camera's answer has too large a head")
             if answer.status < 200:
-                raise Problem(
-                    ErrorCode.CONNECTION_LOST, "the camera changed the protocol, which nobody asked it to"
-                )
+                raise Problem(ErrorCode.CONNECTION_LOST, "the camera changed the protocol without a request")
             response = web.StreamResponse(
                 status=answer.status,
                 reason=reason_of(answer.reason),

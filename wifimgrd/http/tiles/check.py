@@ -98,10 +98,12 @@ async def check(sources: Sequence[TileSource], question: Question, progress: Pro
             if one is not None:
                 opened.append(one)
         if question.box is not None:
-            await _look_for_gaps(report, opened, question, progress)
+            await _find_gaps(report, opened, question, progress)
         if question.url is not None:
             missing = sources[0].missing
-            report.shim = await asyncio.to_thread(_ask_shim, question, report.tileset, missing, opened)
+            report.shim = await asyncio.to_thread(
+                _request_from_shim, question, report.tileset, missing, opened
+            )
     finally:
         for one in opened:
             if isinstance(one, UpstreamSlot):
@@ -137,7 +139,7 @@ async def _check_upstream(source: TileSource) -> tuple[SourceReport, UpstreamSlo
     return report, slot
 
 
-async def _look_for_gaps(
+async def _find_gaps(
     report: TilesetReport,
     opened: Sequence[FileSource | UpstreamSlot],
     question: Question,
@@ -163,7 +165,7 @@ async def _look_for_gaps(
             wanted = NAMED - len(report.examples)
             for at in islice(positions(missing), wanted):
                 report.examples.append("{}/{}/{}".format(*tile_of_id(square.first + at)))
-            progress("looking for missing tiles", report.asked, total)
+            progress("finding missing tiles", report.asked, total)
 
 
 def _missing_in_files(square: Square, files: Sequence[FileSource]) -> bytes:
@@ -191,7 +193,7 @@ async def _missing_in_servers(square: Square, missing: bytes, servers: Sequence[
     return bytes(left)
 
 
-def _ask_shim(
+def _request_from_shim(
     question: Question, tileset: str, missing: int | str, opened: Sequence[FileSource | UpstreamSlot]
 ) -> str | None:
     """Request a tile that no file has from the running shim; returns the error in its answer."""

@@ -47,16 +47,16 @@ class Square(NamedTuple):
         return 1 << 2 * self.bits
 
     @property
-    def asked(self) -> bytearray:
+    def in_span(self) -> bytearray:
         """A 1 for each tile that lies in the span, along the curve."""
-        asked = bytearray(self.tiles)
+        in_span = bytearray(self.tiles)
         side = 1 << self.bits
-        _mark(self, asked, self.bits, self.span.left & -side, self.span.top & -side)
-        return asked
+        _mark(self, in_span, self.bits, self.span.left & -side, self.span.top & -side)
+        return in_span
 
     def missing(self, there: bytearray) -> bytes:
         """A 1 for each tile of the span that is not marked."""
-        missing = int.from_bytes(self.asked, "little") & ~int.from_bytes(there, "little")
+        missing = int.from_bytes(self.in_span, "little") & ~int.from_bytes(there, "little")
         return missing.to_bytes(self.tiles, "little")
 
 
@@ -86,7 +86,7 @@ def _first(z: int, bits: int, column: int, row: int) -> int:
     return first_id(z) + ((tile_id(above, column, row) - first_id(above)) << 2 * bits)
 
 
-def _mark(square: Square, asked: bytearray, bits: int, x: int, y: int) -> None:
+def _mark(square: Square, in_span: bytearray, bits: int, x: int, y: int) -> None:
     """Mark the part of the span in a square within the square: all of it, none of it, or its quarters."""
     left, right, top, bottom = square.span
     last = (1 << bits) - 1
@@ -94,9 +94,9 @@ def _mark(square: Square, asked: bytearray, bits: int, x: int, y: int) -> None:
         return
     if left <= x and x + last <= right and top <= y and y + last <= bottom:
         at = _first(square.z, bits, x >> bits, y >> bits) - square.first
-        asked[at : at + (1 << 2 * bits)] = b"\1" * (1 << 2 * bits)
+        in_span[at : at + (1 << 2 * bits)] = b"\1" * (1 << 2 * bits)
         return
     half = 1 << bits - 1
     for quarter_x in (x, x + half):
         for quarter_y in (y, y + half):
-            _mark(square, asked, bits - 1, quarter_x, quarter_y)
+            _mark(square, in_span, bits - 1, quarter_x, quarter_y)

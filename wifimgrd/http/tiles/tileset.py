@@ -64,7 +64,7 @@ class FileSlot:
         self.tileset = tileset
         self.kind = kind
         self.place = str(path)
-        self.reason = "it was not looked at yet"
+        self.reason = "it was not opened yet"
         self.source: FileSource | None = None
         self._path = path
         self._workers = workers
@@ -113,7 +113,7 @@ class FileSlot:
         try:
             identity = identity_of(self._path)
         except OSError as error:
-            self._refuse(f"it cannot be looked at: {error.strerror}")
+            self._refuse(f"it cannot be accessed: {error.strerror}")
             return False
         if identity is None:
             self._seen = self.source = None

@@ -151,7 +151,7 @@ class UpstreamSlot:
             )
         except (ClientError, OSError, ValueError) as error:
             why = getattr(getattr(error, "os_error", error), "strerror", None) or type(error).__name__
-            problem = UnavailableError(f"the tile server cannot be asked: {why}")
+            problem = UnavailableError(f"the tile server cannot be used: {why}")
         self._away, self._away_until = problem, self._clock() + _PAUSE_S
         raise problem
 
@@ -215,7 +215,7 @@ def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
         return None
     coding = answer.headers.get("Content-Encoding", "").strip().lower().removeprefix("x-")
     if coding not in ("", "identity", "gzip", "br", "zstd"):
-        raise UnavailableError(f"the tile server packs with {coding}, which nobody asked it to")
+        raise UnavailableError(f"the tile server packs with {coding}, which was not requested")
     encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(octets)
     media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type in _NO_TILES and media_type_of(octets, UNKNOWN) == UNKNOWN:
