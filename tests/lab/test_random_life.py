@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +38,6 @@ CHANGE_S = 0.7
 SETTLED_S = 60.0
 """An attempt, and the wait before it."""
 UNITS = ("wifimgrd", "wifimgrd-http", "wifimgrd-net")
-NETWORKS = Path("/run/systemd/network")
 OURS = 7749
 """Preference of the routing rules of wifimgrd-net."""
 
@@ -52,13 +50,20 @@ class Links:
     name_of: Callable[[DeviceRecord], str]
 
 
-def networkd_files() -> list[str]:
-    return [file.name for file in NETWORKS.glob("*wifimgrd*")]
+def link_profiles() -> list[str]:
+    """Without that of the interface that owns the addresses, which NetworkManager makes."""
+    return [name for name in profiles() if name.startswith("wifimgrd-")]
+
+
+def addressed_interfaces() -> list[str]:
+    """The adapters' interfaces that have an address."""
+    listed = json.loads(run("ip", "-4", "-j", "address", "show"))
+    return [one["ifname"] for one in listed if one.get("ifname", "").startswith("wlan")]
 
 
 LINKS = {
-    "networkmanager": Links(profiles, lambda device: f"wifimgrd-{device.id}"),
-    "wpa_supplicant": Links(networkd_files, lambda device: f"05-wifimgrd-{device.interface}.network"),
+    "networkmanager": Links(link_profiles, lambda device: f"wifimgrd-{device.id}"),
+    "wpa_supplicant": Links(addressed_interfaces, lambda device: device.interface or ""),
 }
 
 

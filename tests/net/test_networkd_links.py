@@ -40,6 +40,14 @@ async def host(tmp_path: Path) -> AsyncIterator[FakeHost]:
         yield host
 
 
+@pytest.fixture(autouse=True)
+def addresses(monkeypatch: pytest.MonkeyPatch) -> dict[int, IPv4Address]:
+    """The addresses of interfaces, by index."""
+    addresses: dict[int, IPv4Address] = {}
+    monkeypatch.setattr(networkd_links, "first_address", addresses.get)
+    return addresses
+
+
 @pytest.fixture
 async def connection(host: FakeHost) -> AsyncIterator[BusConnection]:
     connection = await BusConnection.open(host.bus)
@@ -351,19 +359,33 @@ async def test_a_lease_is_requested_again(host: FakeHost, helper: HelperLinks) -
     await helper.request_lease("wlan1")  # which was not configured
     assert host.reconfigured == [3]
     host.refusal = DENIED
-    with pytest.raises(BusError, match=r"requests no lease: Interactive authentication") as caught:
+    with pytest.raises(BusError, match=r"again: Interactive authentication") as caught:
         await helper.request_lease("wlan0")
     assert caught.value.name == "org.wifimgrd1.Error.BackendUnavailable"
 
 
 async def test_a_lease_that_has_arrived_is_not_requested_again(
-    host: FakeHost, helper: HelperLinks, monkeypatch: pytest.MonkeyPatch
+    host: FakeHost, helper: HelperLinks, addresses: dict[int, IPv4Address]
 ) -> None:
     """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
     await helper.configure_link("wlan0", "")
-    monkeypatch.setattr(networkd_links, "first_address", {3: IPv4Address("192.168.42.7")}.get)
+    addresses[3] = IPv4Address("192.168.42.7")
     await helper.request_lease("wlan0")
     assert host.reconfigured == []
+
+
+async def test_an_address_of_the_link_before_that_networkd_has_left_is_deleted(
+    host: FakeHost, links: NetworkdLinks, addresses: dict[int, IPv4Address]
+) -> None:
+    await links.configure(WLAN0)
+    addresses[3] = IPv4Address("224.0.0.5")
+    await links.configure(WLAN1)
+    assert host.reconfigured == []
+    await links.configure(WLAN0)
+    assert host.reconfigured == [3]
+    host.refusal = DENIED
+    with pytest.raises(BackendUnavailable, match="Interactive authentication"):
+        await links.configure(WLAN0)
 
 
 async def test_a_networkd_that_is_away_is_not_asked_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:

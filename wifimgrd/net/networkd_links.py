@@ -61,8 +61,8 @@ class NetworkdLinks:
         """networkd was running without its bus name, and was waited for."""
 
     async def configure(self, configuration: LinkConfiguration) -> None:
-        """Have networkd take an address on an interface, and start it if it does not run; raises
-        InvalidRequest, InternalError and BackendUnavailable."""
+        """Have networkd take an address on an interface that is not associated, and start it if it does not
+        run; raises InvalidRequest, InternalError and BackendUnavailable."""
         if not self._is_watched:
             async with self._lock:
                 await self._watch()
@@ -76,6 +76,11 @@ class NetworkdLinks:
                 await self._restart()
             elif self._is_outdated:
                 await self._reload()
+        if _is_addressed(configuration.index):
+            # Mostly the address of the link before is just being deleted. But where networkd could not set
+            # all of a lease, such as one that no host can have, it leaves what it has set, and does nothing
+            # more for the interface.
+            await self._reconfigure(configuration.index)
 
     @property
     def _has_settings(self) -> bool:
@@ -109,12 +114,17 @@ class NetworkdLinks:
             return
         async with self._lock:
             await self._watch()
-        if not self._running.is_set():
-            return
+        if self._running.is_set():
+            await self._reconfigure(index)
+
+    async def _reconfigure(self, index: int) -> None:
+        """Have networkd begin with an interface anew: it deletes what it has set there."""
         try:
             await self._networkd.reconfigure(index)
         except (BusError, BusClosed, TimeoutError) as error:
-            raise BackendUnavailable(f"systemd-networkd requests no lease: {_reason(error)}") from None
+            raise BackendUnavailable(
+                f"systemd-networkd does not configure an interface again: {_reason(error)}"
+            ) from None
 
     async def clear(self) -> None:
         """Remove all files, and have networkd leave all links alone; raises as `configure`."""
