@@ -29,7 +29,7 @@ UNKNOWN_DURATION_S = 30.0
 
 # A boot takes 2 s (tcg: 15 s); a guest that takes this long is given up, and booted once more.
 BOOT_S = {"uml": 60, "tcg": 240}
-SUITE_S = int(os.environ.get("LAB_TIMEOUT", "2700"))
+SUITE_S = int(os.environ.get("LAB_TIMEOUT", "3600"))
 OUT_OF_TIME, GUEST_DIED = 124, 125  # boot.sh
 NO_TESTS_COLLECTED = 5  # pytest
 FOR_THE_GUEST = ("WIFIMGRD_SOAK", "WIFIMGRD_SEED")  # variables that its tests look at

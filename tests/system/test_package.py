@@ -52,6 +52,14 @@ def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> 
     assert own_machine.sh("systemctl --failed --no-legend") == ""
 
 
+def test_networkmanager_stays_where_an_earlier_version_has_installed_it(machine: Machine) -> None:
+    """It depended on NetworkManager, which is suggested now."""
+    machine.sh("apt-mark auto network-manager")
+    assert "Remv network-manager " not in machine.sh(f"{APT} --simulate autoremove")
+    without_suggestions = f"{APT} --simulate -o APT::AutoRemove::SuggestsImportant=false autoremove"
+    assert "Remv network-manager " in machine.sh(without_suggestions)
+
+
 def test_an_upgrade_keeps_links_state_and_configuration(own_hub: Hub) -> None:
     machine = own_hub.machine
     devices = [own_hub.add(1), own_hub.add(2)]
