@@ -399,7 +399,9 @@ def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
             if step == "establish":
                 patch.setattr(bench.hub._state, step, fails)
                 device = await bench.create()
-                await asyncio.sleep(1)
+                attempt = bench.hub._state.entries[device].attempt
+                assert attempt is not None
+                await asyncio.wait([attempt])
             else:
                 device = await bench.connected()
                 patch.setattr(bench.hub._state, step, fails)
