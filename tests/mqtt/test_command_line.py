@@ -192,7 +192,8 @@ async def test_the_monitor_goes_on_after_a_restart_of_the_broker(
         await line_of(process, "broker.lost")
         await broker.start()
         await line_of(process, "broker.connected")
-        await hub.until(device_id, "connected", 20)
+        await hub.client.update_device(device_id, {"name": "Bow"})
+        await line_with(process, '"name": "Bow"')  # the bridge, too, is connected again
         await hub.client.remove_device(device_id)
         assert (await line_of(process, "device.removed"))["data"] == {"id": device_id}
 
