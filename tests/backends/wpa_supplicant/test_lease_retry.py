@@ -29,5 +29,5 @@ def test_the_pauses_grow_until_it_is_there() -> None:
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         assert runner.run(test()) == pytest.approx(
-            [0.03, 0.28, 0.78, 1.78, 3.78, 7.78, 108.03, 108.28, 108.78]
+            [0.015, 0.265, 0.765, 1.765, 3.765, 7.765, 108.015, 108.265, 108.765]
         )

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-_FIRST_PAUSE_S: Final = 0.03
+_FIRST_PAUSE_S: Final = 0.015
 """For a request that came before the access point had the key. One that it answers may be sent once more,
 which costs no more than this pause."""
 _SECOND_PAUSE_S: Final = 0.25
