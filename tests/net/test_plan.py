@@ -255,7 +255,6 @@ def test_what_earlier_versions_have_left_is_deleted_and_nothing_else() -> None:
         ("Deleted unreachable default table 2001272839 metric 4294967294", True),
         ("4: wlan1: <BROADCAST,MULTICAST> mtu 1500 qdisc mq state DOWN group default", True),
         ("Deleted 3: wifimgrd0: <BROADCAST,NOARP> mtu 1500 qdisc noop state DOWN group default", True),
-        ("delete table ip wifimgrd", True),
         ("10.0.0.0/8 via 192.168.8.1 dev tun0", True),
         ("Deleted local 10.77.0.9 dev eth0 table local proto kernel scope host src 10.77.0.9", True),
         ("192.168.42.0/24 dev eth0 proto kernel scope link src 192.168.42.10", True),
@@ -263,8 +262,6 @@ def test_what_earlier_versions_have_left_is_deleted_and_nothing_else() -> None:
         ("5: wlan2: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default", False),
         ("192.168.43.0/24 dev wlan2 proto kernel scope link src 192.168.43.10", False),
         ("default via 192.168.8.1 dev eth0 proto dhcp metric 100", False),
-        ("delete table ip docker", False),
-        ("# new generation 17 by process 4711 (nft)", False),
     ],
 )
 def test_what_others_do_elsewhere_concerns_nobody(line: str, concerned: bool) -> None:

@@ -231,12 +231,12 @@ def conflict(plan: Plan, routes: Iterable[Route]) -> str:
 
 
 def concerned_by(plan: Plan, line: str) -> bool:
-    """Whether a line of `ip monitor` or `nft monitor` may concern a part of the plan, a network that overlaps
-    it, or a route to a camera's own address. Where networks are shared, any route may concern them."""
+    """Whether a line of `ip monitor` may concern a part of the plan, a network that overlaps it, or a route
+    to a camera's own address. Where networks are shared, any route may concern them."""
     if plan.shared:
         return True
     tokens = {token.rstrip(":") for token in line.split()}
-    ours = {OWNER, "wifimgrd", *map(str, (_BEFORE, PREFERENCE, _AFTER))}
+    ours = {OWNER, *map(str, (_BEFORE, PREFERENCE, _AFTER))}
     ours.update(*((one.interface, str(one.mark)) for one in plan.cameras))
     if not tokens.isdisjoint(ours):
         return True

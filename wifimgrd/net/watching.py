@@ -1,4 +1,4 @@
-"""Watch changes of the kernel's tables by `nft monitor` and `ip monitor`."""
+"""Watch changes of the kernel's tables: nftables over nfnetlink, routes and rules by `ip monitor`."""
 
 from __future__ import annotations
 
@@ -9,23 +9,40 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from wifimgrd.net.ruleset import TABLE_NAME
+from wifimgrd.netlink.nftables_events import NftablesEvents
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
-_MONITORS: Final = (("nft", "monitor"), ("ip", "-4", "monitor", "link", "route", "rule"))
+_MONITOR: Final = ("ip", "-4", "monitor", "link", "route", "rule")
 _BACKOFF: Final = Backoff(first_s=1.0, last_s=30.0)
 
 
 def watch(changed: Callable[[str], None], tasks: Tasks) -> None:
-    """Call `changed` with each line about a change, the helper's own included, until `tasks` are stopped.
+    """Call `changed` with each line of `ip monitor`, also about the helper's own changes, until `tasks` are
+    stopped.
 
-    An empty line stands for changes that may have been missed.
+    An empty line stands for changes that may have been missed, and for a change of the nftables tables by
+    another program.
     """
-    for command in _MONITORS:
-        tasks.keep(f"{command[0]}-monitor", partial(_follow, command, changed), _BACKOFF, expected=(OSError,))
+    for name, follow in (("ip-monitor", _follow_routing), ("nftables-events", _follow_tables)):
+        tasks.keep(name, partial(follow, changed), _BACKOFF, expected=(OSError,))
 
 
-async def _follow(command: tuple[str, ...], changed: Callable[[str], None]) -> None:
-    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
+async def _follow_tables(changed: Callable[[str], None]) -> None:
+    # `nft monitor` would read all tables for each change, also for the helper's own: that takes longer than
+    # the change.
+    check = partial(changed, "")
+    events = NftablesEvents(TABLE_NAME, on_change=check, on_overrun=check)
+    events.open()
+    try:
+        check()  # changes before the subscription
+        await asyncio.get_running_loop().create_future()
+    finally:
+        events.close()
+
+
+async def _follow_routing(changed: Callable[[str], None]) -> None:
+    process = await asyncio.create_subprocess_exec(*_MONITOR, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     assert process.stdout is not None  # noqa: S101 - for the type checker
     try:
         changed("")  # changes before the monitor was started

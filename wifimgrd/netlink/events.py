@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import socket
 import struct
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.netlink.messages import attributes, messages
+from wifimgrd.netlink.messages import Message, attributes
+from wifimgrd.netlink.subscription import Subscription
 
 _NEW_LINK, _DEL_LINK, _NEW_ADDRESS, _DEL_ADDRESS = 16, 17, 20, 21
 _GROUPS: Final = 0x1 | 0x10
@@ -21,9 +20,6 @@ _ADDRESS: Final = struct.Struct("=BBBBI")
 _IFLA_IFNAME: Final = 3
 _IFLA_WIRELESS: Final = 11
 """Set in messages that are about a scan or an association, not about the interface."""
-_LARGEST: Final = 1 << 16
-_MESSAGES_AT_ONCE: Final = 32
-"""What is left is read in the next iteration of the event loop."""
 
 
 class NetworkEvents:
@@ -42,49 +38,22 @@ class NetworkEvents:
     ) -> None:
         self._on_link = on_link
         self._on_address = on_address
-        self._on_overrun = on_overrun
-        self._socket: socket.socket | None = None
+        self._subscription = Subscription(socket.NETLINK_ROUTE, _GROUPS, self._received, on_overrun)
 
     def open(self) -> None:
         """Subscribe; raises OSError."""
-        netlink = socket.socket(
-            socket.AF_NETLINK,
-            socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK,
-            socket.NETLINK_ROUTE,
-        )
-        netlink.bind((0, _GROUPS))
-        self._socket = netlink
-        asyncio.get_running_loop().add_reader(netlink, self._readable)
+        self._subscription.open()
 
     def close(self) -> None:
         """End the subscription."""
-        if self._socket is not None:
-            asyncio.get_running_loop().remove_reader(self._socket)
-            self._socket.close()
-            self._socket = None
+        self._subscription.close()
 
-    def _readable(self) -> None:
-        for _ in range(_MESSAGES_AT_ONCE):
-            if self._socket is None:
-                return
-            try:
-                data = self._socket.recv(_LARGEST)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno != errno.ENOBUFS:
-                    raise
-                self._on_overrun()
-                continue
-            self._received(data)
-
-    def _received(self, data: bytes) -> None:
-        for message in messages(data):
-            if message.kind in (_NEW_LINK, _DEL_LINK) and len(message.body) >= _LINK.size:
-                found = attributes(message.body, _LINK.size)
-                if _IFLA_WIRELESS not in found and message.body[0] == socket.AF_UNSPEC:
-                    name = found.get(_IFLA_IFNAME, b"").rstrip(b"\0").decode("ascii", "replace")
-                    index = _LINK.unpack_from(message.body)[2]
-                    self._on_link(index, "" if message.kind == _DEL_LINK else name)
-            elif message.kind in (_NEW_ADDRESS, _DEL_ADDRESS) and len(message.body) >= _ADDRESS.size:
-                self._on_address(_ADDRESS.unpack_from(message.body)[4])
+    def _received(self, message: Message) -> None:
+        if message.kind in (_NEW_LINK, _DEL_LINK) and len(message.body) >= _LINK.size:
+            found = attributes(message.body, _LINK.size)
+            if _IFLA_WIRELESS not in found and message.body[0] == socket.AF_UNSPEC:
+                name = found.get(_IFLA_IFNAME, b"").rstrip(b"\0").decode("ascii", "replace")
+                index = _LINK.unpack_from(message.body)[2]
+                self._on_link(index, "" if message.kind == _DEL_LINK else name)
+        elif message.kind in (_NEW_ADDRESS, _DEL_ADDRESS) and len(message.body) >= _ADDRESS.size:
+            self._on_address(_ADDRESS.unpack_from(message.body)[4])
