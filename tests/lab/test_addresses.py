@@ -177,6 +177,7 @@ async def test_every_answer_is_from_the_right_camera(scene: Scene) -> None:
     assert [await download.wait() for download in downloads] == [0] * 4
 
 
+@on_both
 async def test_a_camera_that_dies_and_returns_does_not_touch_the_others(scene: Scene) -> None:
     hub, a = scene.hub, scene.devices["A"]
     with scene.ticks("B") as b, scene.ticks("C") as c:
@@ -191,6 +192,7 @@ async def test_a_camera_that_dies_and_returns_does_not_touch_the_others(scene: S
         c.expect_more()
 
 
+@on_both
 async def test_a_flush_of_all_rules_is_healed(scene: Scene) -> None:
     with scene.ticks("B") as b:
         run("nft", "flush", "ruleset")
@@ -215,6 +217,7 @@ async def test_a_killed_daemon_breaks_no_transfer(scene: Scene) -> None:
         await scene.hub.expect(device, "connected")
 
 
+@on_both
 async def test_a_stop_leaves_nothing_and_a_start_finds_the_cameras_where_they_were(scene: Scene) -> None:
     units = ("wifimgrd.service", "wifimgrd-net.service")
     before = {name: scene.address(name) for name in scene.cameras}
@@ -228,6 +231,7 @@ async def test_a_stop_leaves_nothing_and_a_start_finds_the_cameras_where_they_we
         poll_until(partial(scene.reached, name), f"{name} at its address", FIRST_S)
 
 
+@on_both
 async def test_networks_of_the_host_are_not_hijacked(scene: Scene, lan: Lan) -> None:
     """Its LAN has the cameras' own subnet, and then part of the network that their addresses are from."""
     for network in ("192.168.42.0/24", "192.168.8.0/24"):
@@ -271,6 +275,7 @@ async def test_a_link_of_an_earlier_version_keeps_its_connection(scene: Scene) -
     await scene.hub.expect(device, "connected")
 
 
+@on_both
 async def test_hosts_of_a_shared_network_reach_every_camera(scene: Scene, lan: Lan) -> None:
     lan.attach("192.168.8.0/24")
     lan.machine.run("ip", "route", "add", "10.77.0.0/24", "via", "192.168.8.200")
