@@ -52,11 +52,13 @@ def main(configuration: Path | None) -> None:
     bus.bind(str(address))
     address.chmod(0o666)
     bus.listen()
+    launcher = os.getpid()
     if os.fork() == 0:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         os.close(1)
-        while True:
+        while os.getppid() == launcher:  # not if it was killed before the line above
             journal.recv(1 << 20)
+        os._exit(0)
     sys.stdout.write(f"unix:path={address}\n")
     sys.stdout.flush()
     os.dup2(bus.fileno(), _LISTEN_FD, inheritable=True)
