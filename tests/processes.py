@@ -64,7 +64,7 @@ class Hub:
         """Register the simulated camera of that number."""
         return await self.client.create_device({**camera(number), **fields})
 
-    async def until(self, device: int, state: str, timeout_s: float = 5.0) -> None:
+    async def until(self, device: int, state: str, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until a device is in a state."""
         await self.client.wait_until(
             lambda client: device in client.devices and client.devices[device].state == state, timeout_s

@@ -139,9 +139,8 @@ async def test_many_clients_that_ask_and_go_leave_nothing_behind(hub: Hub, onloo
     before = size(hub)
     await many(20)
     async with asyncio.timeout(PATIENCE_S), onlooker.asking():
-        while await rules(onlooker) != rules_before:
-            continue
-    assert size(hub).fds == before.fds
+        while await rules(onlooker) != rules_before or size(hub).fds > before.fds:
+            continue  # the copy of the state, which opens files, may be under way
     assert size(hub).resident_kb - before.resident_kb < 2 * 1024
 
 

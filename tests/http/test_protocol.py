@@ -18,6 +18,7 @@ from tests.http.tiles.making import pyramid, write_mbtiles, write_pmtiles
 from wifimgrd.config import TileSource
 from wifimgrd.http import protocol
 from wifimgrd.http.head_limits import HEAD_BYTES
+from wifimgrd.http.protocol import Connection
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles.connection import TileConnection
 
@@ -136,12 +137,20 @@ async def test_a_channel_is_not_idle(served: Served, fake_hub: FakeHub) -> None:
     writer.close()
 
 
-@pytest.mark.usefixtures("short_times")
-async def test_a_connection_that_asks_for_tiles_stays(served: Served) -> None:
+async def test_a_connection_that_asks_for_tiles_stays(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[Connection] = []
+    check = Connection._check_idle
+
+    def check_idle(connection: Connection) -> None:
+        checks.append(connection)
+        check(connection)
+
+    monkeypatch.setattr(Connection, "_check_idle", check_idle)
+    monkeypatch.setattr(protocol, "IDLE_S", 1.0)
     reader, writer = await wire(served)
-    loop = asyncio.get_running_loop()
-    until = loop.time() + 3 * protocol.IDLE_S
-    while loop.time() < until:
+    while len(checks) < 2:
         writer.write(TILE)
         head = await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import fcntl
 import gzip
 import hashlib
 import re
 import resource
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -32,6 +35,8 @@ from wifimgrd.http.settings import Settings
 
 ADDRESS = "127.0.0.77"
 """The camera's; `lo` stands for the adapter."""
+LOCK = Path(tempfile.gettempdir(), "wifimgrd-tests-camera.lock")
+"""Other processes run these tests at the same time, and there is one port 80."""
 CONNECTED = DeviceRecord(3, "Front", state="connected", interface="lo", camera_address=ADDRESS)
 
 
@@ -93,7 +98,15 @@ class Camera:
 
 
 @pytest.fixture
-async def camera() -> AsyncIterator[Camera]:
+def port_80() -> Iterator[None]:
+    """The right to listen there."""
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+async def camera(port_80: None) -> AsyncIterator[Camera]:
     camera = Camera()
     app = web.Application(client_max_size=0)
     app.router.add_route("*", "/{rest:.*}", camera.answer)
