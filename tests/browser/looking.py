@@ -30,6 +30,12 @@ async def shows(page: Page, name: str, state: str) -> None:
     await expect(card(page, name).locator(".badge")).to_have_text(state)
 
 
+async def press(button: Locator) -> None:
+    """Press a button once the last command is answered: it is not heeded before."""
+    await expect(button).to_have_attribute("aria-busy", "false")
+    await button.click()
+
+
 async def mark(page: Page) -> None:
     """Mark the document, so that a reload shows."""
     await page.evaluate("window.wasHereBefore = true")

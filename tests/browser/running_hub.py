@@ -87,8 +87,9 @@ class RunningHub:
         for number in range(1, 5):
             await self.power(number, on=True)
 
-    async def kill_daemon(self) -> None:
-        """End the daemon as a crash does; it is started again a moment later."""
+    @asynccontextmanager
+    async def without_daemon(self) -> AsyncIterator[None]:
+        """End the daemon as a crash does; it is started again after that."""
         connection = await BusConnection.open(self.bus)
         try:
             [pid] = await connection.call(
@@ -101,8 +102,14 @@ class RunningHub:
             )
         finally:
             await connection.close()
-        os.kill(pid, signal.SIGKILL)
-        await self.client.wait_until(lambda hub: not hub.available, START_S)
+        starter = _parent_of(pid)
+        os.kill(starter, signal.SIGSTOP)
+        try:
+            os.kill(pid, signal.SIGKILL)
+            await self.client.wait_until(lambda hub: not hub.available, START_S)
+            yield
+        finally:
+            os.kill(starter, signal.SIGCONT)
 
 
 @asynccontextmanager
@@ -128,6 +135,10 @@ async def running_hub(folder: Path, configuration: str = "") -> AsyncIterator[Ru
             process.terminate()
             await asyncio.wait_for(process.communicate(), STOP_S)
     assert "Traceback" not in (folder / "run.log").read_text(errors="replace")
+
+
+def _parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 async def _ready(process: Process) -> list[str]:

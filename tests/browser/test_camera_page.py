@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.browser.looking import SIZES, card, opened, sized
+from tests.browser.looking import SIZES, card, opened, press, sized
 from tests.browser.running_hub import RunningHub
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -94,7 +94,7 @@ async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     record = hub.client.devices[device]
     assert (record.codename, record.ssid, record.priority) == ("insta360-x4", b"SIM-CAM-2", 3)
     await page.get_by_role("button", name="Disconnect").click()
-    await page.get_by_role("button", name="Connect", exact=True).click()
+    await press(page.get_by_role("button", name="Connect", exact=True))
     await expect(page.get_by_role("article", name="Nose").locator(".badge")).to_have_text("Connected")
     assert hub.client.devices[device].interface == "wlan1"
     await page.get_by_role("button", name="Edit").click()

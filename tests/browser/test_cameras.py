@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.looking import card, is_the_same, mark, opened, shows
+from tests.browser.looking import card, is_the_same, mark, opened, press, shows
 from tests.browser.running_hub import RunningHub
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -37,7 +37,7 @@ async def test_a_camera_is_disconnected_connected_renamed_and_removed(page: Page
     await shows(page, "SIM-CAM-1", "Connected")
     await card(page, "SIM-CAM-1").get_by_role("button", name="Disconnect").click()
     await shows(page, "SIM-CAM-1", "Off")
-    await card(page, "SIM-CAM-1").get_by_role("button", name="Connect").click()
+    await press(card(page, "SIM-CAM-1").get_by_role("button", name="Connect"))
     await shows(page, "SIM-CAM-1", "Connected")
     await card(page, "SIM-CAM-1").get_by_role("button", name="Edit").click()
     await page.get_by_role("dialog").get_by_label("Name", exact=True).fill("Front")
@@ -51,7 +51,7 @@ async def test_a_camera_is_disconnected_connected_renamed_and_removed(page: Page
 
 async def test_connecting_shows_that_something_is_going_on(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
-    await hub.set_fault("slow-join")
+    await hub.set_fault("slow-join", seconds=600.0)
     device = await hub.create(1)
     await shows(page, "SIM-CAM-1", "Connecting")
     await expect(card(page, "SIM-CAM-1").get_by_role("progressbar", name="Connecting")).to_be_visible()

@@ -25,10 +25,10 @@ async def test_the_daemon_is_restarted(page: Page, hub: RunningHub) -> None:
     device = await hub.connected(1)
     await shows(page, "SIM-CAM-1", "Connected")
     await mark(page)
-    await hub.kill_daemon()
-    await expect(page.get_by_role("alert")).to_contain_text("The hub cannot connect cameras now.")
-    await shows(page, "SIM-CAM-1", "Unknown, was connected")
-    await nothing_looks_alive(page)
+    async with hub.without_daemon():
+        await expect(page.get_by_role("alert")).to_contain_text("The hub cannot connect cameras now.")
+        await shows(page, "SIM-CAM-1", "Unknown, was connected")
+        await nothing_looks_alive(page)
     await hub.until(device, "connected")
     await shows(page, "SIM-CAM-1", "Connected")
     await expect(page.locator(".banner")).to_have_count(0)
@@ -114,8 +114,8 @@ async def test_a_person_can_try_at_once(page: Page, hub: RunningHub) -> None:
 async def test_the_adapters_tell_of_the_same(page: Page, hub: RunningHub) -> None:
     await opened(page, hub, "#adapters")
     await expect(page.locator(".badge.available")).to_have_count(3)
-    await hub.kill_daemon()
-    await nothing_looks_alive_on_adapters(page)
+    async with hub.without_daemon():
+        await nothing_looks_alive_on_adapters(page)
     await hub.client.wait_until(lambda client: client.available, 30)
     await expect(page.locator(".badge.available")).to_have_count(3)
 

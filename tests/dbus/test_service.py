@@ -166,7 +166,7 @@ async def test_a_disconnect_cancels_the_attempt_without_a_failure(hub: Hub) -> N
 async def test_connect_while_disconnecting_is_busy(hub: Hub) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")
-    await hub.client.simulate("SetFault", "sa{sv}", "slow-leave", {"seconds": Variant("d", 0.5)})
+    await hub.client.simulate("SetFault", "sa{sv}", "slow-leave", {"seconds": Variant("d", 2.0)})
     leaving = asyncio.create_task(hub.client.disconnect_device(device))
     await hub.until(device, "disconnecting")
     with pytest.raises(Busy):

@@ -176,8 +176,9 @@ async def test_a_second_hub_with_the_same_id_publishes_nothing(bridges: Start, s
     await second.start()
     line = await second.until_logged("hub_id_taken")
     assert "error" in line
-    claims = {json.loads(one.payload)["instance"] for one in seen.messages if one.topic == f"{HUB}/claim"}
-    assert len(claims) == 2
+    await seen.until(
+        lambda: len({json.loads(one.payload)["instance"] for one in seen.seen(f"{HUB}/claim")}) == 2
+    )
     assert len({one.payload for one in seen.messages if one.topic == f"{HUB}/hub"}) == 1
     assert await second.end() == 0
     assert seen.retained[f"{HUB}/availability"] == b"online"

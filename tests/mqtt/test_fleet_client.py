@@ -70,7 +70,8 @@ async def test_a_command_is_answered(
 async def test_a_command_that_nobody_answers_ends_in_time(broker: Mosquitto) -> None:
     async with observer(broker.port) as seen, fleet_client(broker.port) as client:
         with pytest.raises(TimeoutError):
-            await client.command("boat", 1, Action.CONNECT, {}, timeout_s=0.5)
+            await client.command("boat", 1, Action.CONNECT, {}, timeout_s=2)
+        await seen.until(lambda: seen.seen(f"{HUB}/devices/1/command"))
         [sent] = seen.seen(f"{HUB}/devices/1/command")
         assert sent.response_topic is not None
         assert sent.response_topic.startswith(f"{HUB}/response/")

@@ -20,7 +20,7 @@ _BUS = """\
 <busconfig>
   <listen>unix:path={folder}/bus</listen>
   <servicedir>{folder}</servicedir>
-  <limit name="service_start_timeout">1000</limit>
+  <limit name="service_start_timeout">3000</limit>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>

@@ -24,7 +24,7 @@ DEVICE = DeviceId(1)
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contact, "PATIENCE_S", 0.3)
 
@@ -76,11 +76,15 @@ async def test_what_does_not_speak_http_is_no_answer() -> None:
         assert await ask(port, "/osc/info") is Answer.SILENT
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_server_that_hangs_is_silent_though_its_kernel_accepts() -> None:
     with socket.create_server((LOOPBACK, 0)) as hanging:
-        port = hanging.getsockname()[1]
-        assert await ask(port, "/osc/info") is Answer.SILENT
-        assert await ask(port) is Answer.ANSWERED  # the probe is a connection without a request
+        assert await ask(hanging.getsockname()[1], "/osc/info") is Answer.SILENT
+
+
+async def test_a_probe_without_a_request_is_a_connection_alone() -> None:
+    with socket.create_server((LOOPBACK, 0)) as hanging:
+        assert await ask(hanging.getsockname()[1]) is Answer.ANSWERED
 
 
 async def test_a_refused_connection_proves_that_somebody_is_there_but_not_the_service() -> None:
@@ -89,6 +93,7 @@ async def test_a_refused_connection_proves_that_somebody_is_there_but_not_the_se
     assert await ask(port, "/osc/info") is Answer.SILENT
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_where_packets_vanish_nobody_answers() -> None:
     with socket.create_server((LOOPBACK, 0), backlog=0) as full:
         port = full.getsockname()[1]

@@ -94,10 +94,10 @@ async def test_there_is_no_pulse_while_the_message_bus_does_not_answer(
             await until_told(manager, message)
         os.kill(message_bus.process.pid, signal.SIGSTOP)
         try:
-            found = await lines_with(log, "no_progress", PATIENCE_S)
-            assert "message-bus" in found[-1]
+            found = await lines_with(log, "message-bus", PATIENCE_S)
+            assert "no_progress" in found[-1]
             received(manager)
-            await lines_with(log, "no_progress", PATIENCE_S, len(found) + 2)
+            await lines_with(log, "message-bus", PATIENCE_S, len(found) + 2)
             assert PULSE not in received(manager)
         finally:
             os.kill(message_bus.process.pid, signal.SIGCONT)
@@ -129,6 +129,6 @@ async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
         finally:
             life.cancel()
             await asyncio.wait([life])
-    assert {tuple(entry["parts"]) for entry in entries if entry["event"] == "no_progress"} == {
-        ("wifimgrd/store",)
-    }
+    parts = [entry["parts"] for entry in entries if entry["event"] == "no_progress"]
+    assert parts
+    assert all("wifimgrd/store" in some for some in parts)

@@ -102,6 +102,7 @@ class Hub:
 
     def journal(self, *matches: str) -> str:
         """What the daemon said, or what fits `matches`."""
+        self.machine.run("journalctl", "--sync")
         command = ("journalctl", "--output=cat", "--no-pager", *(matches or (f"--unit={UNIT}",)))
         return self.machine.run(*command, check=False).stdout
 

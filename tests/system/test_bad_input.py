@@ -11,9 +11,10 @@ from wifimgrd.runtime.message_ids import MESSAGES
 def refused_by_unit(hub: Hub) -> tuple[str, str]:
     """Start the unit in vain; its exit status, and what the journal's entry says."""
     assert hub.machine.run("systemctl", "start", UNIT, check=False).returncode != 0
+    status = hub.show("ExecMainStatus")
     refusals = [MESSAGES[event, ""].identity for event in ("start_refused", "store_refused")]
     entries = [one for one in hub.entries(f"--unit={UNIT}") if one.get("MESSAGE_ID") in refusals]
-    return hub.show("ExecMainStatus"), str(entries[-1]["MESSAGE"])
+    return status, str(entries[-1]["MESSAGE"])
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_second_instance(hub: Hub) -> None:
 
 
 def test_a_missing_bus_is_waited_for_with_restarts(stopped: Hub) -> None:
-    stopped.override("[Service]\nExecStart=\nExecStart=wifimgrd --bus unix:path=/nonexistent\n")
+    stopped.override("[Service]\nExecStart=\nExecStart=wifimgrd --bus unix:path=/nonexistent\nRestartSec=5\n")
     status, said = refused_by_unit(stopped)
     assert status == "69"
     assert "cannot connect to the message bus unix:path=/nonexistent" in said

@@ -33,7 +33,7 @@ async def status(shim: Served, device_id: int) -> Any:
 
 
 async def settled(hub: HubClient, device_id: int, state: str) -> None:
-    await hub.wait_until(lambda client: client.devices[device_id].state == state, 5)
+    await hub.wait_until(lambda client: client.devices[device_id].state == state, 20)
 
 
 async def test_connect_with_wait_answers_when_the_link_is_up(shim: Served) -> None:
@@ -54,6 +54,7 @@ async def test_connect_without_wait_answers_at_once(shim: Served, hub: HubClient
     device_id = await register(shim)
     await settled(hub, device_id, "connected")
     await shim.get(f"{P}/wifi/disconnect/?device_id={device_id}")
+    await hub.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 60.0)})
     answer = await connect(shim, device_id, "")
     assert (answer.json["status"], answer.json["interface"]) == ("connecting", "wlan0")
 
@@ -182,7 +183,7 @@ async def test_without_a_free_interface_the_others_stay_connected(shim: Served) 
 async def test_a_wait_that_runs_out_answers_connecting_and_the_attempt_goes_on(
     shim: Served, hub: HubClient
 ) -> None:
-    await hub.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 1.0)})
+    await hub.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 3.0)})
     device_id = await register(shim)
     answer = await connect(shim, device_id, "&wait=0.1")
     assert (answer.status, answer.json["status"]) == (200, "connecting")

@@ -15,12 +15,20 @@ from tests.http.fake_hub import FakeHub, changed
 from tests.http.map.conftest import MAP
 from tests.http.served import Answer, Served
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.http.map import fast_ranges
 from wifimgrd.http.map.fast_ranges import FastRanges
 from wifimgrd.http.settings import Settings
 
 TILES = MAP + "/tiles/"
 LONG_WAY = {"If-None-Match": '"another"'}
 """A header that the short way leaves to the application."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel gives up a search in memory while another process renames files, which is then an answer by
+    the application."""
+    monkeypatch.setattr(fast_ranges, "RESOLVE_CACHED", 0)
 
 
 @pytest.fixture
