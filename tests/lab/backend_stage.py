@@ -25,7 +25,7 @@ class QuietRecorder(Recorder):
 
 
 class LabStage:
-    """Two adapters and a camera, between whom the air is real; `make` makes a backend of a new daemon."""
+    """Two adapters and a camera, on real 802.11; `make` makes a backend of a new daemon."""
 
     def __init__(
         self,

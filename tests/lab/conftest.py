@@ -1,4 +1,4 @@
-"""Fixtures of the lab: NetworkManager on an empty air, cameras and adapters that are gone after each test."""
+"""Fixtures of the lab: NetworkManager without radios, cameras and adapters that are gone after each test."""
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -44,8 +44,8 @@ def _configured() -> None:
 
 
 @pytest.fixture(autouse=True)
-def empty_air(_configured: None) -> Iterator[None]:
-    """Start each test with NetworkManager up and nothing in the air; fail it where something is left."""
+def no_radios(_configured: None) -> Iterator[None]:
+    """Start each test with NetworkManager up and no radio plugged in; fail it where something is left."""
     try:
         run("systemctl", "start", _NM)
     except CommandError:  # killed more often than systemd starts it again
@@ -66,7 +66,7 @@ def _profiles() -> list[Path]:
 
 
 @pytest.fixture
-async def bus(empty_air: None) -> AsyncIterator[SystemBus]:
+async def bus(no_radios: None) -> AsyncIterator[SystemBus]:
     """The guest's system bus."""
     async with SystemBus() as system_bus:
         yield system_bus
@@ -89,7 +89,7 @@ async def supplicant(bus: SystemBus) -> Supplicant:
 
 
 @pytest.fixture
-def cameras(empty_air: None) -> Iterator[Callable[..., Camera]]:
+def cameras(no_radios: None) -> Iterator[Callable[..., Camera]]:
     """Make cameras, switched on; arguments as Camera's."""
     made: list[Camera] = []
 
@@ -105,7 +105,7 @@ def cameras(empty_air: None) -> Iterator[Callable[..., Camera]]:
 
 
 @pytest.fixture
-def adapters(empty_air: None) -> Iterator[Callable[..., Adapter]]:
+def adapters(no_radios: None) -> Iterator[Callable[..., Adapter]]:
     """Plug adapters in, into the next free port or a given one; arguments as plug_in's."""
 
     def make(port: str | None = None, *arguments: Any, **options: Any) -> Adapter:
@@ -125,7 +125,7 @@ def backend() -> str:
 
 
 @pytest.fixture
-def host(backend: str, empty_air: None) -> Iterator[None]:
+def host(backend: str, no_radios: None) -> Iterator[None]:
     """A host on which the product chooses that backend by itself."""
     with without_networkmanager() if backend == "wpa_supplicant" else contextlib.nullcontext():
         yield

@@ -34,41 +34,41 @@ class Memory(dict[str, str]):
 
 
 class Listener:
-    """Keeps what a backend tells; what was told and not yet asked for can be waited for."""
+    """Keeps what a backend reports; what was reported and not yet read can be waited for."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str, Any]] = []
+        self.reported: list[tuple[str, str, Any]] = []
         """What, interface, and the error, the link or the facts; as they came."""
         self._changed = asyncio.Event()
         self._read = 0
 
     def backend_changed(self, status: BackendStatus) -> None:
-        self._tell("backend_changed", "", status)
+        self._record("backend_changed", "", status)
 
     def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
-        self._tell("interface_facts", name, facts)
+        self._record("interface_facts", name, facts)
 
     def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
-        self._tell("link_interrupted", interface, error)
+        self._record("link_interrupted", interface, error)
 
     def link_restored(self, interface: str, link: Link) -> None:
-        self._tell("link_restored", interface, link)
+        self._record("link_restored", interface, link)
 
     def link_ended(self, interface: str, error: WifimgrdError) -> None:
-        self._tell("link_ended", interface, error)
+        self._record("link_ended", interface, error)
 
     def link_changed(self, interface: str, link: Link) -> None:
-        self._tell("link_changed", interface, link)
+        self._record("link_changed", interface, link)
 
-    def links_told(self) -> list[str]:
+    def reported_links(self) -> list[str]:
         """Which kinds of link events came, in order, changes of signal aside."""
-        return [what for what, _, _ in self.told if what.startswith("link_") and what != "link_changed"]
+        return [what for what, _, _ in self.reported if what.startswith("link_") and what != "link_changed"]
 
     def rewind(self) -> None:
-        """Look at everything again that was told."""
+        """Read everything again that was reported."""
         self._read = 0
 
-    async def heard(
+    async def received(
         self,
         what: str,
         interface: str = "",
@@ -78,8 +78,8 @@ class Listener:
         """The next event of a kind; events before it are passed over."""
         async with asyncio.timeout(seconds):
             while True:
-                while self._read < len(self.told):
-                    kind, name, value = self.told[self._read]
+                while self._read < len(self.reported):
+                    kind, name, value = self.reported[self._read]
                     self._read += 1
                     if kind == what and name == interface and fits(value):
                         return value
@@ -88,11 +88,13 @@ class Listener:
 
     async def status(self, state: BackendState) -> BackendStatus:
         """The next backend_changed to this state."""
-        status: BackendStatus = await self.heard("backend_changed", "", lambda status: status.state is state)
+        status: BackendStatus = await self.received(
+            "backend_changed", "", lambda status: status.state is state
+        )
         return status
 
     async def anything(self) -> None:
-        """A moment's rest: until something is told, or 50 ms have passed."""
+        """A moment's rest: until something is reported, or 50 ms have passed."""
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.05):
@@ -104,8 +106,8 @@ class Listener:
             while not condition():
                 await self.anything()
 
-    def _tell(self, what: str, interface: str, value: Any) -> None:
-        self.told.append((what, interface, value))
+    def _record(self, what: str, interface: str, value: Any) -> None:
+        self.reported.append((what, interface, value))
         self._changed.set()
 
 
@@ -118,7 +120,7 @@ async def started(listener: Listener, memory: Memory, **options: Any) -> Network
 
 
 async def killed(backend: NetworkManagerBackend) -> None:
-    """Nothing is given back and nobody is told: all that is seen of a SIGKILL."""
+    """Nothing is given back and nothing is reported: all that is seen of a SIGKILL."""
     assert backend._connection is not None
     for kept in backend._tasks._kept:  # what it was at is not ended in order
         kept.cancel()

@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
     paths = [argument for argument in arguments if _is_test_path(argument)]
     options = [argument for argument in arguments if argument not in paths]
     files = paths or [str(path.relative_to(CHECKOUT)) for path in sorted(LAB.rglob("test_*.py"))]
-    # Options may leave one of several guests without a test, which counts as a failure: so one, unless told.
+    # Options may leave one of several guests without a test, which counts as a failure: so one by default.
     jobs = int(os.environ.get("LAB_JOBS") or (1 if options else min(2, os.cpu_count() or 1)))
     out = LAB / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     shares = _shares(files, min(jobs, len(files)))

@@ -60,9 +60,9 @@ class Scene:
 
 def left() -> str:
     """What is in the kernel's tables that is ours."""
-    told = run("nft", "list", "ruleset") + run("ip", "-br", "link", "show") + run("ip", "rule", "show")
+    output = run("nft", "list", "ruleset") + run("ip", "-br", "link", "show") + run("ip", "rule", "show")
     tables = run("ip", "route", "show", "table", "all")
-    return "\n".join(line for line in (told + tables).splitlines() if re.search("wifimgrd|7749", line))
+    return "\n".join(line for line in (output + tables).splitlines() if re.search("wifimgrd|7749", line))
 
 
 def rp_filter(interface: str) -> str:

@@ -24,7 +24,7 @@ LEFT_ALONE_FILE = Path(LEFT_ALONE.where)
 
 
 @pytest.fixture
-def networkmanager(empty_air: None) -> Iterator[None]:
+def networkmanager(no_radios: None) -> Iterator[None]:
     """NetworkManager manages all adapters again afterwards, and networkd does not run."""
     yield
     manage_all_again()

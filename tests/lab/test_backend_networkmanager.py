@@ -33,7 +33,7 @@ from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import fetch
 from .networkmanager_listener import Listener, Memory, killed, profiles, request_for, started
 
-AIR = {
+NETWORKS = {
     b"CAM_A": Security.WPA2,
     b"CAM_B": Security.WPA3,
     b"CAM_C": Security.OPEN,
@@ -140,7 +140,7 @@ async def test_an_open_network_of_the_same_name_is_passed_by(
 
 
 @pytest.mark.parametrize("refusal", ["full", "weak-signal", "not-listed"])
-async def test_a_refusal_is_told_from_absence_and_over_when_the_camera_admits(
+async def test_a_refusal_is_distinguished_from_absence_and_over_when_the_camera_admits(
     backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters, refusal: str
 ) -> None:
     camera, adapter = cameras("A", refusal=refusal), adapters()
@@ -253,7 +253,7 @@ async def test_facts_and_status(
     run("systemctl", "start", "NetworkManager")
     await listener.status(BackendState.READY)
     listener.rewind()  # the facts may have come before
-    facts = await listener.heard(
+    facts = await listener.received(
         "interface_facts", adapter.interface, lambda facts: facts and not facts.obstacle
     )
     assert facts.bands >= {Band.GHZ_2_4, Band.GHZ_5}  # and 6 GHz, for NetworkManager from 1.46 on
@@ -269,10 +269,10 @@ async def test_obstacles_are_named(
     name = adapter.interface
 
     async def obstacle(words: str) -> None:
-        await listener.heard("interface_facts", name, lambda facts: facts and words in facts.obstacle)
+        await listener.received("interface_facts", name, lambda facts: facts and words in facts.obstacle)
 
     async def none() -> None:
-        await listener.heard("interface_facts", name, lambda facts: facts and not facts.obstacle)
+        await listener.received("interface_facts", name, lambda facts: facts and not facts.obstacle)
 
     await none()
     run("nmcli", "radio", "wifi", "off")
@@ -311,7 +311,7 @@ async def test_the_default_route_is_named(
         "ssid", "CAM_A", "autoconnect", "no", "ipv4.method", "manual", "ipv4.addresses", "192.168.42.200/24",
         "ipv4.gateway", "192.168.42.1")  # fmt: skip
     run("nmcli", "--wait", "30", "connection", "up", "Home")
-    await listener.heard(
+    await listener.received(
         "interface_facts", adapter.interface, lambda facts: facts and "default route" in facts.obstacle
     )
     run("nmcli", "connection", "delete", "Home")
@@ -327,7 +327,7 @@ async def test_a_held_adapter_is_not_taken_by_autoconnect(
 ) -> None:
     camera, adapter = cameras("A"), adapters()
     await backend.claim(adapter.interface)
-    await listener.heard("interface_facts", adapter.interface, lambda facts: facts and not facts.obstacle)
+    await listener.received("interface_facts", adapter.interface, lambda facts: facts and not facts.obstacle)
     run("nmcli", "connection", "add", "type", "wifi", "con-name", "Saved", "ssid", "CAM_A",
         "autoconnect", "yes", "wifi-sec.key-mgmt", "wpa-psk", "wifi-sec.psk", camera.password)  # fmt: skip
     link = await backend.join(request_for(adapter, camera))
@@ -339,7 +339,7 @@ async def test_a_held_adapter_is_not_taken_by_autoconnect(
     assert len(camera.joins()) == 2, "the saved profile took the adapter"
     await backend.leave(adapter.interface)
     await backend.release(adapter.interface)
-    await listener.heard(
+    await listener.received(
         "interface_facts", adapter.interface, lambda facts: facts and "Saved" in facts.obstacle
     )
     run("nmcli", "connection", "delete", "Saved")
@@ -398,7 +398,7 @@ async def test_the_country_is_set_and_its_absence_is_warned_about(
     run("iw", "reg", "set", "00")
 
 
-async def test_a_scan_hears_every_kind_of_network_and_disturbs_no_link(
+async def test_a_scan_finds_every_kind_of_network_and_disturbs_no_link(
     backend: NetworkManagerBackend, cameras: Cameras, adapters: Adapters
 ) -> None:
     joined, idle = adapters(), adapters()
@@ -411,18 +411,18 @@ async def test_a_scan_hears_every_kind_of_network_and_disturbs_no_link(
         await backend.scan(joined.interface)
     await asyncio.gather(*(backend.scan(idle.interface) for _ in range(3)))
 
-    async def heard() -> dict[bytes, Security]:
+    async def listed() -> dict[bytes, Security]:
         points = [point for point in await backend.recent_scan_results() if point.interface == idle.interface]
         return {point.ssid.octets: point.security for point in points}
 
-    async def heard_all() -> bool:
+    async def all_listed() -> bool:
         """A scan is on each channel for a moment only, and may miss who answers late."""
-        if len(await heard()) == len(AIR):
+        if len(await listed()) == len(NETWORKS):
             return True
         await backend.scan(idle.interface)
         return False
 
-    await async_poll_until(heard_all, "every network", 30)
-    assert await heard() == AIR
+    await async_poll_until(all_listed, "every network", 30)
+    assert await listed() == NETWORKS
     assert fetch(joined.interface) == "A"
     assert [held.interface for held in await backend.links()] == [joined.interface]

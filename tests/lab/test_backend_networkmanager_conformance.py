@@ -51,8 +51,8 @@ class TestNetworkManagerBackend(BackendConformance):
         """NetworkManager ends its links in order, and is gone then."""
         await stage.backend.join(request(stage))
         await stage.stop_other_side()
-        told = await stage.listener.next("link_ended")
-        assert isinstance(told.error, ConnectionLost)
+        reported = await stage.listener.next("link_ended")
+        assert isinstance(reported.error, ConnectionLost)
         status = await stage.listener.backend_is(BackendState.UNAVAILABLE)
         assert "NetworkManager" in status.reason
         with pytest.raises(BackendUnavailable):

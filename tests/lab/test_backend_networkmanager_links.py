@@ -34,9 +34,9 @@ async def restored_on(listener: Listener, interface: str, frequency_mhz: int) ->
     def is_there(link: Link) -> bool:
         return link.sighting is not None and link.sighting.frequency_mhz == frequency_mhz
 
-    link: Link = await listener.heard("link_restored", interface)
+    link: Link = await listener.received("link_restored", interface)
     if not is_there(link):
-        link = await listener.heard("link_changed", interface, is_there)
+        link = await listener.received("link_changed", interface, is_there)
     return link
 
 
@@ -49,7 +49,7 @@ async def test_a_camera_that_goes_and_comes_back(
     link = await backend.join(request_for(adapter, camera))
 
     camera.stop()
-    error = await listener.heard("link_interrupted", adapter.interface, seconds=3)
+    error = await listener.received("link_interrupted", adapter.interface, seconds=3)
     assert error.code is ErrorCode.CONNECTION_LOST
     assert "CAM_A" in error.message
     camera.on()
@@ -58,25 +58,25 @@ async def test_a_camera_that_goes_and_comes_back(
     until_fetched(adapter.interface, "A")
 
     camera.kill()
-    error = await listener.heard("link_interrupted", adapter.interface, seconds=8)
+    error = await listener.received("link_interrupted", adapter.interface, seconds=8)
     assert error.code is ErrorCode.CONNECTION_LOST
     camera.on()
-    await listener.heard("link_restored", adapter.interface)
+    await listener.received("link_restored", adapter.interface)
 
     camera.down()
     camera.network = type(camera.network)(camera.ssid, camera.password, channel=11)
     camera.start()
-    await listener.heard("link_interrupted", adapter.interface)
+    await listener.received("link_interrupted", adapter.interface)
     await restored_on(listener, adapter.interface, 2462)
-    assert listener.links_told() == ["link_interrupted", "link_restored"] * 3
+    assert listener.reported_links() == ["link_interrupted", "link_restored"] * 3
     assert await nm.state(adapter.interface) is DeviceState.ACTIVATED
 
     camera.stop()
-    await listener.heard("link_interrupted", adapter.interface)
+    await listener.received("link_interrupted", adapter.interface)
     await backend.leave(adapter.interface)
     assert await backend.links() == []
     assert profiles() == []
-    assert listener.links_told()[-1] == "link_interrupted"
+    assert listener.reported_links()[-1] == "link_interrupted"
     await backend.stop()
 
 
@@ -89,7 +89,7 @@ async def test_a_camera_that_stays_away(cameras: Cameras, adapters: Adapters) ->
     )
     with Download(second.interface) as download:
         camera.stop()
-        error = await listener.heard("link_ended", adapter.interface, seconds=60)
+        error = await listener.received("link_ended", adapter.interface, seconds=60)
         assert error.code is ErrorCode.CONNECTION_LOST
         assert [held.interface for held in await backend.links()] == [second.interface]
         assert len(profiles()) == 1
@@ -104,9 +104,9 @@ async def test_a_link_ended_by_another_program(cameras: Cameras, adapters: Adapt
     camera, adapter = cameras("A"), adapters()
     await backend.join(request_for(adapter, camera))
     run("nmcli", "device", "disconnect", adapter.interface)
-    error = await listener.heard("link_ended", adapter.interface)
+    error = await listener.received("link_ended", adapter.interface)
     assert "another program" in error.message
-    assert listener.links_told() == ["link_ended"]
+    assert listener.reported_links() == ["link_ended"]
     await backend.stop()
 
 
@@ -124,9 +124,9 @@ async def test_a_new_life_finds_its_links(cameras: Cameras, adapters: Adapters) 
         download.expect_more()
     assert (len(a.joins()), len(b.joins())) == (1, 1)
     b.stop()
-    await listener.heard("link_interrupted", two.interface, seconds=3)
+    await listener.received("link_interrupted", two.interface, seconds=3)
     b.on()
-    await listener.heard("link_restored", two.interface)
+    await listener.received("link_restored", two.interface)
     await second.leave(one.interface)
     await second.leave(two.interface)
     assert profiles() == []
@@ -141,9 +141,9 @@ async def test_a_new_life_finds_a_link_that_is_interrupted(cameras: Cameras, ada
     camera.kill()
     listener = Listener()
     second = await started(listener, Memory())
-    await listener.heard("link_interrupted", adapter.interface)
+    await listener.received("link_interrupted", adapter.interface)
     camera.on()
-    await listener.heard("link_restored", adapter.interface)
+    await listener.received("link_restored", adapter.interface)
     await second.leave(adapter.interface)
     await second.stop()
 
@@ -176,7 +176,7 @@ async def test_a_lost_bus_connection(cameras: Cameras, adapters: Adapters) -> No
     await listener.status(BackendState.READY)
     assert [held.interface for held in await backend.links()] == [adapter.interface]
     camera.stop()
-    await listener.heard("link_interrupted", adapter.interface, seconds=3)
+    await listener.received("link_interrupted", adapter.interface, seconds=3)
     assert len(camera.joins()) == 1
     await backend.leave(adapter.interface)
     await backend.stop()
@@ -191,7 +191,9 @@ async def test_the_supplicant_killed(cameras: Cameras, adapters: Adapters) -> No
     status = await listener.status(BackendState.UNAVAILABLE)
     assert "wpa_supplicant" in status.reason
     await listener.status(BackendState.READY)
-    assert isinstance(next(value for what, _, value in listener.told if what == "link_ended"), ConnectionLost)
+    assert isinstance(
+        next(value for what, _, value in listener.reported if what == "link_ended"), ConnectionLost
+    )
     await backend.join(request_for(adapter, camera))
     assert fetch(adapter.interface) == "A"
     await backend.leave(adapter.interface)
@@ -212,7 +214,7 @@ async def test_networkmanager_restarted(cameras: Cameras, adapters: Adapters, ho
         run("systemctl", "start", "NetworkManager")
     await listener.status(BackendState.UNAVAILABLE)
     await listener.status(BackendState.READY)
-    ended = [value for what, _, value in listener.told if what == "link_ended"]
+    ended = [value for what, _, value in listener.reported if what == "link_ended"]
     assert [error.code for error in ended] == [ErrorCode.CONNECTION_LOST]
     assert await backend.links() == []
     await backend.join(request_for(adapter, camera))

@@ -37,7 +37,7 @@ class WpaSupplicantStage(LabStage):
 
 
 @pytest.fixture
-def server(empty_air: None) -> Iterator[None]:
+def server(no_radios: None) -> Iterator[None]:
     """A host without NetworkManager."""
     with without_networkmanager():
         yield

@@ -66,7 +66,7 @@ def associated(interface: str) -> bool:
 
 
 @on_both
-async def test_a_supplicant_that_misses_the_end_of_a_link_is_told_of_it(
+async def test_a_supplicant_that_misses_the_end_of_a_link_is_notified_of_it(
     hub: WholeHub, cameras: Cameras
 ) -> None:
     camera = cameras("A")
@@ -241,15 +241,15 @@ async def test_hostile_names_are_shown_safely_and_a_namesake_is_not_joined(
     async with whole_hub() as hub:
         await hub.interface_state(adapter.interface, "available")
 
-        async def all_heard() -> bool:
+        async def all_listed() -> bool:
             """A scan is on each channel for a moment only, and may miss who answers late."""
             status, answer = await hub.ask("GET", "/wifi/networks")
             assert status == 200
-            heard = {bytes.fromhex(network["ssid_hex"]) for network in answer["networks"]}
-            assert heard <= {*HOSTILE, b"CAM_A"}
-            return heard == {*HOSTILE, b"CAM_A"}
+            listed = {bytes.fromhex(network["ssid_hex"]) for network in answer["networks"]}
+            assert listed <= {*HOSTILE, b"CAM_A"}
+            return listed == {*HOSTILE, b"CAM_A"}
 
-        await async_poll_until(all_heard, "every network", 20)
+        await async_poll_until(all_listed, "every network", 20)
         device = await hub.add(trap, password="secret-A")
         await hub.failed(device, "authentication-failed", 40)
         assert trap.joins() == []

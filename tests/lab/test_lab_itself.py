@@ -69,7 +69,7 @@ async def test_a_camera_can_be(
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told_by", "status"),
+    ("refusal", "reported_by", "status"),
     [
         ("full", "AuthStatusCode", 17),
         ("weak-signal", "AssocStatusCode", 34),
@@ -78,7 +78,7 @@ async def test_a_camera_can_be(
 )
 async def test_refused_by_a_camera_that_is_there(
     refusal: Refusal,
-    told_by: str,
+    reported_by: str,
     status: int,
     nm: NetworkManager,
     supplicant: Supplicant,
@@ -90,7 +90,7 @@ async def test_refused_by_a_camera_that_is_there(
     adapter = adapters()
     await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
     await nm.join(adapter.interface, camera)
-    await supplicant.wait_for(adapter.interface, told_by, status)
+    await supplicant.wait_for(adapter.interface, reported_by, status)
     assert camera.joins() == []
     camera.admit()
     await nm.disconnect(adapter.interface)

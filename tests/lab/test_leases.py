@@ -16,7 +16,7 @@ from .guest.whole_hub import WholeHub, whole_hub
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
 LEASE_S = 4
-TOLD_S = LEASE_S + 3
+REPORTED_S = LEASE_S + 3
 BACK_S = 15.0
 """After the camera hands out addresses again. Its server takes 2 s for that; where the first request is lost,
 NetworkManager sends another one after 4 s."""
@@ -72,7 +72,7 @@ async def test_a_camera_that_does_not_renew_in_time_is_back_once_it_does(
     hub.channel.forget()
     with hub.ticks(other, honest) as download:
         camera.dhcp_off()
-        await hub.until(device, "connecting", TOLD_S)
+        await hub.until(device, "connecting", REPORTED_S)
         await hub.expect(device, "connecting", "connection-lost")
         assert "did not renew" in (hub.dbus.devices[device].connection_error_message or "")
         camera.dhcp_on()
@@ -93,7 +93,7 @@ async def test_a_camera_that_was_given_up_for_want_of_an_address_is_brought_back
         device = await connected(hub, camera)
         hub.channel.forget()
         camera.dhcp_off()
-        assert "did not renew" in await hub.failed(device, "connection-lost", TOLD_S)
+        assert "did not renew" in await hub.failed(device, "connection-lost", REPORTED_S)
         hub.channel.forget()
         camera.dhcp_on()
         await hub.until(device, "connected", BACK_S)

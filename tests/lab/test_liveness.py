@@ -31,7 +31,7 @@ keep_alive = { port = 80, path = "/stay/awake", interval_s = 1 }
 
 [[model]]
 codename = "lab-udp"
-device_name = "Sleeps unless it is told not to"
+device_name = "Sleeps unless it is sent a datagram"
 keep_alive = { port = 7, payload = "stay awake", interval_s = 1 }
 """
 TIMES = 3
@@ -52,7 +52,7 @@ def says(device: int, reachable: bool, message: Json) -> bool:
 
 
 @on_both
-async def test_cameras_that_are_joined_and_silent_are_told_apart_from_those_that_are_gone(
+async def test_cameras_that_are_joined_and_silent_are_distinguished_from_those_that_are_gone(
     hub: WholeHub, cameras: Callable[..., Camera]
 ) -> None:
     known, unknown = cameras("A"), cameras("B")
@@ -97,11 +97,11 @@ async def test_a_camera_that_hands_out_no_addresses_is_met_at_those_of_its_model
 async def test_cameras_are_kept_awake_while_they_are_connected(
     models: None, hub: WholeHub, cameras: Callable[..., Camera]
 ) -> None:
-    asked, told = cameras("A"), cameras("B")
-    told.serve_crowd(1)
+    asked, notified = cameras("A"), cameras("B")
+    notified.serve_crowd(1)
     logs = {
         await hub.add(asked, "lab-http"): partial(asked.log, "busybox"),
-        await hub.add(told, "lab-udp"): partial(told.log, "python3"),
+        await hub.add(notified, "lab-udp"): partial(notified.log, "python3"),
     }
     for device, log in logs.items():
         await hub.until(device, "connected")

@@ -33,7 +33,7 @@ JOIN_S = 30.0
 
 
 @pytest.fixture(autouse=True)
-def without_network_manager(empty_air: None) -> Iterator[None]:
+def without_network_manager(no_radios: None) -> Iterator[None]:
     """Neither NetworkManager nor networkd runs, and the helper stays without a daemon."""
     run("systemctl", "stop", "NetworkManager.service")
     LASTING.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def without_network_manager(empty_air: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def foreign_rule(empty_air: None) -> Iterator[str]:
+def foreign_rule(no_radios: None) -> Iterator[str]:
     """A routing rule of another program, as `ip rule` lists it."""
     run("ip", "rule", "add", "fwmark", "0x5", "lookup", "55", "preference", "300")
     yield "300:\tfrom all fwmark 0x5 lookup 55"

@@ -22,7 +22,7 @@ LINKS = {
 
 def ours_left(backend: str) -> str:
     """What is left in the kernel's tables, of the backend's links and on disk."""
-    told = "".join(
+    output = "".join(
         run(*command.split())
         for command in (
             "nft list ruleset",
@@ -35,7 +35,7 @@ def ours_left(backend: str) -> str:
     )
     return "\n".join(
         line
-        for line in told.splitlines()
+        for line in output.splitlines()
         if re.search("wifimgr|7749", line) and not line.startswith("/var/lib/systemd/deb-systemd-helper")
     )
 
@@ -87,7 +87,7 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
 def test_autopkgtest_passes(host: None) -> None:
     with packaged():
         try:
-            told = run("/src/packaging/debian/tests/camera")
+            output = run("/src/packaging/debian/tests/camera")
         finally:
             run("modprobe", "mac80211_hwsim", "radios=0")
-    assert "connected" in told
+    assert "connected" in output

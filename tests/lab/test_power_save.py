@@ -25,12 +25,12 @@ def address(adapter: Adapter) -> str:
 
 
 def drifts() -> int:
-    told = journal_of_daemon()
-    return told.count("Wi-Fi power save was switched on")
+    journal = journal_of_daemon()
+    return journal.count("Wi-Fi power save was switched on")
 
 
 @on_both
-async def test_what_a_program_switches_on_is_switched_off_and_told(plug: Plug, cameras: Cameras) -> None:
+async def test_what_a_program_switches_on_is_switched_off_and_reported(plug: Plug, cameras: Cameras) -> None:
     adapter = await plug()
     run("iw", "dev", adapter.interface, "set", "power_save", "on")
     async with whole_hub() as hub:

@@ -68,16 +68,16 @@ LINKS = {
 
 
 @on_both
-async def test_a_random_life_on_the_air_breaks_nothing_and_leaves_nothing_behind(
+async def test_a_random_life_on_real_wifi_breaks_nothing_and_leaves_nothing_behind(
     backend: str,
     plug: Callable[..., Awaitable[Adapter]],
     cameras: Callable[..., Camera],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     plugged = [await plug(), await plug()]
-    on_air = [cameras("A"), cameras("B", security="sae"), cameras("C", channel=6)]
-    networks = [Network(camera.ssid.decode(), camera.password) for camera in on_air]
-    world = RealWorld(on_air, plugged, chance_of(SEED, CROWD))
+    switched_on = [cameras("A"), cameras("B", security="sae"), cameras("C", channel=6)]
+    networks = [Network(camera.ssid.decode(), camera.password) for camera in switched_on]
+    world = RealWorld(switched_on, plugged, chance_of(SEED, CROWD))
     async with whole_hub() as hub, Served.at(URL) as http:
         life = Life(hub.dbus, http, SEED, networks, world, CROWD, PAUSE_S, CHANGE_S)
         bus = await BusConnection.open("system")

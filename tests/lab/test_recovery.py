@@ -1,4 +1,4 @@
-"""Adapters that stop working, on real 802.11: a radio in a group of its own hears nobody, and nobody it."""
+"""Adapters that stop working, on real 802.11: a radio in a group of its own reaches no other one."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _is_subscribed(process: int) -> bool:
 
 @asynccontextmanager
 async def link_watched(adapter: Adapter) -> AsyncIterator[list[bool]]:
-    """Afterwards, whether the link was up, in the order in which the kernel told of it."""
+    """Afterwards, whether the link was up, in the order in which the kernel reported it."""
     watching = await asyncio.create_subprocess_exec(
         "ip", "-o", "monitor", "link", "dev", adapter.interface, stdout=asyncio.subprocess.PIPE
     )
@@ -90,8 +90,8 @@ async def link_watched(adapter: Adapter) -> AsyncIterator[list[bool]]:
         yield up
     finally:
         watching.terminate()
-        told, _ = await watching.communicate()
-        lines = [line for line in told.decode().splitlines() if "<" in line]
+        output, _ = await watching.communicate()
+        lines = [line for line in output.decode().splitlines() if "<" in line]
         up += ["UP" in line.split("<")[1].split(">")[0].split(",") for line in lines]
 
 
@@ -142,8 +142,8 @@ async def climb(quick: str, deaf: Adapter, first: Adapter, second: Adapter, came
 
 
 def seen_elsewhere(times: int) -> bool:
-    told = journal_of_daemon()
-    return told.count("join_failed_in_range") >= times
+    journal = journal_of_daemon()
+    return journal.count("join_failed_in_range") >= times
 
 
 async def test_our_networkmanager_conf_keeps_an_idle_adapters_address(

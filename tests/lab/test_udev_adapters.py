@@ -19,17 +19,17 @@ Adapters = Callable[..., Adapter]
 
 
 class Listener:
-    """Keeps what is told, in order."""
+    """Keeps what is reported, in order."""
 
     def __init__(self) -> None:
-        self.told: asyncio.Queue[Described | str] = asyncio.Queue()
+        self.reported: asyncio.Queue[Described | str] = asyncio.Queue()
         self.recounts = 0
 
     def adapter_present(self, adapter: Described) -> None:
-        self.told.put_nowait(adapter)
+        self.reported.put_nowait(adapter)
 
     def adapter_gone(self, name: str) -> None:
-        self.told.put_nowait(name)
+        self.reported.put_nowait(name)
 
     def adapter_firmware_failed(self, name: str) -> None:
         raise AssertionError("a simulated radio has no firmware")
@@ -38,14 +38,14 @@ class Listener:
         self.recounts += 1
 
     async def present(self) -> Described:
-        told = await asyncio.wait_for(self.told.get(), 10)
-        assert isinstance(told, Described), told
-        return told
+        report = await asyncio.wait_for(self.reported.get(), 10)
+        assert isinstance(report, Described), report
+        return report
 
     async def gone(self) -> str:
-        told = await asyncio.wait_for(self.told.get(), 10)
-        assert isinstance(told, str), told
-        return told
+        report = await asyncio.wait_for(self.reported.get(), 10)
+        assert isinstance(report, str), report
+        return report
 
 
 def switch_of(adapter: Adapter) -> Path:
@@ -78,23 +78,28 @@ async def test_plug_describe_pull_and_plug_again(
     source: UdevAdapterSource, listener: Listener, adapters: Adapters
 ) -> None:
     plugged = adapters("1.4")
-    told = await listener.present()
-    assert (told.name, told.is_usb, told.driver, told.rfkill) == (plugged.interface, True, "rtl8812au", "")
-    assert told.identity.mac == plugged.permanent_address
-    assert told.identity.usb_port == "0-1.4"
-    assert told.identity.usb_serial == plugged.permanent_address
-    assert (told.usb_vendor_id, told.usb_product_id) == ("0bda", "8812")
+    described = await listener.present()
+    assert (described.name, described.is_usb, described.driver, described.rfkill) == (
+        plugged.interface,
+        True,
+        "rtl8812au",
+        "",
+    )
+    assert described.identity.mac == plugged.permanent_address
+    assert described.identity.usb_port == "0-1.4"
+    assert described.identity.usb_serial == plugged.permanent_address
+    assert (described.usb_vendor_id, described.usb_product_id) == ("0bda", "8812")
 
     later = UdevAdapterSource()
     other = Listener()
     await later.start(other)
-    assert other.told.get_nowait() == told
+    assert other.reported.get_nowait() == described
     await later.stop()
 
     plugged.unplug()
     assert await listener.gone() == plugged.interface
     adapters("1.4")
-    assert (await listener.present()).identity == told.identity
+    assert (await listener.present()).identity == described.identity
 
 
 async def test_a_changed_address_leaves_the_identity_alone(
@@ -124,20 +129,20 @@ def address_set(interface: str) -> bool:
 def test_a_usb_adapter_keeps_the_kernels_name_where_udev_would_rename_it(adapters: Adapters) -> None:
     assert "net.ifnames=0" not in Path("/proc/cmdline").read_text()
     adapter = adapters()
-    told = run("udevadm", "info", "--query=property", f"/sys/class/net/{adapter.interface}")
-    assert "ID_NET_LINK_FILE=/etc/systemd/network/70-wifimgrd-usb-wlan.link" in told
+    output = run("udevadm", "info", "--query=property", f"/sys/class/net/{adapter.interface}")
+    assert "ID_NET_LINK_FILE=/etc/systemd/network/70-wifimgrd-usb-wlan.link" in output
     assert adapter.interface == "wlan0"
 
 
 async def test_rename(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:
     plugged = adapters()
-    told = await listener.present()
+    described = await listener.present()
     run("nmcli", "device", "set", plugged.interface, "managed", "no")
     run("ip", "link", "set", plugged.interface, "down")
     run("ip", "link", "set", plugged.interface, "name", "camera-left")
-    assert await listener.gone() == told.name
+    assert await listener.gone() == described.name
     renamed = await listener.present()
-    assert (renamed.name, renamed.identity) == ("camera-left", told.identity)
+    assert (renamed.name, renamed.identity) == ("camera-left", described.identity)
 
 
 async def test_rfkill(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:

@@ -95,7 +95,7 @@ async def test_a_camera_is_connected_once_it_can_be_reached_whatever_scripts_sti
 
 
 @on_both
-async def test_a_connect_and_a_disconnect_are_told_everywhere(hub: WholeHub, cameras: Cameras) -> None:
+async def test_a_connect_and_a_disconnect_are_reported_everywhere(hub: WholeHub, cameras: Cameras) -> None:
     device = await hub.add(cameras("A"))
     await hub.until(device, "connected")
     assert hub.channel.statuses(device) == ["connecting", "connected"]
@@ -121,7 +121,7 @@ async def test_a_camera_that_is_off_is_not_reachable(hub: WholeHub, cameras: Cam
 
 @on_both
 @pytest.mark.parametrize("security", ["wpa2", "sae"])
-async def test_a_wrong_password_is_told_as_such(hub: WholeHub, cameras: Cameras, security: str) -> None:
+async def test_a_wrong_password_is_reported_as_such(hub: WholeHub, cameras: Cameras, security: str) -> None:
     device = await hub.add(cameras("A", security=security), password="not-the-password")
     assert "not-the-password" not in await hub.failed(device, "authentication-failed")
     status, problem = await hub.connect(device)

@@ -41,8 +41,8 @@ async def test_an_adapter_pulled_while_connected_comes_back_usable(
         hub.channel.forget()
         adapter.unplug()
         await hub.failed(device, "interface-lost", 5)
-        told = [message["type"] for message in hub.channel.messages]
-        assert told.index("interface.removed") < told.index("device.connection_status.update")
+        types = [message["type"] for message in hub.channel.messages]
+        assert types.index("interface.removed") < types.index("device.connection_status.update")
         hub.channel.forget()
         again = adapters(adapter.port)
         await hub.until(device, "connected")  # by itself
@@ -81,7 +81,9 @@ async def test_a_restart_of_the_daemon_keeps_links_and_downloads(
 
 
 @on_both
-async def test_a_camera_that_goes_and_returns_is_told_at_each_step(hub: WholeHub, cameras: Cameras) -> None:
+async def test_a_camera_that_goes_and_returns_is_reported_at_each_step(
+    hub: WholeHub, cameras: Cameras
+) -> None:
     camera = cameras("A")
     device = await hub.add(camera)
     await hub.until(device, "connected")

@@ -106,14 +106,14 @@ class Camera:
         configuration = self._folder / "hostapd.conf"
         configuration.write_text(self.network.configuration(_INTERFACE, str(self._control), self.refusal))
         self._namespace.start("hostapd", "-t", str(configuration))
-        poll_until(self._beacons, f"camera {self.name} on the air", 20)
+        poll_until(self._beacons, f"the beacons of camera {self.name}", 20)
 
     def stop(self) -> None:
-        """Switch it off in order: its stations are told (deauthentication)."""
+        """Switch it off in order: its stations are notified (deauthentication)."""
         self._namespace.end("hostapd")
 
     def kill(self) -> None:
-        """Cut its power: nothing more is on the air, and nobody is told."""
+        """Cut its power: nothing more is sent, and nobody is notified."""
         self.crash()
         self.fall_silent()
 
@@ -130,7 +130,7 @@ class Camera:
         hwsim.set_signal(self._phy, dbm)
 
     def change_bssid(self, bssid: str) -> None:
-        """Be on the air under another address from the next time it is switched on."""
+        """Send under another address from the next time it is switched on."""
         self.bssid = bssid
         self.fall_silent()
         self._namespace.run("ip", "link", "set", _INTERFACE, "address", bssid)
@@ -202,8 +202,8 @@ class Camera:
 
     def mute(self) -> None:
         """Drop what its web server is sent, and the beginnings of connections to it; all else goes on."""
-        chain = "add chain ip mute heard { type filter hook input priority 0; }"
-        for command in ("add table ip mute", chain, "add rule ip mute heard tcp dport 80 drop"):
+        chain = "add chain ip mute received { type filter hook input priority 0; }"
+        for command in ("add table ip mute", chain, "add rule ip mute received tcp dport 80 drop"):
             self._namespace.run("nft", command)
 
     def unmute(self) -> None:

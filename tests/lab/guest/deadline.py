@@ -1,6 +1,6 @@
 """The lab's only waiting: ask again until it is so, and fail with what was awaited when the time is over.
 
-For what the kernel, hostapd and other programs do without telling us. What comes as a D-Bus signal is awaited
+For what the kernel, hostapd and other programs do without a signal. What comes as a D-Bus signal is awaited
 as one (system_bus.py).
 """
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 Security = Literal["wpa2", "sae", "sae-mixed", "open"]
 
-# How an access point turns stations away, by what the station is told:
+# How an access point turns stations away, by what the station is sent:
 # "full"        status 17 (AP_UNABLE_TO_HANDLE_NEW_STA) on its authentication: the usual one-client camera
 # "weak-signal" status 34 (DENIED_POOR_CHANNEL_CONDITIONS) on its association
 # "not-listed"  status 1 (UNSPECIFIED_FAILURE) on its authentication: an access list
@@ -16,7 +16,7 @@ Refusal = Literal["full", "weak-signal", "not-listed"]
 
 _REFUSING: dict[Refusal, tuple[str, str]] = {
     "full": ("max_num_sta", "0"),
-    "weak-signal": ("rssi_reject_assoc_rssi", "-1"),  # dBm; hwsim's radios hear each other at -30
+    "weak-signal": ("rssi_reject_assoc_rssi", "-1"),  # dBm; hwsim's radios receive each other at -30
     "not-listed": ("macaddr_acl", "1"),
 }
 _ADMITTING: dict[Refusal, tuple[str, str]] = {
@@ -58,7 +58,7 @@ class Network:
             return {}
         # On a machine with more to do than it can, hostapd repeats message 3/4 of a handshake that the
         # station has done already; the answer, now encrypted, is lost on it: deauthentication for reason 15,
-        # as if by a wrong password. Nothing gets lost in the lab's air, so nothing need be repeated.
+        # as if by a wrong password. The lab's radios lose nothing, so nothing need be repeated.
         options = {"wpa": "2", "rsn_pairwise": "CCMP", "wpa_disable_eapol_key_retries": "1"}
         if self.security in ("wpa2", "sae-mixed"):
             options["wpa_passphrase"] = self.password

@@ -1,7 +1,7 @@
 """Radios of mac80211_hwsim, added and removed over generic netlink.
 
 Numbers from Linux 6.1, drivers/net/wireless/mac80211_hwsim.h (HWSIM_CMD_*, HWSIM_ATTR_*), and
-include/uapi/linux/{netlink,genetlink}.h. All radios hear each other, whichever network namespace they live
+include/uapi/linux/{netlink,genetlink}.h. All radios receive each other, whichever network namespace they live
 in, as long as they were created in the first one.
 """
 

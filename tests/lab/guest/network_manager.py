@@ -158,8 +158,8 @@ class NetworkManager:
         try:
             return await self._bus.until(condition, what, seconds)
         except DeadlineError as error:
-            told = [(change.device[-2:], change.state.name, change.reason) for change in self.transitions]
-            raise DeadlineError(f"{error}; told: {told}") from None
+            reported = [(change.device[-2:], change.state.name, change.reason) for change in self.transitions]
+            raise DeadlineError(f"{error}; reported: {reported}") from None
 
     async def wait_for_access_point(self, interface: str, camera: Camera, seconds: float = 30.0) -> None:
         """Have an adapter search until a camera's access point is known."""

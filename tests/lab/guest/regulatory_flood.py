@@ -20,7 +20,7 @@ _AT_A_TIME = 30
 
 
 def flood(process: int) -> None:
-    """Return once the kernel tells a stopped process nothing more before that has read what waits for it."""
+    """Return once the kernel sends a stopped process nothing more before that has read what waits for it."""
     before = _missed(process)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _GENERIC) as netlink:
         netlink.bind((0, 0))

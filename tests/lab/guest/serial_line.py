@@ -48,7 +48,7 @@ class SerialLine:
         self._join(self._number, reader, writer)
 
     def say(self, word: str) -> None:
-        """Tell the other end's director something."""
+        """Send the other end's director a word."""
         self._send(WORD, 0, word.encode())
 
     async def _take(self, kind: bytes, number: int, content: bytes) -> None:

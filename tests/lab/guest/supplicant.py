@@ -1,4 +1,4 @@
-"""wpa_supplicant over D-Bus, as far as the lab needs it: what really happened on the air.
+"""wpa_supplicant over D-Bus, as far as the lab needs it: what really was sent and received.
 
 https://w1.fi/wpa_supplicant/devel/dbus.html
 """
@@ -18,7 +18,7 @@ _INTERFACE = f"{_NAME}.Interface"
 
 @dataclass(frozen=True)
 class Change:
-    """A property of an interface that wpa_supplicant told, be it new or the same value again."""
+    """A property of an interface that wpa_supplicant reported, be it new or the same value again."""
 
     path: str
     name: str  # State, DisconnectReason, AuthStatusCode, AssocStatusCode, CurrentBSS, Scanning, ...

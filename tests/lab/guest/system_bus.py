@@ -1,6 +1,6 @@
 """The guest's system bus for the tests: calls, properties, and signals that a test can wait for.
 
-The lab's own, so that what it tells about NetworkManager and wpa_supplicant owes nothing to the code under
+The lab's own, so that what it reports about NetworkManager and wpa_supplicant owes nothing to the code under
 test.
 """
 
@@ -64,37 +64,37 @@ class SystemBus:
         return value.value
 
     async def listen(
-        self, sender: str, interface: str, member: str, heard: Callable[[Message], None]
+        self, sender: str, interface: str, member: str, on_signal: Callable[[Message], None]
     ) -> None:
-        """Let `heard` have each such signal from now on."""
+        """Call `on_signal` with each such signal from now on."""
         rule = f"type='signal',sender='{sender}',interface='{interface}',member='{member}'"
         await self.call(_BUS, "/org/freedesktop/DBus", _BUS, "AddMatch", "s", rule)
 
         def listener(message: Message) -> None:
             if (message.interface, message.member) == (interface, member):
-                heard(message)
+                on_signal(message)
 
         self._listeners.append(listener)
 
     async def until(self, condition: Callable[[], Awaitable[T | None]], what: str, seconds: float) -> T:
         """Await `condition` after each signal that was listened for, until it answers; return that."""
-        heard = asyncio.Event()
-        self._waiting.add(heard)
+        received = asyncio.Event()
+        self._waiting.add(received)
         try:
             async with asyncio.timeout(seconds):
                 while True:
-                    heard.clear()
+                    received.clear()
                     if (answer := await condition()) is not None:
                         return answer
-                    await heard.wait()
+                    await received.wait()
         except TimeoutError:
             raise DeadlineError(f"after {seconds:g} s still not so: {what}") from None
         finally:
-            self._waiting.discard(heard)
+            self._waiting.discard(received)
 
     def _on_message(self, message: Message) -> None:
         if message.message_type is MessageType.SIGNAL:
             for listener in self._listeners:
                 listener(message)
-            for heard in self._waiting:
-                heard.set()
+            for received in self._waiting:
+                received.set()

@@ -33,7 +33,7 @@ Json = Any
 
 @dataclass
 class Channel:
-    """The management channel: what it told, and a way to wait for what it will tell."""
+    """The management channel: what it sent, and a way to wait for what it will send."""
 
     messages: list[Json] = field(default_factory=list)
     arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -57,15 +57,15 @@ class Channel:
                     looked_at = len(self.messages)
                     await self.arrival.wait()
         except TimeoutError:
-            told = "\n".join(map(str, self.messages))
-            raise AssertionError(f"the channel never told {what}; it told:\n{told}") from None
+            received = "\n".join(map(str, self.messages))
+            raise AssertionError(f"the channel never sent {what}; it sent:\n{received}") from None
 
     def forget(self) -> None:
         """Begin a new chapter."""
         self.messages.clear()
 
     def statuses(self, device: int) -> list[str]:
-        """The states of a device, in the order told."""
+        """The states of a device, in the order sent."""
         return [
             message["data"]["connection_status"]
             for message in self.messages
@@ -82,8 +82,8 @@ class WholeHub:
     channel: Channel
     failures: list[AttemptFailed] = field(default_factory=list)
 
-    def heard(self, change: Change) -> None:
-        """Keep what the D-Bus signal ConnectionFailed tells."""
+    def note_change(self, change: Change) -> None:
+        """Keep what the D-Bus signal ConnectionFailed reports."""
         if isinstance(change, AttemptFailed):
             self.failures.append(change)
 
@@ -121,13 +121,13 @@ class WholeHub:
         return body
 
     async def until(self, device: int, state: str, seconds: float = 30) -> None:
-        """Wait until the channel told a state of a device since the last chapter, then expect the same
+        """Wait until the channel sent a state of a device since the last chapter, then expect the same
         of HTTP and D-Bus."""
-        await self.told(device, state, seconds)
+        await self.received(device, state, seconds)
         await self.expect(device, state)
 
-    async def told(self, device: int, status: str, seconds: float = 30) -> Json:
-        """Wait until the channel told a status of a device since the last chapter; return its data."""
+    async def received(self, device: int, status: str, seconds: float = 30) -> Json:
+        """Wait until the channel sent a status of a device since the last chapter; return its data."""
         message = await self.channel.until(
             lambda message: (
                 message["type"] == "device.connection_status.update"
@@ -156,8 +156,8 @@ class WholeHub:
             assert known[record.interface]["device_id"] == device
 
     async def agree(self) -> None:
-        """Wait until HTTP and D-Bus tell the same: each client of the bus hears of a change by itself."""
-        await async_poll_until(self._agree, "HTTP and D-Bus telling the same", 5)
+        """Wait until HTTP and D-Bus report the same: each client of the bus receives a change by itself."""
+        await async_poll_until(self._agree, "HTTP and D-Bus reporting the same", 5)
 
     async def _agree(self) -> bool:
         interfaces = (await self.interfaces())["interfaces"]
@@ -171,14 +171,14 @@ class WholeHub:
         )
 
     async def failed(self, device: int, code: str, seconds: float = 40) -> str:
-        """Wait until a failure is told on the channel, then expect it everywhere; return its message."""
-        told = await self.told(device, "failed", seconds)
-        assert told["connection_error_code"] == code, told
+        """Wait until a failure is sent on the channel, then expect it everywhere; return its message."""
+        failure = await self.received(device, "failed", seconds)
+        assert failure["connection_error_code"] == code, failure
         # HTTP and D-Bus say so at once, the channel a second later; a lost device may connect again by then.
         await self.expect(device, "disconnected", code)
-        await self.told(device, "disconnected")
+        await self.received(device, "disconnected")
         assert (device, code) in [(one.device_id, one.code) for one in self.failures]
-        return str(told["connection_error_message"])
+        return str(failure["connection_error_message"])
 
     async def interface_state(self, name: str, state: str, seconds: float = 15) -> None:
         """Wait until an interface is in a state, on D-Bus."""
@@ -187,7 +187,7 @@ class WholeHub:
         )
 
     async def all_in(self, state: str, devices: Iterable[int], seconds: float) -> None:
-        """Wait until devices are in a state, on D-Bus, which may not have told of a new one yet."""
+        """Wait until devices are in a state, on D-Bus, which may not have reported a new one yet."""
         wanted = set(devices)
         await self.dbus.wait_until(
             lambda dbus: wanted <= {number for number, one in dbus.devices.items() if one.state == state},
@@ -224,7 +224,7 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
             session.ws_connect(URL + "/ws/management/") as socket,
         ):
             hub = WholeHub(session, dbus, Channel())
-            dbus.subscribe(hub.heard)
+            dbus.subscribe(hub.note_change)
             listening = asyncio.create_task(hub.channel.listen(socket))
             await hub.channel.until(lambda message: message["type"] == "snapshot", "a snapshot")
             yield hub
