@@ -33,7 +33,7 @@ def manuals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def words_of(grammar: argparse.ArgumentParser) -> Iterator[str]:
-    """Every command and long option that people are told of."""
+    """Every command and long option that the help shows."""
     for action in grammar._actions:
         yield from (option for option in action.option_strings if option.startswith("--"))
         if isinstance(action, argparse._SubParsersAction):

@@ -94,7 +94,7 @@ def request(
 class BackendConformance:
     """The requirements, one by one."""
 
-    async def test_it_tells_of_interfaces_before_it_is_ready(self, stage: Stage) -> None:
+    async def test_it_reports_interfaces_before_it_is_ready(self, stage: Stage) -> None:
         await stage.listener.backend_is(BackendState.READY)
         words = [(reported.what, reported.interface) for reported in stage.listener.reported]
         ready = words.index(("backend_changed", ""))
@@ -284,7 +284,7 @@ class BackendConformance:
         await stage.power_off()
         await stage.listener.next("link_interrupted")
 
-    async def test_a_scan_hears_the_camera(self, stage: Stage) -> None:
+    async def test_a_scan_finds_the_camera(self, stage: Stage) -> None:
         await stage.backend.scan(stage.adapters[0])
         received = [
             one for one in await stage.backend.recent_scan_results() if one.interface == stage.adapters[0]

@@ -128,7 +128,7 @@ async def test_without_a_bus_address_it_says_how_to_get_one() -> None:
     assert "WIFIMGRD_BUS" not in ran.err
 
 
-async def test_the_model_is_taken_from_the_air_where_none_is_said(hub: Hub) -> None:
+async def test_the_model_is_taken_from_the_scan_where_none_is_given(hub: Hub) -> None:
     options = {"password": "camera-pass-x"}
     await hub.client.simulate("AddCamera", "aysa{sv}", b"X3 1A2B3C.OSC", options["password"], {})
     networks = await wifimgrctl(hub.address, "networks")

@@ -213,7 +213,7 @@ async def test_the_bus_as_an_option(hub: Hub) -> None:
     assert (await wifimgrctl("unix:path=/nowhere", "--bus", hub.address)).status == 0
 
 
-async def test_networks_in_the_air(hub: Hub) -> None:
+async def test_networks_in_range(hub: Hub) -> None:
     await hub.create(1)
     await hub.until(1, "connected")
     ran = await wifimgrctl(hub.address, "networks")

@@ -163,7 +163,7 @@ async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
     await second.close()
 
 
-async def test_a_dropped_watch_hears_nothing(pair: Pair) -> None:
+async def test_a_dropped_watch_receives_nothing(pair: Pair) -> None:
     server, client = pair
     received: list[str] = []
     last: asyncio.Queue[str] = asyncio.Queue()
@@ -346,7 +346,7 @@ async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBus
 NAME = "org.example.Followed"
 
 
-async def heard_once(server: BusConnection, watching: Awaitable[object], signals: list[Signal]) -> None:
+async def received_once(server: BusConnection, watching: Awaitable[object], signals: list[Signal]) -> None:
     await watching
     server.emit("/a", "a.b", "Happened", "", [])
     async with asyncio.timeout(5):
@@ -355,7 +355,7 @@ async def heard_once(server: BusConnection, watching: Awaitable[object], signals
     assert len(signals) == 1
 
 
-async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_hearing(pair: Pair) -> None:
+async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_receiving(pair: Pair) -> None:
     server, client = pair
     await server.request_name(NAME)
     for turns in range(5):  # of the loop: given up at each of its steps
@@ -365,7 +365,7 @@ async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_he
         first.cancel()
         await asyncio.wait([first])
     signals: list[Signal] = []
-    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
+    await received_once(server, client.watch(signals.append, sender=NAME), signals)
 
 
 async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pair) -> None:
@@ -374,7 +374,7 @@ async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pa
     first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
     await asyncio.sleep(0)
     signals: list[Signal] = []
-    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
+    await received_once(server, client.watch(signals.append, sender=NAME), signals)
     await first
 
 
@@ -386,7 +386,7 @@ async def test_a_first_watch_that_is_given_up_does_not_end_a_second_one_that_wai
     second = asyncio.create_task(client.watch(signals.append, sender=NAME))
     await asyncio.sleep(0)
     first.cancel()
-    await heard_once(server, second, signals)
+    await received_once(server, second, signals)
 
 
 async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
@@ -403,7 +403,7 @@ async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
         with pytest.raises(BusError):
             await client.watch(lambda _: None, sender=NAME)
     signals: list[Signal] = []
-    await heard_once(server, client.watch(signals.append, sender=NAME), signals)
+    await received_once(server, client.watch(signals.append, sender=NAME), signals)
 
 
 async def test_a_subscription_under_way_fails_when_the_bus_dies(

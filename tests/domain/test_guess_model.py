@@ -1,4 +1,4 @@
-"""Which camera model a network in the air seems to be of."""
+"""Which camera model a network in range seems to be of."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def received(
     return ScanResult(interface, Ssid(ssid), Sighting(bssid, mhz), security, percent, seen)
 
 
-def test_an_access_point_that_two_interfaces_hear_is_one_network_as_it_was_heard_best() -> None:
+def test_an_access_point_that_two_interfaces_receive_is_one_network_as_it_was_received_best() -> None:
     weak, strong = received(percent=40, seen=9), received(interface="wlan1", percent=70, seen=5)
     (network,) = networks([weak, strong], [])
     assert network.points == (strong,)
@@ -67,7 +67,7 @@ def test_an_old_reading_hides_no_newer_one() -> None:
     assert (network.signal_percent, network.last_seen_us) == (40, 40_000_000)
 
 
-def test_what_a_busy_adapter_remembers_from_long_ago_is_in_the_air_no_more() -> None:
+def test_what_a_busy_adapter_remembers_from_long_ago_is_in_range_no_more() -> None:
     gone, there = received(b"gone", seen=1_000_000), received(b"there", interface="wlan1", seen=70_000_000)
     assert [network.ssid.octets for network in networks([gone, there], [])] == [b"there"]
 

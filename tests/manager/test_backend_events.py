@@ -23,7 +23,7 @@ class LateAdapters:
     async def start(self, listener: AdapterListener) -> None:
         self._listener = listener
 
-    async def tell(self) -> None:
+    async def report(self) -> None:
         assert self._listener is not None
         await self._adapters.start(self._listener)
 
@@ -106,7 +106,7 @@ def test_a_start_before_udev_knows_its_adapters_drops_no_link(on_bench: RunOnBen
         await bench.hub.start()
         assert state_of(bench.hub, device) is DeviceState.DISCONNECTED
         assert [held.device_id for held in await bench.world.backend.links()] == [device]
-        await late.tell()
+        await late.report()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert state_of(bench.hub, device) is DeviceState.CONNECTED

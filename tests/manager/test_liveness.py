@@ -240,14 +240,14 @@ def test_a_model_that_is_read_anew_is_shown_at_once(on_bench: RunOnBench) -> Non
     on_bench(test)
 
 
-def test_the_address_of_a_model_stands_in_where_the_link_tells_none(on_bench: RunOnBench) -> None:
+def test_the_address_of_a_model_stands_in_where_the_link_reports_none(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         await bench.hub.reconfigure(model(camera_address="10.5.5.9", icon="/icons/camera.svg"))
         device = await bench.connected()
         status = bench.story.devices[device]
         assert status.link is not None
         assert (status.link.camera_address, status.icon) == ("192.168.42.1", "/icons/camera.svg")
-        untold = bench.hub._state.completed(type(status.link)("192.168.42.10", ""), status.device)
-        assert untold.camera_address == "10.5.5.9"
+        completed = bench.hub._state.completed(type(status.link)("192.168.42.10", ""), status.device)
+        assert completed.camera_address == "10.5.5.9"
 
     on_bench(test)

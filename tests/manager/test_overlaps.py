@@ -78,7 +78,7 @@ def test_disconnect_cancels_an_attempt_and_who_waits_for_it(on_bench: RunOnBench
     on_bench(test)
 
 
-def test_a_removal_cancels_frees_and_tells_all_of_it(on_bench: RunOnBench) -> None:
+def test_a_removal_cancels_frees_and_reports_all_of_it(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.create()
         waiting = asyncio.create_task(bench.hub.connect(device, wait=True))

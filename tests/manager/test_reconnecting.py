@@ -78,7 +78,7 @@ def test_a_camera_that_stays_away_disturbs_nobody(on_bench: RunOnBench) -> None:
     on_bench(test)
 
 
-def test_a_failed_retry_keeps_the_error_and_tells_no_failure(on_bench: RunOnBench) -> None:
+def test_a_failed_retry_keeps_the_error_and_reports_no_failure(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await lost(bench)
         bench.story.forget()

@@ -125,7 +125,7 @@ def test_a_quarantine_ends_after_its_time(on_bench: RunOnBench) -> None:
     on_bench(test)
 
 
-def test_an_adapter_that_hears_nothing_for_minutes_is_recovered(on_bench: RunOnBench) -> None:
+def test_an_adapter_that_receives_nothing_for_minutes_is_recovered(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         stuck(bench, "wlan0", "rescan")
         await bench.hub.scan()
@@ -140,7 +140,7 @@ def test_an_adapter_that_hears_nothing_for_minutes_is_recovered(on_bench: RunOnB
     on_bench(test)
 
 
-def test_a_silent_air_is_no_adapters_fault(on_bench: RunOnBench) -> None:
+def test_no_network_in_range_is_no_adapters_fault(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         for number in NUMBERS:
             bench.world.power_off_camera(b"SIM-CAM-%d" % number, True)
@@ -152,7 +152,7 @@ def test_a_silent_air_is_no_adapters_fault(on_bench: RunOnBench) -> None:
     on_bench(test)
 
 
-def test_an_adapter_that_lacks_the_band_of_all_that_is_in_the_air_is_not_silent(on_bench: RunOnBench) -> None:
+def test_an_adapter_that_lacks_the_band_of_all_that_is_in_range_is_not_silent(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         stuck(bench, "wlan0", "rescan")
         bench.learn("wlan0", BackendFacts(bands=frozenset({Band.GHZ_2_4})))

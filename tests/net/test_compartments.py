@@ -348,7 +348,9 @@ async def test_routes_of_links_of_an_earlier_version_are_moved(world: SmallWorld
 
 
 @pytest.mark.parametrize("rp_filter", ["0", "1", "2"])
-async def test_pushes_of_cameras_with_equal_tuples_are_told_apart(world: SmallWorld, rp_filter: str) -> None:
+async def test_pushes_of_cameras_with_equal_tuples_are_distinguished(
+    world: SmallWorld, rp_filter: str
+) -> None:
     world.on_host("sysctl", "-q", "-w", f"net.ipv4.conf.all.rp_filter={rp_filter}")
     cameras = [world.add_camera(number) for number in (1, 2, 3, 4)]
     await world.start_helper()
@@ -412,10 +414,10 @@ async def test_an_accepted_port_that_the_host_uses_is_warned_about(
     await world.start_helper()
     await world.configure('[cameras]\naccept = ["tcp/22", "tcp/8080", "udp/22"]\n')
     await world.lead_to()
-    told = capfd.readouterr().err
-    assert told.count("accepted_port_in_use") == 2
-    assert "tcp/22" in told
-    assert "tcp/8080" in told
+    printed = capfd.readouterr().err
+    assert printed.count("accepted_port_in_use") == 2
+    assert "tcp/22" in printed
+    assert "tcp/8080" in printed
 
 
 # -- containers

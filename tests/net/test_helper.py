@@ -61,7 +61,7 @@ class Stream:
         await self.process.communicate()
 
 
-async def test_cameras_with_one_address_and_one_lease_are_told_apart(world: SmallWorld) -> None:
+async def test_cameras_with_one_address_and_one_lease_are_distinguished(world: SmallWorld) -> None:
     cameras = [world.add_camera(number) for number in (1, 2, 3)]
     await world.start_helper()
     assert await world.lead_to(*cameras) == ""
@@ -195,12 +195,12 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
     world.on_host("ip", "link", "add", "lan0", "type", "veth", "peer", "name", "lan1")
     world.on_host("ip", "address", "add", "10.77.0.5/16", "dev", "lan0")
     world.on_host("ip", "link", "set", "lan0", "up")
-    told: asyncio.Queue[str] = asyncio.Queue()
+    reported: asyncio.Queue[str] = asyncio.Queue()
 
-    def hear(signal: Signal) -> None:
-        told.put_nowait(signal.body[0])
+    def receive(signal: Signal) -> None:
+        reported.put_nowait(signal.body[0])
 
-    await world.connection.watch(hear, interface=names.NET, member="ConflictChanged")
+    await world.connection.watch(receive, interface=names.NET, member="ConflictChanged")
     await world.start_helper()
     said = await world.lead_to(camera)
     assert said in (
@@ -208,13 +208,13 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
         f"{NETWORK} overlaps 10.77.0.5/32, which this host reaches through lan0",
     )
     async with asyncio.timeout(PATIENCE_S):
-        assert await told.get() == said
+        assert await reported.get() == said
         assert "wifimgrd0" not in world.left()
         world.on_host("ip", "link", "del", "lan0")
-        assert await told.get() == ""
+        assert await reported.get() == ""
         assert await world.fetch("10.77.0.1") == "camera 1"
         world.on_host("ip", "route", "add", "10.77.0.0/25", "dev", "w1")
-        assert "10.77.0.0/25" in await told.get()
+        assert "10.77.0.0/25" in await reported.get()
     assert "wifimgrd0" not in world.left()
 
 

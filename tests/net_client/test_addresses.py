@@ -91,7 +91,7 @@ async def test_cameras_are_led_to_while_they_are_connected(world: SmallWorld, da
     assert await world.fetch("10.77.0.2") == "camera 2"
 
 
-async def test_a_helper_that_died_is_told_everything_again(world: SmallWorld, daemon: Daemon) -> None:
+async def test_a_helper_that_died_is_sent_everything_again(world: SmallWorld, daemon: Daemon) -> None:
     camera = world.add_camera(1)
     await world.start_helper()
     daemon.connect(camera)
@@ -219,7 +219,7 @@ async def test_without_adapters_and_cameras_the_helper_is_not_called_for(
     assert world.left() == before
 
 
-async def test_a_helper_that_ends_right_behind_its_answer_is_told_everything_again(
+async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_again(
     message_bus: MessageBusDaemon,
 ) -> None:
     """Both are read at once: the answer is handled before the call returns, and so is the end."""
@@ -235,7 +235,7 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_told_everything_aga
             if ends:
                 daemon.connection._incoming.pause()
             connection.reply(call, "s", [""])
-            told.put_nowait(call.member)
+            received.put_nowait(call.member)
             if ends:
                 tasks.start("end", end())
 
@@ -243,16 +243,16 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_told_everything_aga
         await connection.call_bus("RequestName", "su", [names.NET_BUS_NAME, 0])
         return connection
 
-    told, tasks = asyncio.Queue[str](), Tasks("test")
+    received, tasks = asyncio.Queue[str](), Tasks("test")
     daemon = Daemon(await BusConnection.open(message_bus.address))
     daemon.connect((1, "10.77.0.1", "w1", "192.168.42.1", ""))
     await helper(ends=True)
     second = await helper(ends=False)  # waits for the name
     async with asyncio.timeout(20):
         await daemon.start()
-        assert await told.get() == "Apply"
+        assert await received.get() == "Apply"
         await tasks.settle()
-        assert await told.get() == "Apply"
+        assert await received.get() == "Apply"
     await daemon.addresses.stop()
     await daemon.connection.close()
     await second.close()

@@ -77,7 +77,7 @@ def on_host(test: Callable[[Host], Coroutine[Any, Any, None]]) -> list[str]:
 SWITCHED_ON = "wlan0: Wi-Fi power save was switched on"
 
 
-def test_what_was_switched_on_is_switched_off_and_told_each_time() -> None:
+def test_what_was_switched_on_is_switched_off_and_reported_each_time() -> None:
     async def test(host: Host) -> None:
         host.connect()
         await asyncio.sleep(LATER_S + 1)
@@ -100,7 +100,7 @@ def test_many_occasions_are_one_look_and_it_is_not_at_once() -> None:
         await asyncio.sleep(LATER_S)
         assert host.asked == ["wlan0"]
         await asyncio.sleep(10 * LATER_S)
-        assert host.asked == ["wlan0"], "nothing was told since"
+        assert host.asked == ["wlan0"], "nothing was reported since"
 
     assert on_host(test) == []
 
@@ -120,7 +120,7 @@ def test_an_adapter_that_no_camera_has_any_more_is_left_alone(removed: bool) -> 
     assert on_host(test) == []
 
 
-def test_what_cannot_be_switched_off_is_told_once() -> None:
+def test_what_cannot_be_switched_off_is_reported_once() -> None:
     async def test(host: Host) -> None:
         host.connect()
         host.on.add("wlan0")
@@ -132,7 +132,7 @@ def test_what_cannot_be_switched_off_is_told_once() -> None:
     assert on_host(test) == [SWITCHED_ON]
 
 
-def test_what_cannot_be_known_is_asked_for_again_and_not_told() -> None:
+def test_what_cannot_be_known_is_asked_for_again_and_not_reported() -> None:
     async def test(host: Host) -> None:
         host.connect()
         host.refusal = BusError("org.wifimgrd1.Error.Failed", "command failed: Operation not supported (-95)")
@@ -188,7 +188,7 @@ def test_power_save_is_switched_off_where_it_is_on(kernel: Kernel) -> None:
     assert kernel.requests == ["get 7", "off 7", "get 7"]
 
 
-def test_a_driver_that_refuses_is_told_to_the_journal(kernel: Kernel) -> None:
+def test_a_driver_that_refuses_is_reported_to_the_journal(kernel: Kernel) -> None:
     kernel.refusal = OSError(95, "Operation not supported")
     with structlog.testing.capture_logs() as logs:
         assert end_power_save("wlan0")

@@ -132,15 +132,15 @@ async def test_a_camera_is_kept_awake_by_http() -> None:
 
 
 async def test_a_camera_is_kept_awake_by_a_datagram() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as heard:
-        heard.bind((LOOPBACK, 0))
-        heard.settimeout(5)
-        message = KeepAlive(3, heard.getsockname()[1], payload="awake\n")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind((LOOPBACK, 0))
+        receiver.settimeout(5)
+        message = KeepAlive(3, receiver.getsockname()[1], payload="awake\n")
         await SocketProbes(OwnSockets()).keep_alive(DEVICE, "lo", LOOPBACK, message)
-        assert await asyncio.to_thread(heard.recv, 100) == b"awake\n"
+        assert await asyncio.to_thread(receiver.recv, 100) == b"awake\n"
 
 
-async def test_a_camera_that_does_not_hear_is_nobodys_fault() -> None:
+async def test_a_camera_that_does_not_answer_is_nobodys_fault() -> None:
     with socket.create_server((LOOPBACK, 0)) as hanging:
         message = KeepAlive(3, hanging.getsockname()[1], "/awake")
         begun = time.monotonic()

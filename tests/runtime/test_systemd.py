@@ -88,7 +88,7 @@ async def stranger(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection
     await connection.close()
 
 
-async def test_the_daemon_tells_of_its_life_and_ends_when_it_loses_its_name(
+async def test_the_daemon_reports_its_life_and_ends_when_it_loses_its_name(
     message_bus: MessageBusDaemon,
     stranger: BusConnection,
     manager: socket.socket,

@@ -15,7 +15,7 @@ from tests.lab.guest.deadline import async_poll_until
 from wifimgrd.runtime.task_dump import dump_on_signal
 
 
-async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:
+async def test_sigusr1_has_it_report_its_tasks_by_kind() -> None:
     async def wait() -> None:
         await asyncio.Event().wait()
 
@@ -23,7 +23,7 @@ async def test_sigusr1_has_it_tell_of_its_tasks_by_kind() -> None:
     dump_on_signal()
     with capture_logs() as logs:
         os.kill(os.getpid(), signal.SIGUSR1)
-        await async_poll_until(partial(_seen, logs), "what it tells")
+        await async_poll_until(partial(_seen, logs), "its report")
     for task in waiting:
         task.cancel()
     [reported] = logs

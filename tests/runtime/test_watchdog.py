@@ -30,7 +30,7 @@ PROGRAMS = {
     "mqtt": ("wifimgrd.mqtt",),
     "net": ("wifimgrd.net", "--user", "root", "--linger", "3600"),
 }
-"""Each module that is a program, and what it needs to be told."""
+"""Each module that is a program, and the arguments it needs."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def manager(
         yield listening
 
 
-async def until_told(manager: socket.socket, message: bytes) -> None:
+async def until_received(manager: socket.socket, message: bytes) -> None:
     """Wait for a message."""
     async with asyncio.timeout(PATIENCE_S):
         while await asyncio.get_running_loop().sock_recv(manager, 4096) != message:
@@ -91,7 +91,7 @@ async def test_there_is_no_pulse_while_the_message_bus_does_not_answer(
 ) -> None:
     async with running(name, message_bus.address, tmp_path) as log:
         for message in (b"READY=1", PULSE):
-            await until_told(manager, message)
+            await until_received(manager, message)
         os.kill(message_bus.process.pid, signal.SIGSTOP)
         try:
             found = await lines_with(log, "message-bus", PATIENCE_S)
@@ -101,7 +101,7 @@ async def test_there_is_no_pulse_while_the_message_bus_does_not_answer(
             assert PULSE not in received(manager)
         finally:
             os.kill(message_bus.process.pid, signal.SIGCONT)
-        await until_told(manager, PULSE)
+        await until_received(manager, PULSE)
 
 
 async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
@@ -117,7 +117,7 @@ async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
     with capture_logs() as entries:
         life = asyncio.create_task(run(Config(), DaemonOptions(bus=message_bus.address, simulate=True)))
         try:
-            pulse = asyncio.create_task(until_told(manager, PULSE))
+            pulse = asyncio.create_task(until_received(manager, PULSE))
             for _ in range(3):
                 asking = asyncio.create_task(asked.wait())
                 await asyncio.wait([pulse, asking], return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,7 @@
 """Runs `test_*_in_testbed.py` under umockdev-wrapper, and reports each test as if it ran here.
 
 umockdev puts itself before libc by LD_PRELOAD, which has to stand when a process starts. So the
-modules are collected here, run once in a child, and what became of each test there is told here.
+modules are collected here, run once in a child, and what became of each test there is reported here.
 A test that could not run there has failed.
 """
 

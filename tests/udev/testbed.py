@@ -214,7 +214,7 @@ class Listener:
 
     def adapters_recounted(self) -> None:
         """Events were lost, and made up for."""
-        assert not self.reported.empty(), "the changes are told first"
+        assert not self.reported.empty(), "the changes are reported first"
         self.recounts += 1
 
     async def next(self) -> Adapter | str:

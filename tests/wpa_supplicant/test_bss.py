@@ -50,7 +50,7 @@ ENTERPRISE = point("wpa-eap")
         ([WPA2, FREE], OPEN, KeyManagement.NONE),
     ],
 )
-def test_key_management_follows_the_air(
+def test_key_management_follows_the_networks_in_range(
     found: list[Bss], passphrase: Passphrase, expected: KeyManagement
 ) -> None:
     assert choose_key_management(found, SSID, passphrase) is expected
@@ -116,7 +116,7 @@ def test_no_channel_is_asked_for_twice_or_in_a_band_that_is_not_there(
     assert not bands or all(Band.of_frequency(mhz) in bands for mhz in tried)
 
 
-def test_being_in_the_list_is_no_proof_of_being_on_the_air() -> None:
+def test_being_in_the_list_is_no_proof_of_being_in_range() -> None:
     fresh, old = point(age_s=2), point(age_s=3)
     assert seen_since([fresh, old], 2.9) == [fresh]
     assert seen_since([old], 0.1) == []

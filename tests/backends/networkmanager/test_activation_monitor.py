@@ -60,7 +60,7 @@ def monitor_of(device: NmDevice, connection: BusConnection, supplicant: DeafSupp
     return ActivationMonitor(connection, device, cast("SupplicantInterface", supplicant), request, [])
 
 
-async def test_a_scan_that_does_not_hear_the_network_proves_that_it_is_absent() -> None:
+async def test_a_scan_that_does_not_find_the_network_proves_that_it_is_absent() -> None:
     monitor = monitor_with(DeafSupplicant())
     monitor.post({"State": "scanning"})
     monitor.post(ScanEnd(complete=True))

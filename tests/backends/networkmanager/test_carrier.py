@@ -38,7 +38,7 @@ class DeviceOnTheBus:
         assert what == (defs.NM, "/device", defs.NM_DEVICE, "InterfaceFlags")
         return self.flags
 
-    def tell(self, **changed: Any) -> None:
+    def notify(self, **changed: Any) -> None:
         for watch in self.watches:
             watch.handler(Signal(defs.NM, "/device", names.PROPERTIES, "", [defs.NM_DEVICE, changed, []]))
 
@@ -61,7 +61,7 @@ async def test_a_carrier_that_goes_and_stays_away_is_reported() -> None:
     bus = DeviceOnTheBus()
     recorder = Recorder(bus)
     await recorder.carrier.watch()
-    bus.tell(InterfaceFlags=UP)
+    bus.notify(InterfaceFlags=UP)
     assert not recorder.reported.is_set()  # the supplicant may still report it itself
     await asyncio.wait_for(recorder.reported.wait(), PATIENCE_S)
 
@@ -76,17 +76,17 @@ async def test_a_carrier_that_is_back_at_once_as_after_roaming_is_not_reported()
     bus = DeviceOnTheBus()
     recorder = Recorder(bus)
     await recorder.carrier.watch()
-    bus.tell(InterfaceFlags=UP)
-    bus.tell(InterfaceFlags=UP | LOWER_UP)
-    bus.tell(Ip4Connectivity=1)
+    bus.notify(InterfaceFlags=UP)
+    bus.notify(InterfaceFlags=UP | LOWER_UP)
+    bus.notify(Ip4Connectivity=1)
     assert await passes_by(recorder)
 
 
-async def test_what_is_dropped_tells_nothing_and_leaves_no_subscription() -> None:
+async def test_what_is_dropped_reports_nothing_and_leaves_no_subscription() -> None:
     bus = DeviceOnTheBus()
     recorder = Recorder(bus)
     await recorder.carrier.watch()
-    bus.tell(InterfaceFlags=UP)
+    bus.notify(InterfaceFlags=UP)
     recorder.carrier.drop()
     assert await passes_by(recorder)
     assert bus.watches == []

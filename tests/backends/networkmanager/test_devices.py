@@ -65,5 +65,5 @@ async def test_of_a_device_that_networkmanager_has_removed_nothing_is_known() ->
     listener, backend = Recorder(), NetworkManagerBackend(BriefMemory(), Tasks("test"))
     backend._listener = listener
     backend.device_gone(device())
-    told = await listener.next("interface_facts")
-    assert (told.interface, told.facts) == ("wlan0", None)
+    reported = await listener.next("interface_facts")
+    assert (reported.interface, reported.facts) == ("wlan0", None)

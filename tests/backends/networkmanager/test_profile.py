@@ -76,7 +76,7 @@ def test_a_camera_that_hands_out_no_addresses() -> None:
     }
 
 
-def test_a_camera_that_does_not_tell_its_name() -> None:
+def test_a_camera_that_does_not_send_its_name() -> None:
     settings = settings_for(replace(request(), hidden=True), KeyManagement.PSK, "some-uuid", 17.4)
     assert unpack(settings)["802-11-wireless"]["hidden"] is True
 

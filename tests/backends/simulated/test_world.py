@@ -152,7 +152,7 @@ async def test_a_camera_may_be_slower_than_others(world: World) -> None:
 
 
 @in_no_time
-async def test_an_adapter_hears_its_bands_alone(world: World) -> None:
+async def test_an_adapter_receives_its_bands_alone(world: World) -> None:
     with pytest.raises(DeviceNotReachable):
         await world.join("five", "camera-pass-5", "narrow")
     link = await world.join("five", "camera-pass-5", "wlan0")

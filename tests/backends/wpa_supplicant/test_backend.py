@@ -63,9 +63,9 @@ async def test_an_interface_that_is_claimed_is_reported_again(backend: Any, list
     interface = WifiInterface(1 << 20, "wlan9")
     backend._inventory.interfaces[interface.index] = interface
     backend.interface_seen(interface)
-    first = await listener.next("interface_facts", lambda told: told.interface == "wlan9")
+    first = await listener.next("interface_facts", lambda reported: reported.interface == "wlan9")
     await backend.claim("wlan9")
-    assert await listener.next("interface_facts", lambda told: told.interface == "wlan9") == first
+    assert await listener.next("interface_facts", lambda reported: reported.interface == "wlan9") == first
 
 
 async def monitor_of(
@@ -110,9 +110,9 @@ async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(
     interface = WifiInterface(1 << 20, "wlan0", reserved=True)
     backend._watch_adopted([await monitor_of(backend, interface)], "")
     await backend._connection.close()
-    told = await listener.next("link_ended")
-    assert isinstance(told.error, ConnectionLost)
-    assert told.error.message == 'the connection to "CAM" was lost: wpa_supplicant was restarted'
+    reported = await listener.next("link_ended")
+    assert isinstance(reported.error, ConnectionLost)
+    assert reported.error.message == 'the connection to "CAM" was lost: wpa_supplicant was restarted'
     assert await backend.links() == []
     assert not interface.reserved
 
