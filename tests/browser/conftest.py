@@ -56,13 +56,13 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
 
-    def hear(message: ConsoleMessage) -> None:
-        # A request that the service refuses is told on the console, too, and is what some tests are about.
+    def on_message(message: ConsoleMessage) -> None:
+        # A request that the service refuses is reported on the console, too; some tests are about that.
         refused = "Failed to load resource" in message.text or "WebSocket connection" in message.text
         if message.type in ("error", "warning") and not refused:
             wrong.append(message.text)
 
-    page.on("console", hear)
+    page.on("console", on_message)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     yield page
     await context.close()

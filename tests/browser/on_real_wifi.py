@@ -36,22 +36,22 @@ class Stage:
 
     guest: Process
     line: SerialLine
-    heard: asyncio.Queue[str]
+    received: asyncio.Queue[str]
     log: Path
 
-    async def told(self, word: str, seconds: float = WORD_S) -> None:
+    async def until_received(self, word: str, seconds: float = WORD_S) -> None:
         """Wait for a word of the guest's director."""
         async with asyncio.timeout(seconds):
-            assert await self.heard.get() == word
+            assert await self.received.get() == word
 
     async def do(self, word: str) -> None:
         """Have something done in the guest."""
         self.line.say(word)
-        await self.told(word)
+        await self.until_received(word)
 
     async def is_ready(self) -> bool:
         """Whether it booted; it may be lost while it does, as the lab's README says."""
-        ready = asyncio.create_task(self.told("ready", BOOT_S + WORD_S))
+        ready = asyncio.create_task(self.until_received("ready", BOOT_S + WORD_S))
         ended = asyncio.create_task(self.guest.wait())
         await asyncio.wait((ready, ended), return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
@@ -77,9 +77,9 @@ class Stage:
 async def booting(folder: Path) -> AsyncIterator[Stage]:
     """Boot a guest, and end it after."""
     ours, theirs = socket.socketpair()
-    heard: asyncio.Queue[str] = asyncio.Queue()
+    received: asyncio.Queue[str] = asyncio.Queue()
     reader, writer = await asyncio.open_connection(sock=ours)
-    line = SerialLine(reader, writer, heard.put, None)
+    line = SerialLine(reader, writer, received.put, None)
     log = folder / "guest.log"
     with log.open("ab") as output:
         guest = await asyncio.create_subprocess_exec(
@@ -90,7 +90,7 @@ async def booting(folder: Path) -> AsyncIterator[Stage]:
     theirs.close()
     following = asyncio.create_task(line.follow())
     try:
-        yield Stage(guest, line, heard, log)
+        yield Stage(guest, line, received, log)
     finally:
         if guest.returncode is None:
             guest.terminate()

@@ -61,7 +61,7 @@ class RunningHub:
             await self.client.simulate("PowerOffCamera", "ayb", ssid, True)
 
     async def add_camera(self, ssid: bytes, password: str, **options: Any) -> None:
-        """Put another camera in the air."""
+        """Put another camera in range."""
         await self.client.simulate("AddCamera", "aysa{sv}", ssid, password, options)
 
     async def set_fault(self, kind: str, **options: Any) -> None:

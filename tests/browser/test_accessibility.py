@@ -134,7 +134,7 @@ async def test_nothing_is_lost_where_little_fits(browser: Browser, hub: RunningH
     await context.close()
 
 
-async def test_states_are_told_apart_in_forced_colours(browser: Browser, hub: RunningHub) -> None:
+async def test_states_are_distinguished_in_forced_colours(browser: Browser, hub: RunningHub) -> None:
     context = await browser.new_context(forced_colors="active")
     page = await context.new_page()
     await hub.connected(1, "Front")
@@ -220,7 +220,7 @@ async def test_a_camera_is_commanded_by_the_keyboard_alone(page: Page, hub: Runn
     await expect(page.get_by_role("article").locator(".badge")).to_have_text("Connected")
 
 
-async def test_what_happens_is_told_to_who_cannot_see_it(page: Page, hub: RunningHub) -> None:
+async def test_what_happens_is_announced_to_who_cannot_see_it(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     await hub.connected(1)
     await expect(page.get_by_role("status")).to_have_text("SIM-CAM-1 is connected through wlan0")

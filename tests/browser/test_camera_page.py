@@ -55,7 +55,7 @@ async def test_the_signal_is_a_live_line(page: Page, hub: RunningHub) -> None:
     await hub.set_fault("signal", ssid="SIM-CAM-1", off=True)
 
 
-async def test_sessions_and_errors_are_told_with_advice(page: Page, hub: RunningHub) -> None:
+async def test_sessions_and_errors_are_shown_with_advice(page: Page, hub: RunningHub) -> None:
     device = await hub.connected(1, "Front")
     await opened(page, hub)
     shown = await camera_page(page, "Front")

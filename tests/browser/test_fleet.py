@@ -143,7 +143,7 @@ async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) ->
     await expect(button).to_have_accessible_description("The hub takes no commands")
 
 
-async def test_a_user_who_may_not_send_commands_is_told_so(page: Page, fleet: FleetPage) -> None:
+async def test_a_user_who_may_not_send_commands_is_shown_why(page: Page, fleet: FleetPage) -> None:
     fleet.publish_hub("plane", device_record(1))
     await signed_in(page, fleet.url, GUEST)
     await open_all(page)

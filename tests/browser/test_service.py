@@ -111,7 +111,7 @@ async def test_a_person_can_try_at_once(page: Page, hub: RunningHub) -> None:
         await expect(page.locator(".banner")).to_have_count(0)
 
 
-async def test_the_adapters_tell_of_the_same(page: Page, hub: RunningHub) -> None:
+async def test_the_adapters_show_the_same(page: Page, hub: RunningHub) -> None:
     await opened(page, hub, "#adapters")
     await expect(page.locator(".badge.available")).to_have_count(3)
     async with hub.without_daemon():

@@ -73,7 +73,7 @@ async def test_each_state_has_its_word_and_its_shape(page: Page, hub: RunningHub
         await expect(badge).to_have_text(word)
         await expect(badge.locator(f"[data-shape={state}]")).to_be_visible()
         drawn.add(await badge.locator("path").get_attribute("d"))
-    assert len(drawn) == len(WORDS), "told apart without colours"
+    assert len(drawn) == len(WORDS), "distinguished without colours"
     for number in range(3):  # more than eight: rows
         await hub.client.create_device(
             {

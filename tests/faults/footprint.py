@@ -61,14 +61,14 @@ class Process:
         return {f"{self.name} {what}": count for what, count in counted.items()}
 
     async def _tasks(self) -> int:
-        """It tells on SIGUSR1 (wifimgrd.runtime.task_dump)."""
+        """It reports them on SIGUSR1 (wifimgrd.runtime.task_dump)."""
         before = len(self._reported_tasks())
 
         async def reported() -> list[str]:
             return self._reported_tasks()[before:]
 
         os.kill(self.pid, signal.SIGUSR1)
-        return int((await async_poll_until(reported, f"{self.name} telling of its tasks"))[-1])
+        return int((await async_poll_until(reported, f"{self.name} reporting its tasks"))[-1])
 
     def _reported_tasks(self) -> list[str]:
         return re.findall(r"\btasks count=(\d+)", self.log())

@@ -89,7 +89,7 @@ class Person:
             wishes += [self._create] * 4
         wish = self.chance.choice(wishes)
         asked = time.monotonic()
-        with suppress(WifimgrdError):  # refused, and told so
+        with suppress(WifimgrdError):  # refused, with the reason
             await wish(device)
         self.waits_s[wish.__name__.strip("_")].append(time.monotonic() - asked)
 
@@ -167,7 +167,7 @@ class Follower:
     snapshots: int = 0
 
     async def follow(self) -> None:
-        """Join, take in what is told, lose the connection, and go on from where that was."""
+        """Join, take in what is sent, lose the connection, and go on from where that was."""
         while True:
             since = f"?since={self.mark[0]}:{self.mark[1]}" if self.mark else ""
             async with self.http.session.ws_connect(f"{self.http.url}/ws/management/{since}") as channel:
@@ -282,5 +282,5 @@ def _assignments(interfaces: list[Json]) -> dict[str, int]:
 
 
 def _without_signal(record: Json) -> Json:
-    """The signal is told in steps."""
+    """The signal is reported in steps."""
     return {key: value for key, value in record.items() if key != "signal_strength"}

@@ -101,7 +101,7 @@ class RudeClient:
         await asyncio.to_thread(write)
 
     async def listen_to_everything(self) -> None:
-        """Subscribe to all that the daemon tells; it is not going to be read."""
+        """Subscribe to all that the daemon sends; it is not going to be read."""
         rule = f"type='signal',sender='{names.BUS_NAME}'"
         await self.send(self.call(_BUS, "/org/freedesktop/DBus", _BUS, "AddMatch", "s", [rule]))
 

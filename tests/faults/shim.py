@@ -52,7 +52,7 @@ async def running_shim(bus: str, log: Path) -> AsyncIterator[Shim]:
         async with asyncio.timeout(START_TIMEOUT_S):
             while not (found := re.search(r"\blistening\b.*\burl=(\S+)/", _read(log))):
                 assert process.returncode is None, _read(log)
-                await asyncio.sleep(0.05)  # it writes to a file, which tells nobody
+                await asyncio.sleep(0.05)  # it writes to a file, which notifies nobody
         yield Shim(found[1], process.pid)
     finally:
         if process.returncode is None:

@@ -1,4 +1,4 @@
-"""The daemon killed at any instant of a busy life: what was acknowledged is there, once, as it was told."""
+"""The daemon killed at any instant of a busy life: what was acknowledged is there, once, as answered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_LIFE_S: Final = 0.12
 
 @dataclass
 class Ledger:
-    """What clients were told, and what they asked for without getting an answer."""
+    """What clients were answered, and what they asked for without getting an answer."""
 
     names: dict[int, set[str]] = field(default_factory=dict)
     """Of each acknowledged device: the name it has, or the names that it may have."""

@@ -1,4 +1,4 @@
-"""More than anybody expects: of networks in the air, and of adapters that come and go."""
+"""More than anybody expects: of networks in range, and of adapters that come and go."""
 
 from __future__ import annotations
 

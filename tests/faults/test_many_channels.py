@@ -23,7 +23,7 @@ GROWTH_KB = 96 * 1024
 
 
 class Listener:
-    """A WebSocket client that keeps the numbers of what it is told, and says nothing."""
+    """A WebSocket client that keeps the numbers of what it receives, and sends nothing."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -70,18 +70,18 @@ async def crowd(shim: Shim, size: int) -> list[Listener]:
     return joined
 
 
-async def test_each_of_a_thousand_hears_everything_though_some_read_nothing(hub: Hub, shim: Shim) -> None:
+async def test_each_of_a_thousand_receives_everything_though_some_read_nothing(hub: Hub, shim: Shim) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")
     before = Footprint.of(shim.pid)
     async with asyncio.timeout(PATIENCE_S):
         stuck, listeners = await crowd(shim, STUCK), await crowd(shim, CLIENTS - STUCK)
-        hearing = [asyncio.create_task(one.numbers(b'"the last"')) for one in listeners]
+        receiving = [asyncio.create_task(one.numbers(b'"the last"')) for one in listeners]
         for number in range(EVENTS - 1):
             await hub.client.update_device(device, {"name": f"{number} {'n' * 40}"})
         await hub.client.update_device(device, {"name": "the last"})
-        received = await asyncio.gather(*hearing)
-    assert {tuple(numbers) for numbers in received} == {tuple(received[0])}, "not all have heard the same"
+        received = await asyncio.gather(*receiving)
+    assert {tuple(numbers) for numbers in received} == {tuple(received[0])}, "not all have received the same"
     first, *events = received[0]
     assert events == list(range(first + 1, first + 1 + EVENTS))
     crowded = Footprint.of(shim.pid)

@@ -54,7 +54,7 @@ async def test_a_random_life_breaks_nothing_and_leaves_nothing_behind(
                 with capsys.disabled():
                     sys.stdout.write(f"\nseed {SEED}, {chapter + 1} of {chapters} chapters: {measured[-1]}\n")
                     sys.stdout.writelines(reported(waits_s))
-        assert "camera-pass" not in said(tmp_path, processes), "a password was told"
+        assert "camera-pass" not in said(tmp_path, processes), "a password was shown"
         following.cancel()
         await bus.close()
     assert growth(*measured) == []

@@ -20,7 +20,7 @@ START_S = 20.0
 
 @pytest.fixture
 def settings() -> Settings:
-    """What the shim is told; a test module can tell it otherwise."""
+    """The shim's settings; a test module can have others."""
     return Settings()
 
 

@@ -65,7 +65,7 @@ class FakeHub(HubClient):
         self._notify(DaemonVanished(reason))
 
     def happen(self, *changes: Change) -> None:
-        """Apply changes to the copy and tell of them."""
+        """Apply changes to the copy and notify of them."""
         for happened in changes:
             change = happened
             match change:

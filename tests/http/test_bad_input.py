@@ -1,4 +1,4 @@
-"""Requests that break the rules: what each field is told, and that nothing is stored."""
+"""Requests that break the rules: what is answered for each field, and that nothing is stored."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ async def test_the_channel_is_described_as_asyncapi(served: Served, official_asy
     _validator(official_asyncapi).validate(document)
 
 
-async def test_what_the_channel_tells_is_as_described(shim: Served, hub: HubClient) -> None:
+async def test_what_the_channel_sends_is_as_described(shim: Served, hub: HubClient) -> None:
     document = (await shim.get("/asyncapi.json")).json
     channel = await shim.channel()
     reported = [json.loads((await channel.receive()).data)]

@@ -66,8 +66,8 @@ class Hub:
             30,
         )
 
-    def tells(self, words: str) -> None:
-        """Wait for words in the unit's status, which follows what it tells of a moment later."""
+    def until_status(self, words: str) -> None:
+        """Wait for words in the unit's status, which follows what it reports a moment later."""
         self.machine.wait_until(lambda: words in self.show("StatusText"), f"the status has {words!r}")
 
     def add(self, number: int) -> int:
@@ -109,5 +109,5 @@ class Hub:
     def entries(self, *matches: str) -> list[dict[str, Any]]:
         """The journal's entries that fit, with all their fields."""
         self.machine.run("journalctl", "--sync")
-        told = self.machine.run("journalctl", "--output=json", "--no-pager", *matches, check=False).stdout
-        return [json.loads(line) for line in told.splitlines()]
+        output = self.machine.run("journalctl", "--output=json", "--no-pager", *matches, check=False).stdout
+        return [json.loads(line) for line in output.splitlines()]

@@ -146,7 +146,7 @@ class Machine:
 
     @staticmethod
     def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 20) -> None:
-        """Ask again and again, where nothing outside tells when something has happened."""
+        """Ask again and again, where nothing outside reports what has happened."""
         end = time.monotonic() + timeout_s
         while not holds():
             assert time.monotonic() < end, f"waited {timeout_s} s in vain until {what}"

@@ -46,19 +46,19 @@ def test_a_report_says_what_happened_and_names_nobody(hub: Hub) -> None:
         stdin="camera-pass-off\n",
     )
     hub.until(2, "disconnected")
-    told = hub.machine.run("wifimgrctl", "diagnose").stdout
+    output = hub.machine.run("wifimgrctl", "diagnose").stdout
     for title in ("Versions", "Hub", "Units", "NetworkManager's devices", "Journal of wifimgrd"):
-        assert f"== {title} ==" in told
-    assert "(device 1): connected through wlan0" in told
-    assert '"connection_error_code": "device-not-reachable"' in told
+        assert f"== {title} ==" in output
+    assert "(device 1): connected through wlan0" in output
+    assert '"connection_error_code": "device-not-reachable"' in output
     for name in ("SIM-CAM", "Martha", "camera-pass", "02:00:00:00:00", "ground-station"):
-        assert name not in told
+        assert name not in output
 
 
 def test_a_report_is_made_where_the_daemon_is_away(hub: Hub) -> None:
     hub.machine.sh(f"systemctl stop {UNIT}; systemctl mask --runtime --quiet {UNIT}")
     try:
-        told = hub.machine.run("wifimgrctl", "diagnose").stdout
+        output = hub.machine.run("wifimgrctl", "diagnose").stdout
     finally:
         hub.machine.run("systemctl", "unmask", "--runtime", "--quiet", UNIT)
-    assert "== Hub ==\nwifimgrd is not running" in told
+    assert "== Hub ==\nwifimgrd is not running" in output

@@ -33,8 +33,8 @@ def test_busctl_shows_objects_interfaces_and_answers(hub: Hub) -> None:
     shown = machine.run("busctl", "introspect", "org.wifimgrd1", f"{DEVICE}{device}").stdout
     assert ".Connect" in shown
     assert ".LastSuccessfulConnection" in shown
-    status, told = call(machine, "root", "/org/wifimgrd1", "Manager", "GetDevice", "t", str(device))
-    assert (status, told) == (0, f'o "{DEVICE}{device}"\n')
+    status, output = call(machine, "root", "/org/wifimgrd1", "Manager", "GetDevice", "t", str(device))
+    assert (status, output) == (0, f'o "{DEVICE}{device}"\n')
 
 
 def test_a_call_starts_the_stopped_daemon(hub: Hub) -> None:
@@ -82,9 +82,9 @@ def test_a_user_like_any_is_denied_and_a_member_of_the_group_is_served(hub: Hub)
     device = hub.add(1)
     path = f"{DEVICE}{device}"
     for member, rest in (("Disconnect", ("a{sv}", "0")), ("Update", ("a{sv}", "1", "name", "s", "Nose"))):
-        status, told = call(hub.machine, "alice", path, "Device", member, *rest)
+        status, output = call(hub.machine, "alice", path, "Device", member, *rest)
         assert status != 0
-        assert "is not authorized for org.wifimgrd1." in told
+        assert "is not authorized for org.wifimgrd1." in output
         assert call(hub.machine, "bob", path, "Device", member, *rest) == (0, "")
     assert call(hub.machine, "alice", "/org/wifimgrd1", "Manager", "RemoveDevice", "o", path)[0] != 0
     assert call(hub.machine, "alice", "/org/wifimgrd1", "Manager", "Reload")[0] != 0
@@ -103,10 +103,10 @@ def test_the_error_has_its_name(hub: Hub) -> None:
         check=False,
         user="alice",
     )
-    # dbus-send has no a{sv}; who may not is told so only after the arguments were looked at
+    # dbus-send has no a{sv}; who may not is refused only after the arguments were looked at
     assert "org.freedesktop.DBus.Error.InvalidArgs" in done.stderr
-    told = hub.machine.run("wifimgrctl", "--json", "disconnect", str(device), check=False, user="alice")
-    assert json.loads(told.stdout + told.stderr)["error"]["code"] == "not-authorized"
+    refused = hub.machine.run("wifimgrctl", "--json", "disconnect", str(device), check=False, user="alice")
+    assert json.loads(refused.stdout + refused.stderr)["error"]["code"] == "not-authorized"
 
 
 @pytest.mark.usefixtures("people")
@@ -130,9 +130,9 @@ def test_without_polkit_root_is_served_and_everybody_else_denied(hub: Hub) -> No
     path = f"{DEVICE}{device}"
     hub.machine.sh("systemctl stop polkit; systemctl mask --runtime --quiet polkit")
     try:
-        status, told = call(hub.machine, "bob", path, "Device", "Disconnect", "a{sv}", "0")
+        status, output = call(hub.machine, "bob", path, "Device", "Disconnect", "a{sv}", "0")
         assert status != 0
-        assert "polkit does not answer" in told
+        assert "polkit does not answer" in output
         assert call(hub.machine, "root", path, "Device", "Disconnect", "a{sv}", "0") == (0, "")
     finally:
         hub.machine.sh("systemctl unmask --runtime --quiet polkit; systemctl start polkit")
@@ -140,10 +140,10 @@ def test_without_polkit_root_is_served_and_everybody_else_denied(hub: Hub) -> No
 
 def test_the_actions_say_who_is_asked_for_what(machine: Machine) -> None:
     for action, active in (("connect", "yes"), ("manage-devices", "auth_admin_keep"), ("diagnose", "yes")):
-        told = machine.run("pkaction", "--verbose", "--action-id", f"org.wifimgrd1.{action}").stdout
-        assert f"implicit active:   {active}" in told
-        assert "implicit any:      auth_admin" in told
-        assert "org.freedesktop.policykit.owner -> unix-user:wifimgrd" in told
+        output = machine.run("pkaction", "--verbose", "--action-id", f"org.wifimgrd1.{action}").stdout
+        assert f"implicit active:   {active}" in output
+        assert "implicit any:      auth_admin" in output
+        assert "org.freedesktop.policykit.owner -> unix-user:wifimgrd" in output
 
 
 def as_daemon(machine: Machine, *arguments: str) -> str:
@@ -159,8 +159,8 @@ def test_the_daemons_user_may_call_what_the_daemon_uses_and_no_more(hub: Hub) ->
     networkmanager = ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager")
     properties = "org.freedesktop.DBus.Properties"
 
-    told = as_daemon(machine, *supplicant, supplicant[0], "GetInterface", "s", "no-interface")
-    assert "wpa_supplicant knows nothing about this interface" in told
+    output = as_daemon(machine, *supplicant, supplicant[0], "GetInterface", "s", "no-interface")
+    assert "wpa_supplicant knows nothing about this interface" in output
     assert "Access denied" in as_daemon(machine, *supplicant, supplicant[0], "ExpectDisconnect")
     show_keys = (supplicant[0], "DebugShowKeys", "b", "true")
     assert "Access denied" in as_daemon(machine, *supplicant, properties, "Set", "ssv", *show_keys)

@@ -13,9 +13,9 @@ def identity(event: str, cause: str = "") -> str:
 
 def test_a_connection_is_found_by_its_fields(hub: Hub) -> None:
     device = hub.add(1)
-    told = (f"MESSAGE_ID={identity('connected')}", f"WIFIMGRD_DEVICE={device}")
-    hub.machine.wait_until(lambda: bool(hub.entries(*told)), "the connection is in the journal")
-    [entry] = hub.entries(*told)
+    matches = (f"MESSAGE_ID={identity('connected')}", f"WIFIMGRD_DEVICE={device}")
+    hub.machine.wait_until(lambda: bool(hub.entries(*matches)), "the connection is in the journal")
+    [entry] = hub.entries(*matches)
     assert entry["WIFIMGRD_INTERFACE"] == "wlan0"
     assert entry["WIFIMGRD_OPERATION"] == "connect"
     assert entry["_SYSTEMD_INVOCATION_ID"] == hub.show("InvocationID")
@@ -40,8 +40,8 @@ def test_a_failure_carries_its_code(hub: Hub) -> None:
 
 def test_the_catalog_has_an_explanation_of_each_message(machine: Machine) -> None:
     identities = [message.identity for message in MESSAGES.values()]
-    told = machine.run("journalctl", "--dump-catalog", *identities).stdout
-    assert told.count("Defined-By: wifimgrd") == len(identities)
+    output = machine.run("journalctl", "--dump-catalog", *identities).stdout
+    assert output.count("Defined-By: wifimgrd") == len(identities)
 
 
 def test_journalctl_explains_what_to_do(hub: Hub) -> None:
@@ -53,21 +53,21 @@ def test_journalctl_explains_what_to_do(hub: Hub) -> None:
     assert added.returncode == 1, "its first connection is refused"
     hub.machine.run("journalctl", "--sync")
     match = f"MESSAGE_ID={identity('connection_refused')}"
-    told = hub.machine.run("journalctl", "--catalog", "--no-pager", match).stdout
-    assert "No interface for a camera" in told
-    assert "plug in one more adapter" in told
-    assert "Device 4 was not connected (no-interface-available)" in told
+    output = hub.machine.run("journalctl", "--catalog", "--no-pager", match).stdout
+    assert "No interface for a camera" in output
+    assert "plug in one more adapter" in output
+    assert "Device 4 was not connected (no-interface-available)" in output
 
 
 def test_no_password_is_in_the_journal(hub: Hub) -> None:
     hub.add(1)
-    told = f"MESSAGE_ID={identity('connected')}"
-    hub.machine.wait_until(lambda: bool(hub.entries(told)), "the connection is in the journal")
+    match = f"MESSAGE_ID={identity('connected')}"
+    hub.machine.wait_until(lambda: bool(hub.entries(match)), "the connection is in the journal")
     assert "camera-pass" not in hub.machine.run("journalctl", "--output=export", "--no-pager").stdout
 
 
 def test_run_by_hand_it_writes_to_the_terminal(hub: Hub) -> None:
     hub.machine.run("systemctl", "stop", UNIT)
-    told = hub.machine.run("wifimgrd", "--bus", "unix:path=/nonexistent", check=False, user="wifimgrd")
-    assert told.returncode == 69
-    assert told.stderr.startswith("wifimgrd: cannot connect to the message bus unix:path=/nonexistent")
+    done = hub.machine.run("wifimgrd", "--bus", "unix:path=/nonexistent", check=False, user="wifimgrd")
+    assert done.returncode == 69
+    assert done.stderr.startswith("wifimgrd: cannot connect to the message bus unix:path=/nonexistent")

@@ -1,4 +1,4 @@
-"""The units in a booted system: who they run as, what they may, what they tell, how they come back."""
+"""The units in a booted system: who they run as, what they may, what they report, how they come back."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_the_daemon_is_a_user_without_capabilities(hub: Hub) -> None:
 
 @pytest.mark.parametrize(("unit", "limit"), [(UNIT, 1.5), (SHIM, 1.3), (NET, 1.9)])
 def test_the_sandbox_is_as_tight_as_promised(machine: Machine, unit: str, limit: float) -> None:
-    told = machine.sh(
+    output = machine.sh(
         f"cp /lib/systemd/system/{unit} /tmp; systemd-analyze security --offline=true /tmp/{unit}"
     )
-    level = re.search(r"Overall exposure level for .*: ([0-9.]+)", told)
+    level = re.search(r"Overall exposure level for .*: ([0-9.]+)", output)
     assert level is not None
     assert float(level[1]) <= limit
 
@@ -62,12 +62,12 @@ def test_each_restriction_holds_in_a_running_unit(machine: Machine, unit: str) -
 
 
 def test_the_status_says_how_things_stand(hub: Hub) -> None:
-    hub.tells("0 devices, 0 connected, 3 of 3 interfaces free")
+    hub.until_status("0 devices, 0 connected, 3 of 3 interfaces free")
     hub.add(1)
     device = hub.add(2)
-    hub.tells("2 devices, 2 connected, 1 of 3 interfaces free")
+    hub.until_status("2 devices, 2 connected, 1 of 3 interfaces free")
     hub.machine.run("wifimgrctl", "disconnect", str(device))
-    hub.tells("2 devices, 1 connected, 2 of 3 interfaces free")
+    hub.until_status("2 devices, 1 connected, 2 of 3 interfaces free")
 
 
 def test_it_is_ready_where_networkmanager_is_not(hub: Hub) -> None:
@@ -76,7 +76,7 @@ def test_it_is_ready_where_networkmanager_is_not(hub: Hub) -> None:
     hub.configure("simulated", '[backend]\nname = "networkmanager"\n')
     hub.start()
     assert hub.property("/org/wifimgrd1", "Manager", "BackendState") == "unavailable"
-    hub.tells("networkmanager is unavailable")
+    hub.until_status("networkmanager is unavailable")
     machine.sh("systemctl unmask --runtime --quiet NetworkManager; systemctl start NetworkManager")
     machine.wait_until(
         lambda: hub.property("/org/wifimgrd1", "Manager", "BackendState") == "ready",
@@ -139,7 +139,7 @@ def test_a_reload_takes_a_good_file_and_keeps_the_links(hub: Hub) -> None:
     hub.machine.run("systemctl", "reload", UNIT)
     assert hub.property("/org/wifimgrd1/interfaces/wlan2", "Interface", "State") == "unavailable"
     assert hub.show("MainPID") == pid
-    hub.tells("1 device, 1 connected, 1 of 3 interfaces free")
+    hub.until_status("1 device, 1 connected, 1 of 3 interfaces free")
     assert hub.property(f"/org/wifimgrd1/devices/{device}", "Device", "State") == "connected"
 
 

@@ -1,4 +1,4 @@
-"""What an admitted origin may read, and what it is told before it asks."""
+"""What an admitted origin may read, and how its preflight is answered."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ async def test_a_lost_camera_that_is_brought_back_is_a_reconnect(shim: Served, h
     assert now["wifimgrd_loss_told_seconds_sum"] < 2
 
 
-async def test_how_long_it_took_to_tell_of_a_loss_is_counted_once(fake_hub: FakeHub, served: Served) -> None:
+async def test_how_long_it_took_to_report_a_loss_is_counted_once(fake_hub: FakeHub, served: Served) -> None:
     now_us = time.time_ns() // 1000
     up = DeviceRecord(1, state="connected")
     away = replace(up, state="connecting", connection_error_code="connection-lost", lost_at=now_us - 500_000)

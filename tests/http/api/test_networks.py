@@ -1,4 +1,4 @@
-"""Networks in the air over HTTP, on the real daemon."""
+"""Networks in range over HTTP, on the real daemon."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wifimgrd.domain.errors import InvalidRequest
 NETWORKS = P + "/wifi/networks"
 
 
-async def test_the_cameras_in_the_air_are_listed(shim: Served) -> None:
+async def test_the_cameras_in_range_are_listed(shim: Served) -> None:
     answer = await shim.get(NETWORKS)
     assert answer.status == 200
     assert answer.json["scanned_interfaces"] == ["wlan0", "wlan1", "wlan2"]

@@ -133,7 +133,7 @@ async def test_a_refusal_is_reported_without_connecting_first(shim: Served) -> N
     assert messages[1]["data"]["last_connection_attempt"]
 
 
-async def test_a_removal_tells_all_of_it(shim: Served) -> None:
+async def test_a_removal_sends_all_of_it(shim: Served) -> None:
     device_id = await register(shim, 1)
     await shim.get(f"{P}/wifi/connect?device_id={device_id}&wait=5")
     channel = await shim.channel()

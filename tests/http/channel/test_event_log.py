@@ -77,7 +77,7 @@ def test_a_huge_number_was_never_reached(number: int) -> None:
 
 class ResumingClient(RuleBasedStateMachine):
     """A client that leaves at any time and comes back at any time has seen every event, once, in
-    order, or is told that it needs a snapshot."""
+    order, or is notified that it needs a snapshot."""
 
     capacity = 5
 

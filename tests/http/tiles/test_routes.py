@@ -234,7 +234,7 @@ async def test_another_origin_is_not_named(served: Served, way: str) -> None:
 async def test_both_ways_say_the_same(served: Served, path: str, headers: dict[str, str]) -> None:
     short, long = [await served.get(path + way, headers=headers) for way in WAYS]
     assert (short.status, short.octets) == (long.status, long.octets)
-    # Of an answer without a body, older aiohttp tells the type that it would have.
+    # Of an answer without a body, older aiohttp sends the type that it would have.
     apart = {"date"} | ({"content-type", "content-length"} if short.status == 304 else set())
     reported = [
         {k.lower(): v for k, v in one.headers.items() if k.lower() not in apart} for one in (short, long)
@@ -327,7 +327,7 @@ async def test_without_tilesets_there_are_no_tiles(fake_hub: FakeHub) -> None:
         assert (await served.get("/tiles/world/0/0/a")).status == 400
 
 
-async def test_health_tells_of_the_tilesets_where_it_is_asked(served: Served) -> None:
+async def test_health_reports_the_tilesets_where_it_is_asked(served: Served) -> None:
     reported = (await served.get("/healthz?verbose")).json["tiles"]
     assert [(one["tileset"], one["available"]) for one in reported] == [
         (name, True) for name in (*KINDS, "vector")
@@ -353,7 +353,7 @@ async def test_a_name_may_be_percent_encoded(served: Served, world: Mapping[Plac
     assert answers.endswith(world[2, 1, 1])
 
 
-async def test_health_tells_what_each_source_says_of_itself(served: Served) -> None:
+async def test_health_reports_what_each_source_says_of_itself(served: Served) -> None:
     reported = {
         one["tileset"]: one["sources"][0] for one in (await served.get("/healthz?verbose")).json["tiles"]
     }
