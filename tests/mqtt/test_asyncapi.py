@@ -39,6 +39,17 @@ def test_every_reference_has_its_place() -> None:
             place = place[step]
 
 
+def test_each_command_has_an_answer() -> None:
+    document = asyncapi()
+    commands = [one for one in document["operations"].values() if one["action"] == "receive"]
+    assert len(commands) == 2
+    for command in commands:
+        reply = command["reply"]
+        channel = document["channels"][reply["channel"]["$ref"].rpartition("/")[2]]
+        assert reply["address"]["location"] == "$message.header#/responseTopic"
+        assert (channel["address"], list(channel["messages"])) == (None, ["answer"])
+
+
 def test_the_program_prints_it() -> None:
     command = [sys.executable, "-m", "wifimgrd.mqtt", "--asyncapi"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -56,9 +67,9 @@ async def test_what_is_published_fits_it(hub: Hub, seen: Observer) -> None:
         if one.topic.startswith("homeassistant/") and one.payload:
             check(json.loads(one.payload), "discovery_message")
         topic = one.topic.removeprefix(f"{HUB}/")
-        if not one.payload or topic in {"marker", "command", "result"} or not one.topic.startswith(HUB):
+        if not one.payload or topic in {"command", "result"} or not one.topic.startswith(HUB):
             continue
-        if topic == "availability":
+        if topic in {"availability", "marker"}:
             check(one.payload.decode(), topic)
             continue
         value = json.loads(one.payload)

@@ -74,6 +74,13 @@ class AnswerJson(TypedDict):
     skipped_interfaces: NotRequired[dict[str, str]]
 
 
+_REPLY: Final = {
+    "address": {
+        "location": "$message.header#/responseTopic",
+        "description": "MQTT 5's response topic. Without one the answer is at `result`.",
+    },
+    "channel": {"$ref": "#/channels/response"},
+}
 _NODE: Final = "{discovery_prefix}/device/wifimgrd_{hub}"
 _HOME_ASSISTANT: Final = "https://www.home-assistant.io/integrations/mqtt/#device-discovery-payload"
 
@@ -90,6 +97,7 @@ def asyncapi() -> dict[str, Any]:
         "device": ("devices/{device_id}", ["device"], retained),
         "interface": ("interfaces/{name}", ["interface"], retained),
         "claim": ("claim", ["claim"], retained),
+        "marker": ("marker", ["marker"], plain),
         "discovery": ("discovery", ["discovery"], retained),
         "hub_discovery": (f"{_NODE}_hub/config", ["discovery_message"], retained),
         "device_discovery": (f"{_NODE}_{{device_id}}/config", ["discovery_message"], retained),
@@ -102,11 +110,13 @@ def asyncapi() -> dict[str, Any]:
         "command": ("command", ["hub_command"], plain),
     }
     channels = {name: _channel(topic, names) for name, (topic, names, _) in (sent | received).items()}
+    channels["response"] = {"address": None, "messages": channels["result"]["messages"]}
     operations = {
         f"{'receive' if name in received else 'send'}_{name}": {
             "action": "receive" if name in received else "send",
             "channel": {"$ref": f"#/channels/{name}"},
             "bindings": bindings,
+            **({"reply": _REPLY} if name in received else {}),
         }
         for name, (_, _, bindings) in (sent | received).items()
     }
@@ -163,6 +173,12 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
     }
     states = {"type": "string", "enum": ["online", "offline"]}
     messages = {"availability": _message("availability", states, ["online"], content_type="text/plain")}
+    marker = {
+        "type": "string",
+        "pattern": "^[0-9a-f]{16}$",
+        "description": "The bridge's own: what the broker retains arrives before it.",
+    }
+    messages["marker"] = _message("marker", marker, [_EPOCH], content_type="text/plain")
     messages |= {name: _message(name, schemas.of(kind), examples) for name, (kind, examples) in plain.items()}
     examples: dict[str, list[Any]] = {
         STATUS: [_event(STATUS, connection_status_json(device))],
