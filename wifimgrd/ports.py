@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Protocol
 
@@ -35,6 +35,8 @@ class JoinRequest:
     """The attempt ends by then, with a link or with the most likely error."""
     sightings: tuple[Sighting, ...] = ()
     """Where the access point was seen before, most recent first."""
+    others: Mapping[str, DeviceId] = field(default_factory=dict)
+    """The BSSIDs that other devices of the same network were connected to last."""
     hidden: bool = False
     """The access point does not broadcast its SSID."""
     local_address: str = ""
@@ -117,8 +119,11 @@ class Backend(Protocol):
         """Scan all channels on an idle interface and return when that is done; a `join` during the
         scan takes precedence. Raises InterfaceLost, Busy, BackendUnavailable."""
 
-    async def is_visible(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
-        """Whether a scan finds a network, hidden or not: on an idle interface, on the channels of its
+    async def is_visible(
+        self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
+    ) -> bool:
+        """Whether a scan finds a network, hidden or not, with an access point that may be a disconnected
+        device's (`sightings` and `others` as in JoinRequest): on an idle interface, on the channels of its
         sightings, then on all. The caller cancels this where a `join` needs the interface. Raises
         InterfaceLost, Busy, BackendUnavailable."""
 

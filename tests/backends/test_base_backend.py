@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -18,6 +19,7 @@ from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Watch
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.ports import Backend, BackendListener
 from wifimgrd.runtime.tasks import Backoff, Tasks
@@ -173,4 +175,26 @@ async def test_the_watchdog_checks_its_connection(
     assert await backend._tasks.find_dead(10) == []
     monkeypatch.setattr(BusConnection, "round_trip", lambda _: asyncio.Event().wait())
     assert await backend._tasks.find_dead(0.01) == ["test/message-bus"]
+    await backend.stop()
+
+
+@BOTH
+async def test_access_points_are_in_use_by_links_and_attempts(
+    make: Make, services: type, message_bus: MessageBusDaemon
+) -> None:
+    del services
+    backend: Any = make(message_bus.address)
+    held = SimpleNamespace(device_id=DeviceId(1))
+    backend._link_monitors = {
+        "wlan0": SimpleNamespace(bssid="02:00:00:00:00:0a", held=held),
+        "wlan1": SimpleNamespace(bssid="", held=SimpleNamespace(device_id=DeviceId(2))),
+    }
+    backend._attempts = {
+        "wlan2": SimpleNamespace(bssid="02:00:00:00:00:0b", device_id=DeviceId(3)),
+        "wlan3": SimpleNamespace(bssid="", device_id=DeviceId(4)),
+    }
+    both = {"02:00:00:00:00:0a": DeviceId(1), "02:00:00:00:00:0b": DeviceId(3)}
+    assert backend._in_use(None) == both
+    assert backend._in_use(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
+    backend._link_monitors = backend._attempts = {}
     await backend.stop()

@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 from wifimgrd.cli.screen import Screen
-from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view
+from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
 from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.dbus.client.records import NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import CameraState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
@@ -89,3 +89,11 @@ def test_an_adapter_in_use_is_no_warning() -> None:
 
 def test_every_state_is_in_the_table() -> None:
     assert {word for word, _ in CASES} == {state.label for state in CameraState}
+
+
+def test_a_network_that_is_encrypted_without_a_password_is_called_so() -> None:
+    network = NetworkRecord(
+        b"CAM", ("02:00:00:00:00:01",), (2412,), "owe", ("2.4GHz",), 70, None, ("wlan0",), None
+    )
+    [_, row] = networks_view([network], {}, screen())
+    assert "Open, encrypted" in row

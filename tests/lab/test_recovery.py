@@ -65,7 +65,7 @@ async def test_an_adapter_works_after_a_step(
         camera, adapter = cameras("A"), adapters()
         await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
         await backend.claim(adapter.interface)
-        assert await backend.is_visible(adapter.interface, Ssid(camera.ssid), ())
+        assert await backend.is_visible(adapter.interface, Ssid(camera.ssid), (), {})
         await recovered(backend, nm, adapter, step)
         await backend.join(request_for(adapter, camera))
         with pytest.raises(Busy):

@@ -12,6 +12,7 @@ from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
+from .guest.supplicant import Supplicant
 from .guest.traffic import Download, fetch
 from .guest.whole_hub import WholeHub, whole_hub
 
@@ -126,6 +127,25 @@ async def test_a_wrong_password_is_reported_as_such(hub: WholeHub, cameras: Came
     assert "not-the-password" not in await hub.failed(device, "authentication-failed")
     status, problem = await hub.connect(device)
     assert (status, problem["code"]) == (502, "authentication-failed")
+
+
+@on_both
+async def test_a_camera_that_is_switched_off_in_the_handshake_has_not_refused_the_password(
+    hub: WholeHub, supplicant: Supplicant, cameras: Cameras
+) -> None:
+    camera = cameras("A")
+    device = await hub.add(camera, password="not-the-password")  # so that the handshake lasts for seconds
+    await supplicant.wait_for_state("4way_handshake")
+    camera.stop()
+    await hub.failed(device, "device-not-reachable")
+
+
+@on_both
+async def test_an_open_encrypted_camera_is_joined(hub: WholeHub, cameras: Cameras) -> None:
+    device = await hub.add(cameras("A", security="owe"))
+    await hub.until(device, "connected")
+    assert fetch(hub.dbus.devices[device].interface or "") == "A"
+    assert "Open, encrypted" in run("wifimgrctl", "networks")
 
 
 @on_both

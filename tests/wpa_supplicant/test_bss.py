@@ -1,26 +1,22 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.device import Passphrase, Sighting, Ssid
+from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
 from wifimgrd.wpa_supplicant.bss import (
     LIKELY_FREQUENCIES,
     Bss,
     KeyManagement,
     bss_of,
-    bssid_to_pin,
-    choose_key_management,
     frequencies_to_try,
+    key_management,
+    misfit,
     seen_since,
 )
 
 SSID = Ssid(b"CAM")
-SECRET = Passphrase("secret-1")
-OPEN = Passphrase("")
 
 
 def point(*suites: str, private: bool = True, age_s: int = 0, mhz: int = 2412) -> Bss:
@@ -31,49 +27,55 @@ WPA2 = point("wpa-psk")
 SAE = point("sae")
 MIXED = point("wpa-psk", "sae")
 FREE = point(private=False)
+OWE = point("owe")
 WEP = point()
 ENTERPRISE = point("wpa-eap")
 
 
 @pytest.mark.parametrize(
-    ("found", "passphrase", "expected"),
+    ("found", "has_password", "expected"),
     [
-        ([WPA2], SECRET, KeyManagement.PSK),
-        ([point("wpa-psk-sha256")], SECRET, KeyManagement.PSK),
-        ([point("wpa-ft-psk")], SECRET, KeyManagement.PSK),
-        ([MIXED], SECRET, KeyManagement.PSK),
-        ([SAE], SECRET, KeyManagement.SAE),
-        ([point("ft-sae")], SECRET, KeyManagement.SAE),
-        ([SAE, WPA2], SECRET, KeyManagement.PSK),
-        ([FREE, SAE], SECRET, KeyManagement.SAE),
-        ([FREE], OPEN, KeyManagement.NONE),
-        ([WPA2, FREE], OPEN, KeyManagement.NONE),
+        (WPA2, True, KeyManagement.PSK),
+        (point("wpa-psk-sha256"), True, KeyManagement.PSK),
+        (point("wpa-ft-psk"), True, KeyManagement.PSK),
+        (MIXED, True, KeyManagement.PSK),
+        (SAE, True, KeyManagement.SAE),
+        (point("ft-sae"), True, KeyManagement.SAE),
+        (FREE, False, KeyManagement.NONE),
+        (OWE, False, KeyManagement.OWE),
+        (FREE, True, None),
+        (OWE, True, None),
+        (WPA2, False, None),
+        (SAE, False, None),
+        (WEP, True, None),
+        (WEP, False, None),
+        (ENTERPRISE, True, None),
     ],
 )
-def test_key_management_follows_the_networks_in_range(
-    found: list[Bss], passphrase: Passphrase, expected: KeyManagement
+def test_key_management_follows_the_access_point(
+    found: Bss, has_password: bool, expected: KeyManagement | None
 ) -> None:
-    assert choose_key_management(found, SSID, passphrase) is expected
+    assert key_management(found, has_password) is expected
 
 
 @pytest.mark.parametrize(
-    ("found", "passphrase", "kind", "words"),
+    ("found", "kind", "words"),
     [
-        ([FREE], SECRET, AuthenticationFailed, "is open"),
-        ([WPA2], OPEN, AuthenticationFailed, "asks for a password"),
-        ([SAE], OPEN, AuthenticationFailed, "asks for a password"),
-        ([WEP], SECRET, AssociationRefused, "WEP"),
-        ([WEP], OPEN, AssociationRefused, "WEP"),
-        ([ENTERPRISE], SECRET, AssociationRefused, "certificate"),
+        ([FREE], AuthenticationFailed, "is open"),
+        ([OWE], AuthenticationFailed, "is open"),
+        ([WPA2], AuthenticationFailed, "asks for a password"),
+        ([SAE], AuthenticationFailed, "asks for a password"),
+        ([WEP], AssociationRefused, "WEP"),
+        ([ENTERPRISE], AssociationRefused, "certificate"),
     ],
 )
 def test_another_kind_of_network_is_refused_in_words(
-    found: list[Bss], passphrase: Passphrase, kind: type[Exception], words: str
+    found: list[Bss], kind: type[Exception], words: str
 ) -> None:
-    with pytest.raises(kind, match=words) as failure:
-        choose_key_management(found, SSID, passphrase)
-    assert '"CAM"' in str(failure.value)
-    assert "secret-1" not in str(failure.value)
+    error = misfit(found, SSID)
+    assert isinstance(error, kind)
+    assert words in error.message
+    assert '"CAM"' in error.message
 
 
 def test_a_bss_object_is_read() -> None:
@@ -132,32 +134,3 @@ def test_signal_on_networkmanagers_scale(dbm: int, percent: int) -> None:
 @pytest.mark.parametrize(("dbm", "percent"), [(-10, 100), (-20, 100), (-30, 90), (-90, 30), (-100, 30)])
 def test_a_links_signal_on_networkmanagers_scale(dbm: int, percent: int) -> None:
     assert bss_of("/bss", {"Signal": dbm}).link_percent == percent
-
-
-FIRST, SECOND, THIRD = (f"02:00:00:00:00:0{number}" for number in (1, 2, 3))
-
-
-@pytest.mark.parametrize(
-    ("found", "known", "pinned"),
-    [
-        ([(FIRST, "wpa-psk")], [], FIRST),
-        ([(FIRST, "sae")], [], FIRST),
-        ([(FIRST, "wpa-psk")], [SECOND], FIRST),
-        ([(FIRST, "wpa-psk"), (SECOND, "wpa-psk")], [], ""),
-        ([(FIRST, "wpa-psk"), (SECOND, "wpa-psk")], [THIRD], ""),
-        ([(FIRST, "wpa-psk"), (SECOND, "wpa-psk")], [THIRD, SECOND, FIRST], SECOND),
-        ([(FIRST, "wpa-psk"), (SECOND, "wpa-eap")], [SECOND], FIRST),
-        ([(FIRST, "wpa-eap")], [FIRST], ""),
-        ([], [FIRST], ""),
-    ],
-)
-def test_the_access_point_to_pin(found: list[tuple[str, str]], known: list[str], pinned: str) -> None:
-    points = [replace(point(suite), bssid=bssid) for bssid, suite in found]
-    sightings = [Sighting(bssid, 2412) for bssid in known]
-    assert bssid_to_pin(points, KeyManagement.PSK, sightings) == pinned
-
-
-def test_an_open_network_is_pinned_where_it_is_the_only_open_one() -> None:
-    points = [point(private=False), replace(point("wpa-psk"), bssid=SECOND)]
-    assert bssid_to_pin(points, KeyManagement.NONE, []) == FIRST
-    assert bssid_to_pin(points, KeyManagement.SAE, []) == ""

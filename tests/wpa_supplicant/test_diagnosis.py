@@ -13,8 +13,10 @@ SSID = Ssid(b"CAM")
 Changes = list[Mapping[str, Any]]
 
 
-def code_of(changes: Changes, *, sae: bool = False, protected: bool = True) -> str | None:
-    diagnosis = SupplicantDiagnosis(SSID, sae, protected)
+def code_of(
+    changes: Changes, *, sae: bool = False, protected: bool = True, sae_only: bool = False
+) -> str | None:
+    diagnosis = SupplicantDiagnosis(SSID, sae, protected, sae_only=sae_only)
     for changed in changes:
         if error := diagnosis.properties_changed(changed):
             assert '"CAM"' in error.message
@@ -113,6 +115,56 @@ RECORDED: list[tuple[str, Changes, bool, str | None]] = [
 )
 def test_changes_of_properties_as_they_were_recorded(changes: Changes, sae: bool, code: str | None) -> None:
     assert code_of(changes, sae=sae) == code
+
+
+def ended(states: Changes, reason: int) -> Changes:
+    return [*states, {"State": "disconnected", "DisconnectReason": reason}]
+
+
+GROUP: Changes = [*SHAKING, {"State": "group_handshake"}]
+
+
+@pytest.mark.parametrize("reason", [1, 2, 15, 16])
+@pytest.mark.parametrize("after", [[], [{"State": "4way_handshake"}]], ids=["group", "begun again"])
+def test_what_message_3_of_4_has_proven_stays_proven(after: Changes, reason: int) -> None:
+    assert code_of(ended([*GROUP, *after], reason)) == "device-not-reachable"
+
+
+def test_a_lost_group_key_proves_the_password_also_where_its_state_was_not_reported() -> None:
+    assert code_of(ended(SHAKING, 16)) == "device-not-reachable"
+    assert code_of([{"State": "disconnected", "DisconnectReason": 16}]) == "device-not-reachable"
+
+
+@pytest.mark.parametrize("reason", [2, 15])
+def test_what_sae_has_proven_stays_proven(reason: int) -> None:
+    assert code_of(ended(SHAKING, reason), sae=True, sae_only=True) == "device-not-reachable"
+    assert code_of(ended(SHAKING, reason), sae=True) == "authentication-failed"
+
+
+@pytest.mark.parametrize("reason", [4, 6, 7, 9, 34])
+def test_an_access_point_that_has_forgotten_the_station_does_not_refuse_the_password(reason: int) -> None:
+    assert code_of(ended(SHAKING, reason)) == "device-not-reachable"
+
+
+@pytest.mark.parametrize("reason", [13, 17, 18, 19, 20, 21, 22, 24])
+def test_what_is_refused_in_the_handshake_besides_the_password(reason: int) -> None:
+    assert code_of(ended(SHAKING, reason)) == "association-refused"
+
+
+@pytest.mark.parametrize(("reason", "code"), [(3, "device-not-reachable"), (-3, "authentication-failed")])
+def test_who_has_ended_a_handshake(reason: int, code: str) -> None:
+    """The camera, which was switched off, or the station, because the camera did not go on."""
+    diagnosis = SupplicantDiagnosis(SSID, sae=False, protected=True)
+    for changed in ended(SHAKING, reason):
+        assert diagnosis.properties_changed(changed) is None
+    assert diagnosis.handshake_failed().code.value == code
+
+
+def test_each_try_is_judged_by_its_own_reason() -> None:
+    diagnosis = SupplicantDiagnosis(SSID, sae=False, protected=True)
+    for changed in [*ended(SHAKING, 3), *SHAKING]:
+        assert diagnosis.properties_changed(changed) is None
+    assert diagnosis.at_deadline(visible=True).code.value == "authentication-failed"
 
 
 def test_an_open_network_has_no_wrong_password() -> None:

@@ -10,7 +10,9 @@ from typing import Any, cast
 import pytest
 
 from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Watch, Watches
-from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.device import DeviceId, Ssid
+from wifimgrd.wpa_supplicant.bss import Bss
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 OURS = Ssid(b"CAM")
@@ -114,3 +116,50 @@ async def test_a_subscription_that_was_granted_is_ended_also_where_the_wait_for_
         await asyncio.wait_for(supplicant.subscribe(), 0.01)
     supplicant.close()
     assert bus.granted == []
+
+
+class ScansOfTheNetwork:
+    """What a scan of each of these channels finds; () are all."""
+
+    def __init__(self, **found: str) -> None:
+        self.found = found
+        self.searched: list[tuple[int, ...]] = []
+
+    async def find_bss(self, ssid: Ssid, channels: tuple[int, ...]) -> list[Bss]:
+        assert ssid == OURS
+        self.searched.append(channels)
+        names = self.found["known" if channels else "all"]
+        return [Bss("/bss", b"CAM", name, 2412, 0) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("known", "searched", "found"),
+    [
+        ("a", [(2412,)], ["a"]),
+        ("b", [(2412,), ()], ["b", "a"]),
+        ("c", [(2412,), ()], ["c", "b", "a"]),
+        ("", [(2412,), ()], ["b", "a"]),
+    ],
+)
+async def test_all_channels_are_scanned_where_the_known_ones_have_other_devices_cameras_alone(
+    monkeypatch: pytest.MonkeyPatch, known: str, searched: list[tuple[int, ...]], found: list[str]
+) -> None:
+    scans = ScansOfTheNetwork(known=known, all="ba")
+    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
+    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
+    choice = BssChoice(in_use={"b": DeviceId(2)}, others={"c": DeviceId(3)})
+    points = await supplicant.scan_for(OURS, choice, [2412])
+    assert [point.bssid for point in points] == found
+    assert scans.searched == searched
+
+
+@pytest.mark.parametrize(("in_use", "searched"), [({}, []), ({"02:00:00:00:00:01": DeviceId(2)}, [(2412,)])])
+async def test_a_fresh_scan_result_is_not_enough_where_it_is_another_devices_camera(
+    monkeypatch: pytest.MonkeyPatch, in_use: dict[str, DeviceId], searched: list[tuple[int, ...]]
+) -> None:
+    scans = ScansOfTheNetwork(known="a", all="a")
+    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus(a=b"CAM")), "/if")
+    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
+    monkeypatch.setattr(supplicant, "subscribe", lambda: asyncio.sleep(0))
+    await supplicant.locate(OURS, BssChoice(in_use=in_use), frozenset())
+    assert scans.searched == searched

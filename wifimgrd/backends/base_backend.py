@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -15,11 +15,12 @@ from wifimgrd.backends.base_attempt import BaseAttempt, Joined
 from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
-from wifimgrd.domain.device import HeldLink, Link
+from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting
 from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.ports import BackendListener, JoinRequest
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 
 _log = structlog.get_logger(__name__)
 
@@ -97,7 +98,7 @@ class BaseBackend(ABC, Generic[S, J, M]):
             raise
         link: Link = monitor.held.link
         if self._listener:
-            monitor.start(self._listener, self._forget)
+            self._start(monitor, self._listener, request.others)
         return link
 
     async def leave(self, interface: str) -> None:
@@ -199,6 +200,26 @@ class BaseBackend(ABC, Generic[S, J, M]):
             raise BackendUnavailable(self._status.reason)
         return self._services
 
+    def _start(self, monitor: M, listener: BackendListener, others: Mapping[str, DeviceId]) -> None:
+        """Start watching a link; `others` as in JoinRequest."""
+
+        def choice() -> BssChoice:
+            own = monitor.held.link.sighting or (Sighting(monitor.bssid, 0) if monitor.bssid else None)
+            return BssChoice((own,) if own else (), others, self._in_use(monitor.held.device_id))
+
+        monitor.start(listener, self._forget, choice)
+
+    def _in_use(self, but: DeviceId | None) -> dict[str, DeviceId]:
+        """The access points that devices' links, interrupted ones too, and attempts use, by their BSSIDs;
+        without those of one device."""
+        users = [(monitor.bssid, monitor.held.device_id) for monitor in self._link_monitors.values()]
+        users += [(attempt.bssid, attempt.device_id) for attempt in self._attempts.values()]
+        return {bssid: user for bssid, user in users if bssid and user != but}
+
+    def _choice_of_lost(self, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]) -> BssChoice:
+        """What is known of the access points of a device's network that has neither link nor attempt."""
+        return BssChoice(sightings, others, self._in_use(None))
+
     def _forget(self, monitor: M) -> None:
         """Remove the monitor of a link that has ended."""
         if self._link_monitors.get(monitor.held.interface) is monitor:
@@ -220,7 +241,7 @@ class BaseBackend(ABC, Generic[S, J, M]):
                 monitor.end(ConnectionLost(f'the connection to "{ssid}" was lost: {cause}'))
         if self._listener:
             for monitor in found:
-                monitor.start(self._listener, self._forget)
+                self._start(monitor, self._listener, {})
 
     def _abort_attempts(self, reason: str) -> None:
         for attempt in list(self._attempts.values()):

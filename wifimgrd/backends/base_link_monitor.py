@@ -18,6 +18,7 @@ from wifimgrd.domain.errors import AddressFailed, WifimgrdError
 from wifimgrd.ports import LinkListener
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wpa_supplicant import diagnosis
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.definitions import ReasonCode, SupplicantState
 from wifimgrd.wpa_supplicant.link_search import LinkSearch
 
@@ -66,20 +67,33 @@ class BaseLinkMonitor(ABC, Generic[R]):
         return not self._interrupted
 
     @property
+    def bssid(self) -> str:
+        """The access point that the link is to, also while it is interrupted; empty where it is not known."""
+        sighting = self._reading.link.sighting
+        return self._search.limit.bssid or (sighting.bssid if sighting else "")
+
+    @property
     @abstractmethod
     def identity(self) -> str:
         """Which link it is: of two monitors with the same one, both watch the same link."""
 
-    def start(self, listener: LinkListener, on_end: Callable[[Self], None]) -> None:
+    def start(
+        self,
+        listener: LinkListener,
+        on_end: Callable[[Self], None],
+        choice: Callable[[], BssChoice] = BssChoice,
+    ) -> None:
         """Notify this listener from now on, and of what has happened since the link came up.
 
         `on_end` is called when the link has ended, before the listener is notified. If the link has ended
         already, both are called in the next iteration of the event loop, when the listener has the link.
-        Nothing is started if `close` was called meanwhile.
+        Nothing is started if `close` was called meanwhile. `choice` is what is known of the network's access
+        points at the time that it is called.
         """
         if self._closed and self._end_cause is None:
             return
         self._listener, self._on_end = listener, on_end
+        self._search.limit.choice = choice
         if self._end_cause is None:
             self._end_cause = self._end_before_start()
         loop = asyncio.get_running_loop()

@@ -14,6 +14,7 @@ from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
 from wifimgrd.dbus.client.records import NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import camera_state_of
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 DEVICE_HEADS: Final = (
@@ -39,6 +40,8 @@ _INTERFACE_HEADS: Final = (
     "(REASON)",
 )
 _NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD BY", "(MODEL)", "(DEVICE)")
+_SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
+"""The words for kinds of security whose code is not what they are called."""
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -89,7 +92,7 @@ def networks_view(
     rows: list[Row] = [
         (
             Ssid(network.ssid).printable,
-            network.security,
+            _SECURITIES.get(network.security, network.security),
             _percent(network.signal_strength),
             ", ".join(network.bands),
             ", ".join(network.bssids),

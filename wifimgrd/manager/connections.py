@@ -207,6 +207,7 @@ class Connections:
                 passphrase,
                 timeout_s,
                 device.sightings,
+                self._state.registry.cameras_of_others(device),
                 hidden=model.hidden,
                 local_address=model.local_address,
             )

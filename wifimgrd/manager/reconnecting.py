@@ -209,7 +209,8 @@ class Reconnecting:
         device, code = entry.device, None
         try:
             async with asyncio.timeout(_SEARCH_S):
-                seen = await self._backend.is_visible(interface, device.ssid, device.sightings)
+                others = self._state.registry.cameras_of_others(device)
+                seen = await self._backend.is_visible(interface, device.ssid, device.sightings, others)
             if not seen:
                 self.on_unseen(device, interface)
         except (WifimgrdError, TimeoutError) as error:

@@ -128,7 +128,8 @@ class Recovering:
     ) -> None:
         try:
             async with asyncio.timeout(_VERIFY_S):
-                seen = await self._backend.is_visible(other, device.ssid, device.sightings)
+                others = self._state.registry.cameras_of_others(device)
+                seen = await self._backend.is_visible(other, device.ssid, device.sightings, others)
             points = await self._backend.recent_scan_results() if seen else ()
         except (WifimgrdError, TimeoutError):
             return

@@ -60,6 +60,18 @@ class Registry:
         """The devices of a network, in order of id."""
         return [self._entries[one] for one in self._by_ssid.get(ssid, ())]
 
+    def cameras_of_others(self, device: Device) -> dict[str, DeviceId]:
+        """The access points that the other devices of a device's network were connected to last, by their
+        BSSIDs; without its own."""
+        latest = {
+            entry.device.sightings[0].bssid: entry.device.id
+            for entry in self.sharing(device.ssid)
+            if entry.device.sightings
+        }
+        for seen in device.sightings[:1]:
+            latest.pop(seen.bssid, None)
+        return latest
+
     def warnings(self, device: Device, rules: AllocationRules) -> tuple[str, ...]:
         """Settings of a device that were accepted and may be mistakes; `rules` are the configuration's."""
         found = []

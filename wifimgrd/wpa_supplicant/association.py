@@ -12,7 +12,7 @@ from wifimgrd.dbus.connection import BusClosed, BusError
 from wifimgrd.domain.device import Ssid
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import Bss
-from wifimgrd.wpa_supplicant.bssid_limit import follow_bssid
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
 from wifimgrd.wpa_supplicant.definitions import NO_OBJECT, SupplicantState
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.scan_queue import ScanRefused
@@ -49,16 +49,19 @@ class AssociationMonitor:
         supplicant: SupplicantInterface,
         ssid: Ssid,
         points: Sequence[Bss],
-        bssid: str,
+        limit: BssidLimit,
         log: Any,
         *,
         protected: bool,
     ) -> None:
-        """`points` are the access points that were found; `bssid` is the only one that the supplicant is
-        configured to join, empty = any with the SSID; `protected` is whether there is a passphrase."""
-        self.bssid = bssid
+        """`points` are the access points that were found; `limit` has the only one that the supplicant is
+        configured to join; `protected` is whether there is a passphrase."""
+        sae = [point for point in points if point.bssid == limit.bssid and point.offers_sae]
         self.diagnosis = diagnosis.SupplicantDiagnosis(
-            ssid, sae=any(point.offers_sae for point in points), protected=protected
+            ssid,
+            sae=bool(sae),
+            sae_only=any(not point.offers_psk for point in sae),
+            protected=protected,
         )
         self.current_bss = ""
         """The object path of the BSS that the supplicant is associated with, where it was reported."""
@@ -67,6 +70,7 @@ class AssociationMonitor:
         self._supplicant = supplicant
         self._ssid = ssid
         self._points = points
+        self._limit = limit
         self._events: asyncio.Queue[object] = asyncio.Queue()
         self._bss_lookup: asyncio.Task[None] | None = None
         self._repeated_searches = 0
@@ -142,11 +146,12 @@ class AssociationMonitor:
         NetworkManager's own scan, which is aborted when NetworkManager sets the adapter's MAC address.
         """
         if scan.complete and self.diagnosis.state == SupplicantState.SCANNING and not self._bss_lookup:
-            seen = await self._supplicant.seen_in_scan(self._ssid)
-            self._log.debug("supplicant_scanned", found=bool(seen))
+            found = await self._supplicant.seen_in_scan(self._ssid)
+            seen = bool(found)
             with suppress(BusError):  # the supplicant's network was replaced meanwhile
-                self.bssid = await follow_bssid(self._supplicant, self.bssid, seen)
-            self.post(BssLookup(bool(seen)))
+                seen = await self._limit.follow(found)
+            self._log.debug("supplicant_scanned", found=seen)
+            self.post(BssLookup(seen))
 
     def _on_bss_lookup(self, lookup: BssLookup) -> None:
         """Raise where the network is missing from the results: it is not there.
@@ -169,9 +174,8 @@ class AssociationMonitor:
         try:
             for channels in (tuple({point.frequency_mhz for point in self._points}), ()):
                 found = await self._supplicant.find_bss(self._ssid, channels)
-                self._log.debug("network_searched_again", channels=channels or "all", found=bool(found))
-                self.bssid = await follow_bssid(self._supplicant, self.bssid, found)
-                seen = bool(found)
+                seen = await self._limit.follow(found)
+                self._log.debug("network_searched_again", channels=channels or "all", found=seen)
                 if seen:
                     break
         except (ScanRefused, BusError, BusClosed, TimeoutError) as error:

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.device import Passphrase, Sighting, Ssid
-from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
+from wifimgrd.domain.device import Sighting, Ssid
+from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed, WifimgrdError
 from wifimgrd.domain.network import ScanResult, Security
 
 LIKELY_FREQUENCIES: Final = (2412, 2437, 2462, 5180, 5220, 5745, 5785)
@@ -28,6 +28,8 @@ class KeyManagement(StrEnum):
     PSK = "wpa-psk"
     """WPA2 and WPA; NetworkManager offers SAE with it, too."""
     SAE = "sae"
+    OWE = "owe"
+    """Encrypted without a password (RFC 8110)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,13 @@ class Bss:
         return any(suite.endswith("sae") for suite in self.suites)
 
     @property
+    def offers_owe(self) -> bool:
+        """Whether it encrypts without a passphrase (OWE)."""
+        return "owe" in self.suites
+
+    @property
     def is_open(self) -> bool:
-        """Whether it needs no passphrase."""
+        """Whether it needs no passphrase, and encrypts nothing."""
         return not self.suites and not self.private
 
 
@@ -114,7 +121,7 @@ def security_of(point: Bss) -> Security:
         return Security.WPA2_WPA3 if point.offers_psk else Security.WPA3
     if point.offers_psk:
         return Security.WPA2 if point.is_rsn else Security.WPA
-    if "owe" in point.suites:
+    if point.offers_owe:
         return Security.OWE
     if point.suites:
         return Security.ENTERPRISE
@@ -133,52 +140,30 @@ def scan_result(interface: str, point: Bss, now_us: int) -> ScanResult:
     )
 
 
-def choose_key_management(found: Iterable[Bss], ssid: Ssid, passphrase: Passphrase) -> KeyManagement:
-    """Choose the key management by what the access points with that SSID offer.
-
-    An access point with the same SSID and another kind of security is never joined: raises
-    AuthenticationFailed where the password does not fit the kind of network (none given for a
-    protected one, one given for an open one), AssociationRefused where it takes no passphrase at all.
-    """
-    points = list(found)
-    if passphrase.is_open:
-        if any(point.is_open for point in points):
-            return KeyManagement.NONE
-    elif any(point.offers_psk for point in points):
+def key_management(point: Bss, has_password: bool) -> KeyManagement | None:
+    """The key management to join an access point with; None where its kind of security does not fit. One that
+    takes a passphrase is not joined without one, nor an open one with one."""
+    if not has_password:
+        open_kind = KeyManagement.NONE if point.is_open else None
+        return KeyManagement.OWE if point.offers_owe else open_kind
+    if point.offers_psk:
         return KeyManagement.PSK
-    elif any(point.offers_sae for point in points):
-        return KeyManagement.SAE
-    if any(point.is_open for point in points):
-        raise AuthenticationFailed(
+    return KeyManagement.SAE if point.offers_sae else None
+
+
+def misfit(points: Sequence[Bss], ssid: Ssid) -> WifimgrdError:
+    """Why none of a network's access points has the kind of security that a device is registered with:
+    the password does not fit the kind of network, or it takes no passphrase at all."""
+    if any(point.is_open or point.offers_owe for point in points):
+        return AuthenticationFailed(
             f'the network "{ssid.printable}" is open, but a password is set for it; remove the password'
         )
     if any(point.offers_psk or point.offers_sae for point in points):
-        raise AuthenticationFailed(f'the network "{ssid.printable}" asks for a password, and none is set')
+        return AuthenticationFailed(f'the network "{ssid.printable}" asks for a password, and none is set')
     kind = "a user name and a certificate" if any(point.suites for point in points) else "WEP"
-    raise AssociationRefused(
+    return AssociationRefused(
         f'the network "{ssid.printable}" wants {kind}, which cameras are not joined with'
     )
-
-
-def bssid_to_pin(found: Iterable[Bss], key_management: KeyManagement, known: Sequence[Sighting]) -> str:
-    """The BSSID of the access point to join; empty where the supplicant is to choose.
-
-    Of several that fit the key management, it is the one of the most recent sighting that is among them: an
-    access point that was never joined may be another camera with the same SSID.
-    """
-    fitting = {point.bssid for point in found if _fits(point, key_management)}
-    if len(fitting) == 1:
-        return fitting.pop()
-    return next((sighting.bssid for sighting in known if sighting.bssid in fitting), "")
-
-
-def _fits(point: Bss, key_management: KeyManagement) -> bool:
-    match key_management:
-        case KeyManagement.NONE:
-            return point.is_open
-        case KeyManagement.PSK:
-            return point.offers_psk or point.offers_sae
-    return point.offers_sae
 
 
 def frequencies_to_try(

@@ -1,26 +1,50 @@
-"""End the limit of a link to one access point where the camera is on the air under another BSSID."""
+"""The limit of a link to one access point, and its change where the camera has another BSSID now."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from wifimgrd.wpa_supplicant.bss import Bss
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 
 
-async def follow_bssid(supplicant: SupplicantInterface, bssid: str, found: Sequence[Bss]) -> str:
-    """Return the BSSID that the supplicant is limited to after a scan of the network has `found` these.
+class BssidLimit:
+    """The only access point that the supplicant is configured to join."""
 
-    Where the network is there, but not at `bssid`, the limit is ended and the result is empty. It is ended in
-    the supplicant and not in the profile: the activation goes on, and no background scan is configured.
-    Raises BusError, BusClosed, TimeoutError.
-    """
-    if not bssid or not found or any(point.bssid == bssid for point in found):
-        return bssid
-    await supplicant.allow_any_bssid()
-    _log.info("bssid_changed", before=bssid, found=[point.bssid for point in found])
-    return ""
+    def __init__(
+        self, supplicant: SupplicantInterface, bssid: str, choice: Callable[[], BssChoice] = BssChoice
+    ) -> None:
+        """`bssid` is empty where there is no limit, as for a link of an earlier version."""
+        self.bssid = bssid
+        self.choice = choice
+        """What is known of the network's access points now."""
+        self._supplicant = supplicant
+
+    async def follow(self, found: Sequence[Bss]) -> bool:
+        """Return whether a scan of the network has `found` an access point for the device.
+
+        Where it has, but not the one of the limit, the limit becomes that one. It is changed in the
+        supplicant and not in the profile: the activation goes on, and no background scan is configured.
+        Raises BusError, BusClosed, TimeoutError.
+        """
+        if any(point.bssid == self.bssid for point in found):
+            return True
+        candidates = self.choice().candidates(found)
+        if not candidates:
+            return False
+        before, self.bssid = (
+            self.bssid,
+            candidates[0].bssid,
+        )  # before it is awaited, so that no other takes it
+        try:
+            await self._supplicant.limit_to(self.bssid)
+        except BaseException:
+            self.bssid = before
+            raise
+        _log.info("bssid_changed", before=before, now=self.bssid)
+        return True

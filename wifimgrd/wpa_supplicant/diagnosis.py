@@ -41,6 +41,21 @@ _HANDSHAKE_FAILED: Final = (
     ReasonCode.FOUR_WAY_TIMEOUT,
     ReasonCode.IEEE_802_1X_FAILED,
 )
+"""By these an access point rejects the passphrase, whatever states were reported; in the handshake some do by
+UNSPECIFIED."""
+_SECURITY_REJECTED: Final = (
+    ReasonCode.ELEMENT_INVALID,
+    ReasonCode.IE_DIFFERENT,
+    ReasonCode.GROUP_CIPHER_INVALID,
+    ReasonCode.PAIRWISE_CIPHER_INVALID,
+    ReasonCode.AKM_INVALID,
+    ReasonCode.RSN_VERSION_UNSUPPORTED,
+    ReasonCode.RSN_CAPABILITIES_INVALID,
+    ReasonCode.CIPHER_REJECTED,
+)
+"""By these it rejects something else that the station has offered in the handshake."""
+_BEGINNING: Final = (SupplicantState.AUTHENTICATING, SupplicantState.ASSOCIATING)
+_AFTER_SAE: Final = (SupplicantState.ASSOCIATING, SupplicantState.ASSOCIATED, SupplicantState.FOUR_WAY)
 _DOWN: Final = (
     SupplicantState.DISCONNECTED,
     SupplicantState.INACTIVE,
@@ -50,7 +65,7 @@ _DOWN: Final = (
 
 
 class HandshakeLost(DeviceNotReachable):
-    """The handshake was completed on this side alone: another attempt may succeed."""
+    """The handshake ended, and not because of the passphrase: another attempt may succeed."""
 
 
 def is_down(state: str) -> bool:
@@ -62,6 +77,15 @@ def not_seen(ssid: Ssid) -> DeviceNotReachable:
     """A finished scan did not show the network."""
     return DeviceNotReachable(
         f'the network "{ssid.printable}" is not on the air: the camera may be switched off or out of range'
+    )
+
+
+def only_others(ssid: Ssid, points: str) -> DeviceNotReachable:
+    """A finished scan showed the network at access points alone that are not this device's, as `points` has
+    it."""
+    return DeviceNotReachable(
+        f'the network "{ssid.printable}" is on the air, but not at this device\'s camera, which may be '
+        f"switched off or out of range: {points}"
     )
 
 
@@ -85,19 +109,27 @@ class SupplicantDiagnosis:
 
     ssid: Ssid
     sae: bool
-    """The supplicant uses SAE for the access point."""
+    """The supplicant uses SAE for the access point, where the adapter supports that."""
     protected: bool
     """The attempt has a passphrase."""
     state: str = SupplicantState.DISCONNECTED.value
     furthest: str = SupplicantState.DISCONNECTED.value
     """The last state that was not down: how far the join came."""
+    sae_only: bool = False
+    """The access point offers nothing but SAE, which proves the passphrase before the association."""
     completed: bool = False
-    """The handshake was completed on this side, which proves the passphrase."""
+    """The association was complete."""
+    keyed: bool = False
+    """The access point has sent message 3 of 4, which proves the passphrase; it still stays proven."""
+    sae_accepted: bool = False
+    """The access point has accepted the passphrase by SAE."""
+    reason: int = 0
+    """The DisconnectReason since the association was begun; 0 = there is none."""
 
     @property
     def handshake_repeated(self) -> bool:
         """The access point has begun the handshake again, and it is not over."""
-        return self.completed and self.state == SupplicantState.FOUR_WAY
+        return self.keyed and self.state == SupplicantState.FOUR_WAY
 
     @property
     def tried(self) -> bool:
@@ -115,8 +147,12 @@ class SupplicantDiagnosis:
         if state is not None:
             self.state = state
             self.completed = self.completed or state == SupplicantState.COMPLETED
+            self.keyed = self.keyed or state in (SupplicantState.GROUP, SupplicantState.COMPLETED)
+            self.sae_accepted = self.sae_accepted or (self.sae_only and state in _AFTER_SAE)
             if not is_down(state):
                 self.furthest = state
+            if state in _BEGINNING:
+                self.reason = 0
         return verdict
 
     def _on_status(self, changed: Mapping[str, Any]) -> WifimgrdError | None:
@@ -129,19 +165,30 @@ class SupplicantDiagnosis:
         return None if code in _STILL_NEGOTIATING else refused(self.ssid, code)
 
     def _on_reason(self, reason: int) -> WifimgrdError | None:
+        self.reason = reason or self.reason
         if reason <= 0 or reason in _LEFT:
             return None  # ended by the station, or the camera was switched off: the next scan shows which
         if reason == ReasonCode.NO_MORE_STATIONS:
             return refused(self.ssid, reason)
+        if not self.protected:
+            return None
+        self.keyed = self.keyed or reason == ReasonCode.GROUP_KEY_TIMEOUT
         in_handshake = self.furthest in (SupplicantState.FOUR_WAY, SupplicantState.GROUP)
-        if self.protected and (reason in _HANDSHAKE_FAILED or in_handshake):
+        if in_handshake and reason in _SECURITY_REJECTED:
+            return refused(self.ssid, reason)
+        if in_handshake or reason in _HANDSHAKE_FAILED or reason == ReasonCode.GROUP_KEY_TIMEOUT:
             return self.handshake_failed()
         return None
 
     def handshake_failed(self) -> WifimgrdError:
-        """Why the access point ended the handshake: as a rule the passphrase is wrong. Where the last message
-        was lost, the access point repeats the one before, and may not accept the encrypted reply to that."""
-        return HandshakeLost(no_answer(self.ssid).message) if self.completed else wrong_password(self.ssid)
+        """Why the handshake ended: as a rule the passphrase is wrong. It is not where it is proven, as where
+        the access point repeats a message and does not accept the encrypted reply to it, and where the access
+        point has left or has forgotten the station."""
+        ended_by_station = -ReasonCode.DEAUTH_LEAVING  # after 10 s in which message 1 was repeated
+        rejected = self.reason in (0, ended_by_station, ReasonCode.UNSPECIFIED, *_HANDSHAKE_FAILED)
+        if rejected and not (self.keyed or self.sae_accepted):
+            return wrong_password(self.ssid)
+        return HandshakeLost(no_answer(self.ssid).message)
 
     def at_deadline(self, *, visible: bool) -> WifimgrdError:
         """The most likely cause at the deadline, by how far the attempt came; `visible` is whether a scan
@@ -165,6 +212,14 @@ def no_answer(ssid: Ssid) -> DeviceNotReachable:
     """The network is in the scan results, but it did not answer."""
     return DeviceNotReachable(
         f'the network "{ssid.printable}" was seen, but did not answer: the camera may be out of range'
+    )
+
+
+def unsupported(ssid: Ssid, interface: str, kind: str) -> AssociationRefused:
+    """The adapter cannot join a network of this kind of security."""
+    return AssociationRefused(
+        f'the adapter {interface} cannot join the network "{ssid.printable}": its driver or wpa_supplicant '
+        f"does not support {kind}"
     )
 
 

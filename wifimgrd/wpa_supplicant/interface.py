@@ -16,9 +16,10 @@ import structlog
 from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Variant, Watch
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.device import Sighting, Ssid
+from wifimgrd.domain.device import Ssid
 from wifimgrd.wpa_supplicant import definitions
 from wifimgrd.wpa_supplicant.bss import Bss, bss_of, frequencies_to_try, seen_since
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.scan_queue import ScanQueue, ScanRefused
 
 _log = structlog.get_logger(__name__)
@@ -38,9 +39,6 @@ is there costs the connection."""
 _FRESH_S: Final = 3
 """The supplicant joins from the results of its last scan without another one, if they are less than 5 s old
 (scan_res_valid_for_connect); for older results, their channel is scanned first."""
-
-_ANY_BSSID: Final = "any"
-"""Ends the limit to one BSSID, in the syntax of wpa_supplicant.conf(5)."""
 
 
 class Supplicant(Proxy):
@@ -90,9 +88,9 @@ class NetworkObject(Proxy):
         found: dict[str, Any] = await self.get("Properties")
         return found
 
-    async def allow_any_bssid(self) -> None:
-        """Let it be joined at every access point with its SSID; its other settings stay."""
-        await self.set("Properties", Variant("a{sv}", {"bssid": Variant("s", _ANY_BSSID)}))
+    async def limit_to(self, bssid: str) -> None:
+        """Let it be joined at this access point alone; its other settings stay."""
+        await self.set("Properties", Variant("a{sv}", {"bssid": Variant("s", bssid)}))
 
 
 class SupplicantInterface(Proxy):
@@ -213,7 +211,12 @@ class SupplicantInterface(Proxy):
         self._names |= dict.fromkeys(ours, ssid.octets)
         return [bss_of(path, found[path]) for path in ours]
 
-    async def locate(self, ssid: Ssid, sightings: Sequence[Sighting], bands: frozenset[Band]) -> list[Bss]:
+    async def supports(self, suite: str) -> bool:
+        """Whether the supplicant and the adapter's driver support a key management suite."""
+        capabilities: dict[str, Any] = await self.get("Capabilities")
+        return suite in capabilities.get("KeyMgmt", ())
+
+    async def locate(self, ssid: Ssid, choice: BssChoice, bands: frozenset[Band]) -> list[Bss]:
         """Find a network to join: in the list, then on the channels of earlier sightings, then on all; also
         subscribes. Raises ScanRefused, BusError, and TimeoutError where no scan ever ends."""
         subscribed, listed = await asyncio.gather(
@@ -223,9 +226,10 @@ class SupplicantInterface(Proxy):
             if isinstance(outcome, BaseException):
                 raise outcome
         points = cast("list[Bss]", listed)
-        if fresh := [point for point in points if point.age_s < _FRESH_S]:
+        fresh = [point for point in points if point.age_s < _FRESH_S]
+        if choice.is_settled(fresh):
             return fresh
-        return await self.scan_for(ssid, frequencies_to_try(sightings, points, bands))
+        return await self.scan_for(ssid, choice, frequencies_to_try(choice.sightings, points, bands))
 
     async def find_bss(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
         """Scan for a network by name, hidden or not, and return its access points that were received.
@@ -237,23 +241,25 @@ class SupplicantInterface(Proxy):
         found = await self.networks(ssid)
         return seen_since(found, self._now() - started + _SLACK_S)
 
-    async def scan_for(self, ssid: Ssid, frequencies: Sequence[int]) -> list[Bss]:
-        """Scan the given frequencies, then all; returns the results of the first scan that has any.
+    async def scan_for(self, ssid: Ssid, choice: BssChoice, frequencies: Sequence[int]) -> list[Bss]:
+        """Scan the given frequencies; then all, unless one of the access points is nobody else's.
 
         Raises ScanRefused where the scan of all channels is refused too, else as `find_bss` does.
         """
+        found: dict[str, Bss] = {}
         for channels in dict.fromkeys((tuple(frequencies), ())):
             try:
                 points = await self.find_bss(ssid, channels)
             except ScanRefused as error:
                 _log.warning("scan_refused", path=self.path, channels=channels or "all", error=str(error))
-                if not channels:
+                if not channels and not found:
                     raise
                 continue
             _log.debug("network_searched", path=self.path, channels=channels or "all", found=len(points))
-            if points:
-                return points
-        return []
+            found |= {point.bssid: point for point in points}
+            if choice.is_settled(found.values()):
+                break
+        return list(found.values())
 
     async def all_bss(self) -> list[Bss]:
         """Every access point in the supplicant's list, of any age."""
@@ -281,10 +287,10 @@ class SupplicantInterface(Proxy):
             await self.call("AbortScan")
         await self.call("FlushBSS", "u", [0])
 
-    async def allow_any_bssid(self) -> None:
-        """End the limit of the configured networks to one access point; raises BusError."""
+    async def limit_to(self, bssid: str) -> None:
+        """Limit the configured networks to another access point; raises BusError."""
         for path in await self.get("Networks"):
-            await NetworkObject(self.connection, path).allow_any_bssid()
+            await NetworkObject(self.connection, path).limit_to(bssid)
 
     async def add_network(self, settings: Mapping[str, Variant]) -> str:
         """Configure a network, disabled, and return its object path; raises BusError."""

@@ -10,7 +10,7 @@ from wifimgrd.dbus.connection import BusError
 from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import Bss
-from wifimgrd.wpa_supplicant.bssid_limit import follow_bssid
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
 from wifimgrd.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.scan_queue import ScanRefused
@@ -28,9 +28,9 @@ class LinkSearch:
 
     def __init__(self, supplicant: SupplicantInterface, ssid: Ssid, bssid: str) -> None:
         """`bssid` is the only access point that the supplicant is configured to join; empty = any."""
+        self.limit = BssidLimit(supplicant, bssid)
         self._supplicant = supplicant
         self._ssid = ssid
-        self._bssid = bssid
         self._state: str = SupplicantState.COMPLETED
         self._state_changed = asyncio.Event()
 
@@ -53,8 +53,7 @@ class LinkSearch:
                 all_channels = attempts % (_SEARCHES_PER_FULL_SCAN + 1) == 0
                 with contextlib.suppress(ScanRefused, BusError, TimeoutError):
                     points = await self._supplicant.find_bss(self._ssid, () if all_channels else known)
-                    found = bool(points)
-                    self._bssid = await follow_bssid(self._supplicant, self._bssid, points)
+                    found = await self.limit.follow(points)
             self._state_changed.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_GRACE_S if found else _RETRY_DELAY_S):

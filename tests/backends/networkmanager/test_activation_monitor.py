@@ -27,6 +27,7 @@ from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant.association import BssLookup, ScanEnd
 from wifimgrd.wpa_supplicant.bss import Bss
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
 from wifimgrd.wpa_supplicant.diagnosis import HandshakeLost
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
@@ -57,7 +58,8 @@ def monitor_with(supplicant: DeafSupplicant) -> ActivationMonitor:
 
 def monitor_of(device: NmDevice, connection: BusConnection, supplicant: DeafSupplicant) -> ActivationMonitor:
     request = JoinRequest(DeviceId(1), "wlan0", SSID, Passphrase("12345678"), 20.0)
-    return ActivationMonitor(connection, device, cast("SupplicantInterface", supplicant), request, [])
+    seen = cast("SupplicantInterface", supplicant)
+    return ActivationMonitor(connection, device, seen, request, [], BssidLimit(seen, ""))
 
 
 async def test_a_scan_that_does_not_find_the_network_proves_that_it_is_absent() -> None:

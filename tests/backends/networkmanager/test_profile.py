@@ -57,6 +57,11 @@ def test_a_profile() -> None:
     }
 
 
+def test_an_open_encrypted_network_has_no_password() -> None:
+    profile = unpack(settings_for(request(password=""), KeyManagement.OWE, "some-uuid", 17.4))
+    assert profile["802-11-wireless-security"] == {"key-mgmt": "owe"}
+
+
 def test_an_open_network_has_no_security_setting() -> None:
     settings = settings_for(request(password=""), KeyManagement.NONE, "some-uuid", 0.1)
     assert "802-11-wireless-security" not in settings

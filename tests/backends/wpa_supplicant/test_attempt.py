@@ -16,6 +16,7 @@ from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant.association import AssociationMonitor
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
 from wifimgrd.wpa_supplicant.definitions import SupplicantState
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
@@ -37,8 +38,9 @@ class Join:
         request = JoinRequest(DeviceId(1), "wlan0", ssid, Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
         anything: Any = SimpleNamespace()
-        self._attempt = Attempt(services, anything, request, 0.0, anything)
-        self.monitor = AssociationMonitor(anything, ssid, [], "", structlog.get_logger(), protected=True)
+        self._attempt = Attempt(services, anything, request, 0.0, anything, lambda _: {})
+        limit = BssidLimit(anything, "")
+        self.monitor = AssociationMonitor(anything, ssid, [], limit, structlog.get_logger(), protected=True)
         monkeypatch.setattr(module, "read_address", self._read_address)
 
     async def address(self, *events: object) -> LinkAddress:

@@ -46,6 +46,12 @@ def test_sae_alone_protects_management_frames() -> None:
     assert "psk" not in made
 
 
+def test_owe_encrypts_without_a_password_and_protects_management_frames() -> None:
+    made = settings(KeyManagement.OWE, "")
+    assert (made["key_mgmt"], made["ieee80211w"]) == ("OWE", 2)
+    assert not {"psk", "sae_password"} & made.keys()
+
+
 def test_a_key_of_64_digits_is_the_key_itself() -> None:
     assert settings(KeyManagement.PSK, KEY)["psk"] == bytes.fromhex(KEY)
 

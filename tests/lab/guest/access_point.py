@@ -67,7 +67,7 @@ class Camera:
     ) -> None:
         self.name = name
         self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
-        self.password = "" if security == "open" else password or f"secret-{name}"
+        self.password = "" if security in ("open", "owe") else password or f"secret-{name}"
         self.network = Network(self.ssid, self.password, security, channel, hidden, country)
         self.refusal = refusal
         self.subnet = subnet

@@ -6,7 +6,7 @@ Options: hostapd 2.10, hostapd/hostapd.conf.
 from dataclasses import dataclass
 from typing import Literal
 
-Security = Literal["wpa2", "sae", "sae-mixed", "open"]
+Security = Literal["wpa2", "sae", "sae-mixed", "open", "owe"]
 
 # How an access point turns stations away, by what the station is sent:
 # "full"        status 17 (AP_UNABLE_TO_HANDLE_NEW_STA) on its authentication: the usual one-client camera
@@ -31,7 +31,7 @@ class Network:
     """An access point's network, as hostapd offers it."""
 
     ssid: bytes
-    password: str = ""  # none for an open network
+    password: str = ""  # none for an open network, encrypted (OWE) or not
     security: Security = "wpa2"
     channel: int = 1  # 1-13: 2.4 GHz; from 36 on: 5 GHz
     hidden: bool = False  # the beacons carry no SSID; only a probe for the right one is answered
@@ -71,6 +71,8 @@ class Network:
                 return options | {"wpa_key_mgmt": "SAE", "ieee80211w": "2"}
             case "sae-mixed":
                 return options | {"wpa_key_mgmt": "SAE WPA-PSK", "ieee80211w": "1"}
+            case "owe":
+                return options | {"wpa_key_mgmt": "OWE", "ieee80211w": "2"}
 
 
 def refusing(refusal: Refusal) -> tuple[str, str]:

@@ -54,6 +54,15 @@ class Supplicant:
         settings = await self._bus.read(_NAME, network, f"{_NAME}.Network", "Properties")
         return str(settings[name].value).strip('"').lower()
 
+    async def wait_for_state(self, state: str, seconds: float = 20.0) -> Change:
+        """Wait for a state of any interface, which may not be registered yet, that has come since watch()."""
+
+        async def came() -> Change | None:
+            found = (one for one in self.changes if (one.name, one.value) == ("State", state))
+            return next(found, None)
+
+        return await self._bus.until(came, f"any interface: {state}", seconds)
+
     async def wait_for(self, interface: str, name: str, *values: Any, seconds: float = 20.0) -> Change:
         """Wait for a change of a property that has come since watch(), to one of these values or to any."""
         path = await self.interface(interface)

@@ -18,6 +18,7 @@ from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.association import AssociationMonitor
 from wifimgrd.wpa_supplicant.bss import Bss
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
@@ -33,12 +34,12 @@ class ActivationMonitor(AssociationMonitor):
         supplicant: SupplicantInterface,
         request: JoinRequest,
         points: Sequence[Bss],
-        bssid: str = "",
+        limit: BssidLimit,
     ) -> None:
-        """`points` and `bssid` as for AssociationMonitor."""
+        """`points` and `limit` as for AssociationMonitor."""
         log = _log.bind(device=request.device_id, interface=request.interface)
         super().__init__(
-            supplicant, request.ssid, points, bssid, log, protected=not request.passphrase.is_open
+            supplicant, request.ssid, points, limit, log, protected=not request.passphrase.is_open
         )
         self._device = device
         self._reader = EarlyReader(connection, device, points)

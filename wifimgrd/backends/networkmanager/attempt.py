@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from typing import Final
 
-from wifimgrd.backends.base_attempt import BaseAttempt
+from wifimgrd.backends.base_attempt import BaseAttempt, BssInUse
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.activation_monitor import ActivationMonitor
@@ -49,8 +49,9 @@ class Attempt(BaseAttempt[Joined]):
         request: JoinRequest,
         deadline: float,
         check: LeaseCheck,
+        in_use: BssInUse,
     ) -> None:
-        super().__init__(request, deadline, check)
+        super().__init__(request, deadline, check, in_use)
         self._connection = connection
         self._inventory = inventory
         self._device: NmDevice | None = None
@@ -75,18 +76,17 @@ class Attempt(BaseAttempt[Joined]):
         device.listeners.append(self._on_device_event)
         self._inventory.reserve(device, True)
         supplicant, points = await self._find(device)
-        key_management = bss.choose_key_management(points, self._ssid, self._request.passphrase)
-        bssid = bss.bssid_to_pin(points, key_management, self._request.sightings)
+        limit, key_management = await self._choose(supplicant, points)
         self._monitor = monitor = ActivationMonitor(
-            self._connection, device, supplicant, self._request, points, bssid
+            self._connection, device, supplicant, self._request, points, limit
         )
         monitor.subscribe()
-        activation = await self._activate(device, key_management, bssid)
+        activation = await self._activate(device, key_management, limit.bssid)
         reading = await self._wait_for_address(monitor)
         self._check.require_usable(self._ssid, reading)
         device.listeners.remove(self._on_device_event)
         monitor.close()
-        return Joined(device, supplicant, activation, reading, monitor.bssid)
+        return Joined(device, supplicant, activation, reading, limit.bssid)
 
     async def _wait_for_address(self, monitor: ActivationMonitor) -> LinkReading:
         """The link; where NetworkManager did not apply a lease that cannot be used, that is the error."""
@@ -149,14 +149,14 @@ class Attempt(BaseAttempt[Joined]):
                 self._connection, device.supplicant, device.names
             )
             try:
-                return await supplicant.locate(self._ssid, self._request.sightings, device.bands)
+                return await supplicant.locate(self._ssid, self._choice(), device.bands)
             except BusError:  # the supplicant has created another object since
                 supplicant.close()
         self._supplicant = supplicant = await SupplicantInterface.open(
             self._connection, device.name, device.names
         )
         device.supplicant = supplicant.path
-        return await supplicant.locate(self._ssid, self._request.sightings, device.bands)
+        return await supplicant.locate(self._ssid, self._choice(), device.bands)
 
     async def _activate(
         self, device: NmDevice, key_management: bss.KeyManagement, bssid: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 
 from wifimgrd.backends.base_backend import BaseBackend, RestartLink
@@ -17,7 +17,7 @@ from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
 from wifimgrd.backends.networkmanager.scan import is_visible, scan, scan_results
 from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
 from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.domain.device import HeldLink, Sighting, Ssid
+from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
@@ -88,10 +88,13 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         services = await self._ready()
         await scan(services.connection, self._device(interface), interface)
 
-    async def is_visible(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
+    async def is_visible(
+        self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
+    ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
         services = await self._ready()
-        return await is_visible(services.connection, self._device(interface), interface, ssid, sightings)
+        choice = self._choice_of_lost(sightings, others)
+        return await is_visible(services.connection, self._device(interface), interface, ssid, choice)
 
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""
@@ -109,7 +112,9 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         return ServiceWatcher(connection, self, self._tasks)
 
     def _attempt(self, services: ServiceWatcher, request: JoinRequest, deadline: float) -> Attempt:
-        return Attempt(services.connection, self._inventory_of(services), request, deadline, self._check)
+        return Attempt(
+            services.connection, self._inventory_of(services), request, deadline, self._check, self._in_use
+        )
 
     def _monitor(self, services: ServiceWatcher, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:
         return LinkMonitor(services.connection, held, joined, tasks, self._check.require_usable)

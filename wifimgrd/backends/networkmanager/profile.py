@@ -76,10 +76,9 @@ def settings_for(
     if request.hidden:
         settings[WIRELESS_TYPE]["hidden"] = Variant("b", True)
     if key_management is not KeyManagement.NONE:
-        settings[WIRELESS_TYPE + "-security"] = {
-            "key-mgmt": Variant("s", key_management.value),
-            "psk": Variant("s", request.passphrase.reveal()),
-        }
+        settings[WIRELESS_TYPE + "-security"] = {"key-mgmt": Variant("s", key_management.value)}
+    if not request.passphrase.is_open:
+        settings[WIRELESS_TYPE + "-security"]["psk"] = Variant("s", request.passphrase.reveal())
     return settings
 
 

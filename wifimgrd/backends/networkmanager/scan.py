@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
-from wifimgrd.domain.device import Sighting, Ssid
+from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost, WifimgrdError
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.wpa_supplicant.bss import frequencies_to_try, scan_result
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
 
@@ -73,11 +74,10 @@ async def _scan_all_channels(connection: BusConnection, device: NmDevice, interf
 
 
 async def is_visible(
-    connection: BusConnection, device: NmDevice | None, interface: str, ssid: Ssid, met: Sequence[Sighting]
+    connection: BusConnection, device: NmDevice | None, interface: str, ssid: Ssid, choice: BssChoice
 ) -> bool:
-    """Scan for one network on an idle device, first on the channels of its earlier sightings.
-
-    Raises InterfaceLost; Busy where the device is in use; BackendUnavailable.
+    """Scan for one network on an idle device, first on the channels of its earlier sightings; returns whether
+    it has a candidate. Raises InterfaceLost; Busy where the device is in use; BackendUnavailable.
     """
     if device is None:
         raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
@@ -87,7 +87,8 @@ async def is_visible(
     try:
         supplicant = await SupplicantInterface.open(connection, interface)
         await supplicant.subscribe()
-        return bool(await supplicant.scan_for(ssid, frequencies_to_try(met, (), device.bands)))
+        frequencies = frequencies_to_try(choice.sightings, (), device.bands)
+        return bool(choice.candidates(await supplicant.scan_for(ssid, choice, frequencies)))
     except (BusError, ScanRefused) as error:
         raise Busy(f"wpa_supplicant does not scan: {error}") from None
     except BusClosed:

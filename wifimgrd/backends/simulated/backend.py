@@ -13,7 +13,7 @@ from wifimgrd.backends.simulated.joining import Attempt
 from wifimgrd.backends.simulated.links import Links, new_link
 from wifimgrd.backends.simulated.listening import ScanSimulation
 from wifimgrd.backends.simulated.scenario import Times
-from wifimgrd.domain.device import HeldLink, Link, Sighting, Ssid
+from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.network import ScanResult
@@ -124,6 +124,7 @@ class SimulatedBackend:
         interface: str,
         ssid: Ssid,
         sightings: Sequence[Sighting],  # noqa: ARG002 - here, all scans take as long
+        others: Mapping[str, DeviceId],  # noqa: ARG002 - here, no two cameras have one name
     ) -> bool:
         """See Backend.is_visible."""
         if self._gone:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from wifimgrd.backends.base_attempt import BaseAttempt
+from wifimgrd.backends.base_attempt import BaseAttempt, BssInUse
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.lease_retry import LeaseRetry
@@ -70,8 +70,9 @@ class Attempt(BaseAttempt[Joined]):
         request: JoinRequest,
         deadline: float,
         check: LeaseCheck,
+        in_use: BssInUse,
     ) -> None:
-        super().__init__(request, deadline, check)
+        super().__init__(request, deadline, check, in_use)
         self._services = services
         self._inventory = inventory
         self._interface: WifiInterface | None = None
@@ -108,7 +109,7 @@ class Attempt(BaseAttempt[Joined]):
         self._check.require_usable(self._ssid, reading)
         self._unsubscribe(interface)
         monitor.close()
-        return Joined(interface, supplicant, reading, monitor.bssid)
+        return Joined(interface, supplicant, reading, self.bssid)
 
     async def _present_interface(self) -> WifiInterface:
         name = self._request.interface
@@ -118,19 +119,18 @@ class Attempt(BaseAttempt[Joined]):
 
     async def _add_network(self, interface: WifiInterface, supplicant: SupplicantInterface) -> AddedNetwork:
         """Find the network, and configure the supplicant for it."""
-        points = await self._found(supplicant.locate(self._ssid, self._request.sightings, interface.bands))
-        key_management = bss.choose_key_management(points, self._ssid, self._request.passphrase)
-        bssid = bss.bssid_to_pin(points, key_management, self._request.sightings)
+        points = await self._found(supplicant.locate(self._ssid, self._choice(), interface.bands))
+        limit, key_management = await self._choose(supplicant, points)
         self._monitor = monitor = AssociationMonitor(
             supplicant,
             self._ssid,
             points,
-            bssid,
+            limit,
             self._log,
             protected=not self._request.passphrase.is_open,
         )
         monitor.subscribe()
-        path = await supplicant.add_network(settings_for(self._request, key_management, bssid))
+        path = await supplicant.add_network(settings_for(self._request, key_management, limit.bssid))
         return AddedNetwork(path, points, monitor)
 
     async def _configure_address(self, interface: WifiInterface) -> None:

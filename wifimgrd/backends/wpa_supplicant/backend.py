@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Final
 
@@ -19,7 +19,7 @@ from wifimgrd.backends.wpa_supplicant.registration import RegisterInterface, Reg
 from wifimgrd.backends.wpa_supplicant.scan import is_visible, scan, scan_results
 from wifimgrd.backends.wpa_supplicant.services import ConfigureLink, ReleaseLink, RequestLease, Services
 from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.domain.device import HeldLink, Sighting, Ssid
+from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
@@ -105,9 +105,12 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         """Scan all channels on an idle interface; see Backend.scan."""
         await scan(await self._ready(), self._inventory, interface)
 
-    async def is_visible(self, interface: str, ssid: Ssid, sightings: Sequence[Sighting]) -> bool:
+    async def is_visible(
+        self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
+    ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
-        return await is_visible(await self._ready(), self._inventory, interface, ssid, sightings)
+        services, choice = await self._ready(), self._choice_of_lost(sightings, others)
+        return await is_visible(services, self._inventory, interface, ssid, choice)
 
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""
@@ -125,7 +128,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         )
 
     def _attempt(self, services: Services, request: JoinRequest, deadline: float) -> Attempt:
-        return Attempt(services, self._inventory, request, deadline, self._check)
+        return Attempt(services, self._inventory, request, deadline, self._check, self._in_use)
 
     def _monitor(self, services: Services, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:
         return LinkMonitor(services, held, joined, tasks, self._check.require_usable)

@@ -42,6 +42,11 @@ def _security(key_management: KeyManagement, passphrase: Passphrase) -> dict[str
     match key_management:
         case KeyManagement.NONE:
             return {"key_mgmt": Variant("s", "NONE")}
+        case KeyManagement.OWE:
+            return {
+                "key_mgmt": Variant("s", "OWE"),
+                "ieee80211w": Variant("i", _FRAME_PROTECTION_REQUIRED),
+            }
         case KeyManagement.SAE:
             return {
                 "key_mgmt": Variant("s", "SAE"),

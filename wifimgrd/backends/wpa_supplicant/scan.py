@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusClosed, BusError
-from wifimgrd.domain.device import Sighting, Ssid
+from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import frequencies_to_try, scan_result
+from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
 
@@ -80,13 +81,14 @@ async def scan(services: Services, inventory: Inventory, name: str) -> None:
 
 
 async def is_visible(
-    services: Services, inventory: Inventory, name: str, ssid: Ssid, sightings: Sequence[Sighting]
+    services: Services, inventory: Inventory, name: str, ssid: Ssid, choice: BssChoice
 ) -> bool:
-    """Scan for one network on an idle interface, first on the channels of its earlier sightings; raises the
-    errors of `idle_interface`."""
+    """Scan for one network on an idle interface, first on the channels of its earlier sightings; returns
+    whether it has a candidate. Raises the errors of `idle_interface`."""
     async with idle_interface(services, inventory, name) as (interface, supplicant):
         await supplicant.subscribe()
-        return bool(await supplicant.scan_for(ssid, frequencies_to_try(sightings, (), interface.bands)))
+        frequencies = frequencies_to_try(choice.sightings, (), interface.bands)
+        return bool(choice.candidates(await supplicant.scan_for(ssid, choice, frequencies)))
 
 
 async def scan_results(services: Services, inventory: Inventory) -> list[ScanResult]:

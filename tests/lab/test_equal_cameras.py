@@ -1,0 +1,57 @@
+"""Cameras fresh from their boxes: one network name for all, and mostly one password."""
+
+import asyncio
+from collections.abc import Callable
+
+from .backends import on_both
+from .guest.access_point import Camera
+from .guest.namespace import run
+from .guest.traffic import fetch
+from .guest.whole_hub import WholeHub
+
+Cameras = Callable[..., Camera]
+NAME, PASSWORD = "EQUAL-CAM", "12345678"
+
+
+def page_of(hub: WholeHub, device: int) -> str:
+    return fetch(hub.dbus.devices[device].interface or "")
+
+
+@on_both
+async def test_each_device_has_a_camera_of_its_own_and_keeps_it(hub: WholeHub, cameras: Cameras) -> None:
+    pair = {name: cameras(name, NAME, PASSWORD, channel=channel) for name, channel in (("A", 1), ("B", 6))}
+    devices = await asyncio.gather(*(hub.add(camera) for camera in pair.values()))
+    for device in devices:
+        await hub.until(device, "connected")
+    pages = {device: page_of(hub, device) for device in devices}
+    assert sorted(pages.values()) == ["A", "B"]
+    lost, other = devices
+    camera = pair[pages[lost]]
+
+    camera.kill()
+    hub.channel.forget()
+    await hub.failed(lost, "connection-lost", 20)
+    status, problem = await hub.connect(lost)
+    assert (status, problem["code"]) == (504, "device-not-reachable")
+    assert f"is in use by device {other}" in problem["detail"]
+    assert pair[pages[other]].stations() == [
+        run("cat", f"/sys/class/net/{hub.dbus.devices[other].interface}/address").strip()
+    ]
+
+    camera.on()
+    await hub.connect(lost)
+    run("systemctl", "restart", "wifimgrd.service")
+    await hub.await_daemon()
+    await hub.all_in("connected", devices, 20)
+    assert {device: page_of(hub, device) for device in devices} == pages
+
+
+@on_both
+async def test_one_that_refuses_the_password_is_followed_by_the_next(hub: WholeHub, cameras: Cameras) -> None:
+    pair = sorted((cameras("A", NAME), cameras("B", NAME, channel=6)), key=lambda camera: camera.bssid)
+    device = await hub.add(pair[1])
+    await hub.until(device, "connected")
+    assert page_of(hub, device) == pair[1].name
+    message = await hub.failed(await hub.add(pair[0], password="not-the-password"), "authentication-failed")
+    assert f"{pair[0].bssid} refused the password" in message
+    assert f"{pair[1].bssid} is in use by device {device}" in message
