@@ -266,6 +266,7 @@ const en = {
     searchAgain: "Search again",
     typeName: "Network name",
     typeHint: "For a hidden network, or paste the text of the camera's QR code (WIFI:S:…;;).",
+    unreadable: "This text of a QR code is not complete. Paste all of it, or enter the network's name.",
     pasted: "The network and its password were taken from the pasted text.",
     noneFound: "No network was found. Is the camera's Wi-Fi on?",
     noAdapter: "No Wi-Fi adapter is plugged in.",

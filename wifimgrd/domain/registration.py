@@ -174,6 +174,7 @@ def _text(value: object) -> str:
         raise _Fault(_not_text(value))
     if not value.strip():
         raise _Fault("This field may not be blank.")
+    _refuse_qr_code(value.encode("utf-8", "surrogatepass"))
     if len(value) > _LONGEST_TEXT:
         raise _Fault(f"At most {_LONGEST_TEXT} characters are allowed.")
     _refuse_control_characters(value)
@@ -194,6 +195,7 @@ def _ssid(value: object) -> Ssid:
     octets = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     if not octets:
         raise _Fault("The SSID may not be empty.")
+    _refuse_qr_code(octets)
     if len(octets) > 32:
         raise _Fault(f"An SSID has at most 32 octets; this one has {len(octets)}.")
     if b"\0" in octets:
@@ -284,6 +286,15 @@ def _has_surrogates(octets: bytes) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def _refuse_qr_code(octets: bytes) -> None:
+    """Refuse the text of a Wi-Fi QR code, which has the password, as a name: lists and logs have names."""
+    if octets.lstrip()[:5].upper() == b"WIFI:":
+        raise _Fault(
+            "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:,"
+            " and its password P:."
+        )
 
 
 def _refuse_control_characters(text: str) -> None:
