@@ -10,7 +10,7 @@ from typing import Final
 FRONTEND = Path(__file__).parents[2] / "frontend"
 
 CASES: Final[dict[str, tuple[str, str] | None]] = {
-    # NetworkManager's nmcli and applet (nmc_print_qrcode, nma-bar-code-widget): hexadecimal digits stand in quotes
+    # NetworkManager: nmcli and its applet put hexadecimal digits in quotes
     'WIFI:T:WPA;S:THETAYL00105377.OSC;P:"00105377";;': ("THETAYL00105377.OSC", "00105377"),
     'WIFI:T:WPA;S:"ABBA";P:"88888888";;': ("ABBA", "88888888"),
     # quotes that belong to the value are escaped, by zxing's rule

@@ -22,6 +22,7 @@ from pmtiles.tile import Compression, TileType
 
 from tests.http.tiles.conftest import KINDS, MISSING
 from tests.http.tiles.making import (
+    METADATA,
     PNG,
     Place,
     picture,
@@ -36,7 +37,14 @@ from wifimgrd.http.tiles import pmtiles as pmtiles_module
 from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.pmtiles import PMTilesSource
 from wifimgrd.http.tiles.source import FileSource
-from wifimgrd.http.tiles.tile import VECTOR, DamagedError, NotReadyError, Tile
+from wifimgrd.http.tiles.tile import (
+    MLT,
+    TYPE_OF_FORMAT,
+    VECTOR,
+    DamagedError,
+    NotReadyError,
+    Tile,
+)
 from wifimgrd.http.tiles.tileset import OPENERS
 
 SMALL = pyramid(2)
@@ -288,6 +296,67 @@ def test_a_database_that_is_being_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.mbtiles-wal").write_bytes(b"x")
     with pytest.raises(DamagedError, match="being written"):
         OPENERS["mbtiles"](path)
+
+
+def test_an_archive_of_an_unknown_type_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = write_pmtiles(tmp_path / "a.pmtiles", SMALL)
+    octets = bytearray(path.read_bytes())
+    octets[99] = 7  # PMTiles version 3: tile type
+    path.write_bytes(octets)
+    with pytest.raises(DamagedError, match="its tiles have the unknown type 7"):
+        PMTilesSource(path)
+
+
+@pytest.mark.parametrize("layers", [True, False])
+def test_what_an_archive_does_not_state_is_read_in_its_first_tile(tmp_path: Path, layers: bool) -> None:
+    packed = {(0, 0, 0): vector(0, 0, 0)}
+    metadata = METADATA if layers else {}
+    unstated = {"kind": TileType.UNKNOWN, "compression": Compression.UNKNOWN}
+    pictures = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", SMALL, metadata=metadata, **unstated))
+    assert pictures.summary.media_type == "image/png"
+    vectors = PMTilesSource(write_pmtiles(tmp_path / "b.pmtiles", packed, metadata=metadata, **unstated))
+    assert vectors.summary.media_type == (VECTOR if layers else "application/octet-stream")
+
+
+@pytest.mark.parametrize("name", ["mlt", MLT, "application/vnd.maplibre-tile"])
+def test_a_database_of_maplibre_tiles_is_one_by_each_name_of_the_format(tmp_path: Path, name: str) -> None:
+    source = OPENERS["mbtiles"](
+        write_mbtiles(tmp_path / "a.mbtiles", {(0, 0, 0): vector(0, 0, 0)}, format=name)
+    )
+    tile = source.read(0, 0, 0)
+    assert tile is not None
+    assert (source.summary.media_type, tile.media_type, tile.encoding) == (MLT, MLT, "gzip")
+
+
+@pytest.mark.parametrize("ending", ["png", "webp", "mvt", "mlt", "mvt.gz"])
+def test_a_folder_serves_tiles_and_not_what_lies_beside_them(tmp_path: Path, ending: str) -> None:
+    """gdal2tiles writes `0.kml` beside `0.png`, GDAL `0.png.aux.xml`."""
+    for other in ("kml", f"{ending}.aux.xml", "html"):
+        write_folder(tmp_path, dict.fromkeys(SMALL, b"<kml/>"), ending=other)
+    source = OPENERS["folder"](write_folder(tmp_path, SMALL, ending=ending))
+    assert octets_of(source, (2, 1, 1)) == picture(2, 1, 1)
+    assert counts_of(source) == {0: 1, 1: 4, 2: 16}
+    assert source.summary.media_type == TYPE_OF_FORMAT[ending.removesuffix(".gz")]
+    assert "files .kml are no tiles, and not served" in source.remarks
+
+
+def test_a_check_names_a_tile_of_another_format_in_a_folder(tmp_path: Path) -> None:
+    write_folder(tmp_path, SMALL)
+    source = OPENERS["folder"](write_folder(tmp_path, {(1, 1, 0): picture(1, 1, 0)}, ending="webp"))
+    with pytest.raises(DamagedError, match=r"1/1/0\.webp is not served: only tiles \.png are"):
+        counts_of(source)
+
+
+@pytest.mark.parametrize("kind", ["folder", "mbtiles"])
+def test_a_tile_without_octets_is_a_missing_one(kind: str, tmp_path: Path) -> None:
+    write = {"folder": write_folder, "mbtiles": write_mbtiles}[kind]
+    source = OPENERS[kind](write(tmp_path / "tiles", {**SMALL, (1, 0, 1): b""}))
+    assert octets_of(source, (1, 0, 1)) is None
+    assert octets_of(source, (1, 0, 0)) == picture(1, 0, 0)
+    with contextlib.suppress(NotReadyError):
+        assert source.peek(1, 0, 1) is None
+    with pytest.raises(DamagedError, match="is empty, and served as a missing tile"):
+        counts_of(source)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

@@ -11,10 +11,20 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from wifimgrd.http.tiles.coordinates import tile_id
+from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.files import File, octets_read
 from wifimgrd.http.tiles.gaps import Square
-from wifimgrd.http.tiles.source import Summary, bounds_of, center_of, texts_of, unfolded, zoom_of
+from wifimgrd.http.tiles.source import (
+    Summary,
+    bounds_of,
+    center_of,
+    texts_of,
+    type_of_tiles,
+    unfolded,
+    zoom_of,
+)
 from wifimgrd.http.tiles.tile import (
+    EMPTY,
     LARGEST_TILE,
     TYPE_OF_FORMAT,
     UNKNOWN,
@@ -40,6 +50,8 @@ _LOG_EVERY_S: Final = 0.2
 class MBTilesSource:
     """Tiles in a database that is not written to while it is open."""
 
+    remarks = ()
+
     def __init__(self, path: Path) -> None:
         file = File(path)
         self.identity = file.identity
@@ -49,8 +61,12 @@ class MBTilesSource:
         self._connection = _open(path)
         self._lock = Lock()
         metadata = self._metadata()
-        self._media_type = TYPE_OF_FORMAT.get(str(metadata.get("format", "")).lower(), UNKNOWN)
-        self._check_one()
+        stated = str(metadata.get("format", "")).lower()
+        self._media_type = type_of_tiles(
+            TYPE_OF_FORMAT.get(stated, UNKNOWN if stated else ""),
+            self._first_tile(),
+            metadata.get("vector_layers"),
+        )
         for key, function in (("minzoom", "min"), ("maxzoom", "max")):
             if key not in metadata:  # one query each, so that an index is used
                 [(metadata[key],)] = self._query(f"SELECT {function}(zoom_level) FROM tiles")  # noqa: S608
@@ -70,9 +86,11 @@ class MBTilesSource:
         """A tile from the disk."""
         with self._lock:
             rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
-        if not rows:
+        octets = _octets_of(rows[0][0]) if rows else b""
+        if not octets:
             return None
-        return self._tile(z, x, y, rows[0][0])
+        media_type = media_type_of(octets, self._media_type)
+        return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
         """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
@@ -89,12 +107,14 @@ class MBTilesSource:
         if result != "ok":
             raise DamagedError(f"SQLite's check says: {result}")
         wrong = self._query(
-            "SELECT zoom_level, tile_column, tile_row FROM tiles WHERE length(tile_data) IS NULL"
-            " OR length(tile_data) = 0 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1"
+            "SELECT zoom_level, tile_column, tile_row, ifnull(length(tile_data), 0) = 0 FROM tiles"
+            " WHERE ifnull(length(tile_data), 0) = 0 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1"
             " OR tile_row NOT BETWEEN 0 AND (1 << zoom_level) - 1 LIMIT 1"
         )
         if wrong:
-            raise DamagedError(f"the tile {'/'.join(map(str, wrong[0]))} is empty or outside the world")
+            *place, is_empty = wrong[0]
+            what = EMPTY if is_empty else "lies outside the world"
+            raise DamagedError(f"the tile {'/'.join(map(str, place))} {what} (rows from the south)")
         counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
 
     def mark(self, square: Square, there: bytearray) -> None:
@@ -109,12 +129,6 @@ class MBTilesSource:
                 for (row,) in self._query(_ROWS, (z, x, last - bottom, last - top)):
                     there[tile_id(z, x, last - row) - square.first] = 1
                 x += 1
-
-    def _tile(self, z: int, x: int, y: int, octets: object) -> Tile:
-        if not isinstance(octets, bytes) or len(octets) > LARGEST_TILE:
-            raise DamagedError(f"its tile {z}/{x}/{y} is no blob of a tile's size")
-        media_type = media_type_of(octets, self._media_type)
-        return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
 
     def _check_header(self, path: Path) -> None:
         """Errors that SQLite would find too late: a file that is truncated or being written."""
@@ -138,17 +152,28 @@ class MBTilesSource:
         metadata = {str(name): value for name, value in rows}
         return unfolded(metadata)
 
-    def _check_one(self) -> None:
-        rows = self._query("SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles LIMIT 1")
+    def _first_tile(self) -> bytes:
+        """Some tile, uncompressed; raises DamagedError."""
+        rows = self._query("SELECT tile_data FROM tiles LIMIT 1")
         if not rows:
             raise DamagedError("it has no tiles")
-        self._tile(*rows[0])
+        octets = _octets_of(rows[0][0])
+        return decompress(octets, encoding_of(octets), LARGEST_TILE)
 
     def _query(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
         try:
             return self._connection.execute(question, values).fetchall()
         except (sqlite3.Error, OverflowError) as error:
             raise DamagedError(f"SQLite says: {error}") from None
+
+
+def _octets_of(value: object) -> bytes:
+    """A tile's octets; a tile without any is a missing one. Raises DamagedError."""
+    if value is None:
+        return b""
+    if not isinstance(value, bytes) or len(value) > LARGEST_TILE:
+        raise DamagedError("a tile is no blob of a tile's size")
+    return value
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from wifimgrd.http.tiles.files import Identity
 from wifimgrd.http.tiles.gaps import Square
-from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, DamagedError, Tile
+from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, UNKNOWN, VECTOR, DamagedError, Tile, media_type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,22 @@ class Summary:
         }  # fmt: skip
 
 
+def type_of_tiles(stated: str, first: bytes, vector_layers: object) -> str:
+    """The media type of a file's tiles: as it states, else by its first tile, uncompressed. Vector tiles have
+    no magic number, but their files list layers."""
+    return stated or media_type_of(first, VECTOR if isinstance(vector_layers, list) else UNKNOWN)
+
+
 class FileSource(Protocol):
     """Tiles in a file or a folder that is open; it keeps the content that it was opened on, even if
     the file is replaced."""
 
     identity: Identity
     summary: Summary
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What `verify` found beside tiles, and is no error."""
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
         """A tile, None if there is none; raises NotReadyError if that needs the disk. Never waits."""
