@@ -48,7 +48,7 @@ def write_world(folder: Path) -> None:
 
 
 def write_maplibre_world(folder: Path) -> None:
-    """`mlt.pmtiles` and `contours-mlt.pmtiles`: water and line as MapLibre tiles, by MapLibre's own encoder."""
+    """`mlt.pmtiles`, `contours-mlt.pmtiles`: water and line as MapLibre tiles, by MapLibre's own encoder."""
     water = {"type": "Polygon", "coordinates": [[[0, 0], [2048, 0], [2048, 4096], [0, 4096]]]}
     line = {"type": "LineString", "coordinates": [[2048, 2048], [4096, 2048]]}
     _write_vector(folder / "mlt.pmtiles", _encoded("water", water), ["water"], TileType.MLT)
