@@ -9,6 +9,7 @@ import json
 import struct
 import subprocess
 import zlib
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def write_maplibre_world(folder: Path) -> None:
     _write_vector(folder / "contours-mlt.pmtiles", _encoded("contour", line), ["contour"], TileType.MLT)
 
 
-def _encoded(layer: str, geometry: dict[str, object]) -> bytes:
+def _encoded(layer: str, geometry: Mapping[str, object]) -> bytes:
     layers = [{"name": layer, "features": [{"geometry": geometry}]}]
     command = ["node", "--input-type=module", "-e", _ENCODE, json.dumps(layers)]
     return subprocess.run(command, cwd=FRONTEND, capture_output=True, check=True).stdout

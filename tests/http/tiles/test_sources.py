@@ -349,8 +349,10 @@ def test_a_check_names_a_tile_of_another_format_in_a_folder(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("kind", ["folder", "mbtiles"])
 def test_a_tile_without_octets_is_a_missing_one(kind: str, tmp_path: Path) -> None:
-    write = {"folder": write_folder, "mbtiles": write_mbtiles}[kind]
-    source = OPENERS[kind](write(tmp_path / "tiles", {**SMALL, (1, 0, 1): b""}))
+    tiles = {**SMALL, (1, 0, 1): b""}
+    write_folder(tmp_path / "folder", tiles)
+    write_mbtiles(tmp_path / "mbtiles", tiles)
+    source = OPENERS[kind](tmp_path / kind)
     assert octets_of(source, (1, 0, 1)) is None
     assert octets_of(source, (1, 0, 0)) == picture(1, 0, 0)
     with contextlib.suppress(NotReadyError):
