@@ -55,12 +55,15 @@ class Amendment:
     """The new one; None leaves it as it is."""
 
 
-def parse_registration(fields: Fields, codenames: Collection[str] | None = None) -> Registration:
-    """Check a creation payload; `codenames` are those allowed, None allows any.
+def parse_registration(
+    fields: Fields, codenames: Collection[str] | None = None, *, is_stored: bool = False
+) -> Registration:
+    """Check a creation payload; `codenames` are those allowed, None allows any. `is_stored`: an earlier version,
+    which accepted the text of a QR code as a name, may have accepted it.
 
     Raises InvalidRequest with the sentences of every field at fault. Unknown fields are ignored.
     """
-    check = _Checker(_flat(fields))
+    check = _Checker(_flat(fields), is_stored=is_stored)
     codename = check.required("codename", _text)
     check.codename(codename, codenames)
     check.required("connection_type", _connection_type)
@@ -121,8 +124,9 @@ class _Fault(Exception):
 class _Checker:
     """Reads fields one by one and collects their errors."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: Fields, *, is_stored: bool = False) -> None:
         self._fields = fields
+        self._is_stored = is_stored
         self._faults: dict[str, tuple[str, ...]] = {}
 
     def required(self, name: str, read: Callable[[object], _T]) -> _T | None:
@@ -134,6 +138,8 @@ class _Checker:
         if name not in self._fields:
             return None
         try:
+            if name in ("ssid", "name") and not self._is_stored:
+                _refuse_qr_code(self._fields[name])
             return read(self._fields[name])
         except _Fault as fault:
             self.blame(name, str(fault))
@@ -174,7 +180,6 @@ def _text(value: object) -> str:
         raise _Fault(_not_text(value))
     if not value.strip():
         raise _Fault("This field may not be blank.")
-    _refuse_qr_code(value.encode("utf-8", "surrogatepass"))
     if len(value) > _LONGEST_TEXT:
         raise _Fault(f"At most {_LONGEST_TEXT} characters are allowed.")
     _refuse_control_characters(value)
@@ -195,7 +200,6 @@ def _ssid(value: object) -> Ssid:
     octets = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     if not octets:
         raise _Fault("The SSID may not be empty.")
-    _refuse_qr_code(octets)
     if len(octets) > 32:
         raise _Fault(f"An SSID has at most 32 octets; this one has {len(octets)}.")
     if b"\0" in octets:
@@ -288,9 +292,10 @@ def _has_surrogates(octets: bytes) -> bool:
     return False
 
 
-def _refuse_qr_code(octets: bytes) -> None:
+def _refuse_qr_code(value: object) -> None:
     """Refuse the text of a Wi-Fi QR code, which has the password, as a name: lists and logs have names."""
-    if octets.lstrip()[:5].upper() == b"WIFI:":
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    if isinstance(text, str) and text.lstrip()[:5].upper() == "WIFI:":
         raise _Fault(
             "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:,"
             " and its password P:."

@@ -178,7 +178,8 @@ def _makes_sense(device: Device, secret: bytes | None) -> bool:
                 "ssid": device.ssid.octets,
                 "password": secret.decode(),
                 "priority": device.priority,
-            }
+            },
+            is_stored=True,
         )
     except (InvalidRequest, UnicodeDecodeError):
         return False
