@@ -13,11 +13,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.domain import worlds
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
-from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim, Reservation
+from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
 from wifimgrd.domain.interface import BackendFacts, InterfaceCounts, InterfaceState
 from wifimgrd.domain.interface_index import InterfaceIndex
+from wifimgrd.domain.records import interface_record
 
 
 class AllocatorMachine(RuleBasedStateMachine):
@@ -56,17 +57,15 @@ class AllocatorMachine(RuleBasedStateMachine):
     def suspect(self, name: str) -> bool:
         return self.marks.get(name, ("", False))[1]
 
-    def pins_on(self, name: str) -> list[Reservation]:
+    def kept_for(self, name: str) -> DeviceId | None:
         identity = self.plugged[name].identity
-        return [
-            pin
-            for pin in self.wanted.reservations
-            if (pin.mac and pin.mac.lower() == identity.mac)
-            or (not pin.mac and pin.usb_port and pin.usb_port == identity.usb_port)
-        ]
+        for one in self.wanted.reservations.ordered:
+            if (one.pin.mac or one.pin.usb_port) in (identity.mac, identity.usb_port):
+                return one.device
+        return None
 
     def reserved_for(self, claim: Claim, name: str) -> bool:
-        return any(pin.device in {claim.device_id, claim.name} for pin in self.pins_on(name))
+        return self.kept_for(name) == claim.device_id
 
     def fit(self, claim: Claim) -> list[str]:
         return [
@@ -74,7 +73,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             for name, facts in self.facts.items()
             if name not in self.assigned.values()
             and not self.blocked(name)
-            and (not self.pins_on(name) or self.reserved_for(claim, name))
+            and self.kept_for(name) in (None, claim.device_id)
             and (not claim.bands or not facts.bands or claim.bands & facts.bands)
         ]
 
@@ -170,7 +169,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             pinned = any(self.reserved_for(claim, other) for other in self.fit(claim))
             if identity.mac and twins == [name] and not pinned:
                 known_as = AdapterIdentity(identity.mac, "9-9", "other")
-                _, got = self.allocator.assign(Claim(claim.device_id, claim.name, known_as, claim.bands))
+                _, got = self.allocator.assign(Claim(claim.device_id, known_as, claim.bands))
                 assert got == name
 
     @rule(device_id=worlds.device_ids)
@@ -225,8 +224,11 @@ class AllocatorMachine(RuleBasedStateMachine):
         assert list(self.allocator.available) == [
             status.interface.name for status in statuses if status.state is InterfaceState.AVAILABLE
         ]
+        kept = [name for name in self.allocator.available if self.kept_for(name) is not None]
+        assert list(self.allocator.kept) == kept
+        free = states.count(InterfaceState.AVAILABLE) - len(kept)
         assert self.allocator.counts == InterfaceCounts(
-            len(statuses), states.count(InterfaceState.AVAILABLE), states.count(InterfaceState.IN_USE)
+            len(statuses), free, states.count(InterfaceState.IN_USE)
         )
         assert self.allocator.index == InterfaceIndex.of(self.allocator.interfaces.values())
         for interface in self.allocator.interfaces.values():
@@ -243,8 +245,41 @@ class AllocatorMachine(RuleBasedStateMachine):
     def what_the_rules_say_of_an_interface_is_kept_with_it(self) -> None:
         for name, interface in self.allocator.interfaces.items():
             assert interface.exclusion == self.wanted.exclusion(name)
-            assert list(interface.reserved_for) == [pin.device for pin in self.pins_on(name)]
+            assert interface.reserved_for == self.kept_for(name)
             assert (interface.trouble, interface.suspect) == self.marks.get(name, ("", False))
+
+    @invariant()
+    def what_is_free_is_for_anybody_and_what_is_reserved_for_its_device_alone(
+        self,
+    ) -> None:
+        stranger = Claim(DeviceId(99))
+        for status in self.allocator.statuses():
+            record = interface_record(status)
+            interface, kept_for = status.interface, record.reserved_device_id
+            assert (not self.allocator.refusal(stranger, interface)) == record.is_free
+            for device in worlds.DEVICES:
+                refused = bool(self.allocator.refusal(Claim(device), interface))
+                if record.is_free:
+                    assert not refused
+                elif kept_for is not None and kept_for != device:
+                    assert refused
+                elif record.is_kept:
+                    assert not refused
+
+    @invariant()
+    def a_reservation_that_keeps_no_adapter_is_reported(self) -> None:
+        unmet = dict(self.allocator.unmet())
+        for one in self.wanted.reservations.ordered:
+            word = one.pin.mac or one.pin.usb_port
+            named = [
+                name
+                for name, adapter in self.plugged.items()
+                if word in (adapter.identity.mac, adapter.identity.usb_port)
+            ]
+            holders = {self.kept_for(name) for name in named}
+            assert (one in unmet) == (one.device not in holders)
+            if one in unmet:
+                assert unmet[one] in (holders or {None})
 
     @invariant()
     def a_band_is_served_by_whatever_does_not_say_otherwise(self) -> None:

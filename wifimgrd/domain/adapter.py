@@ -69,6 +69,12 @@ class AdapterPin:
     def __bool__(self) -> bool:
         return bool(self.mac or self.usb_port)
 
+    def is_of(self, identity: AdapterIdentity) -> bool:
+        """Whether it pins this adapter."""
+        if self.mac:
+            return identity.mac == self.mac
+        return bool(self.usb_port) and identity.usb_port == self.usb_port
+
     def __str__(self) -> str:
         return f"the adapter {self.mac}" if self.mac else f"the adapter at USB port {self.usb_port}"
 

@@ -39,8 +39,8 @@ class Interface:
     adapter: Adapter
     exclusion: str = ""
     """Why the configuration excludes it; empty where it does not."""
-    reserved_for: tuple[DeviceId | str, ...] = ()
-    """The devices, by id or name, for which the configuration reserves it; empty = for all."""
+    reserved_for: DeviceId | None = None
+    """The device for which it is kept (wifimgrd.domain.reservation); None = it is for all."""
     facts: BackendFacts = BackendFacts()
     trouble: str = ""
     """Why it must not be used although it is present: it does not work (wifimgrd.domain.recovery)."""
@@ -76,10 +76,11 @@ class InterfaceStatus:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceCounts:
-    """How many interfaces are listed, and how many of them are in a state."""
+    """How many interfaces are listed, and what is so with how many of them."""
 
     total: int
-    available: int
+    free: int
+    """Available to any device: AVAILABLE, and not reserved."""
     in_use: int
 
 

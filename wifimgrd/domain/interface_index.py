@@ -26,8 +26,8 @@ class InterfaceIndex:
     """By permanent MAC address, empty where it is not known."""
     by_bands: Frozen[frozenset[Band], frozenset[str]] = field(default_factory=empty)
     """By the bands that they support, empty where these are not known."""
-    by_reservation: Frozen[DeviceId | str, frozenset[str]] = field(default_factory=empty)
-    """By each device for which they are reserved."""
+    by_reservation: Frozen[DeviceId | None, frozenset[str]] = field(default_factory=empty)
+    """By the device for which they are reserved, None where there is none."""
 
     @classmethod
     def of(cls, interfaces: Iterable[Interface]) -> InterfaceIndex:
@@ -43,7 +43,7 @@ class InterfaceIndex:
         return InterfaceIndex(
             _plus(self.by_mac, [interface.adapter.identity.mac], name),
             _plus(self.by_bands, [interface.facts.bands], name),
-            _plus(self.by_reservation, interface.reserved_for, name),
+            _plus(self.by_reservation, [interface.reserved_for], name),
         )
 
     def minus(self, interface: Interface) -> InterfaceIndex:
@@ -52,7 +52,7 @@ class InterfaceIndex:
         return InterfaceIndex(
             _minus(self.by_mac, [interface.adapter.identity.mac], name),
             _minus(self.by_bands, [interface.facts.bands], name),
-            _minus(self.by_reservation, interface.reserved_for, name),
+            _minus(self.by_reservation, [interface.reserved_for], name),
         )
 
     def like(self, identity: AdapterIdentity) -> frozenset[str]:

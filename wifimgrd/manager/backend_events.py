@@ -151,6 +151,7 @@ class BackendEvents(Links):
             self.reconcile_soon()
         elif interface != before.interfaces[name]:
             state.publish_interface(name)
+        state.check_reservations()
 
     def adapter_gone(self, name: str) -> None:
         """An adapter was pulled out."""
@@ -167,6 +168,7 @@ class BackendEvents(Links):
         self._recovering.removed_adapter(identity)
         if holder is not None:
             self.adapter_pulled(holder, name)
+        state.check_reservations()
 
     def adapter_firmware_failed(self, name: str) -> None:
         """The driver of an adapter reported a crash of its firmware."""

@@ -6,12 +6,13 @@ here, in the order that clients are promised: the interface first, then the devi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
+from wifimgrd.domain import sentences
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -35,6 +36,7 @@ from wifimgrd.domain.events import (
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
+from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.registry import Registry
 from wifimgrd.manager.settings import HubSettings
@@ -74,6 +76,8 @@ class HubState:
         """Called when a device is connected, after that was published."""
         self.on_interface: list[Callable[[str], None]] = []
         """Called when an interface may be available now."""
+        self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
+        """The warnings of devices about reservations that keep no adapter for them, as published last."""
         self._sinks = tuple(sinks)
 
     @property
@@ -126,7 +130,7 @@ class HubState:
             lost_us,
             reachable=link is not None and entry.reachability.reachable,
             icon=self.model(entry.device).icon,
-            warnings=self.registry.warnings(entry.device, self.settings.rules),
+            warnings=self.registry.same_network(entry.device) + self._unmet.get(entry.device.id, ()),
         )
 
     def address(self, entry: DeviceEntry) -> str:
@@ -226,14 +230,56 @@ class HubState:
         return changed
 
     def apply_rules(self) -> None:
-        """The reservations and pins of adapters may have changed."""
+        """The configuration, a device, its name or its pin may have changed: decide anew which interfaces are
+        excluded and reserved, and publish what is different now."""
         before = self.allocator
-        rules = self.registry.with_pins(self.settings.rules)
-        rules = replace(rules, usb_only=before.rules.usb_only)
+        rules = replace(
+            self.settings.rules,
+            usb_only=before.rules.usb_only,
+            reservations=self.registry.reservations(self.settings.reserve),
+        )
         if rules != before.rules:
             self.allocator = before.with_rules(rules)
-            for name in self.allocator.available:
-                self.publish_interface_soon(name)
+            for name, interface in self.allocator.interfaces.items():
+                if interface != before.interfaces[name]:
+                    self.publish_interface(name)
+        self.check_reservations()
+
+    def check_reservations(self) -> None:
+        """The reservations, the names of devices or the adapters may have changed: publish the devices whose
+        warnings are others now."""
+        before, now = self._unmet, dict[DeviceId, tuple[str, ...]]()
+        for device, warning in self._unmet_reservations():
+            now[device] = (*now.get(device, ()), warning)
+        self._unmet = now
+        for device in sorted(before.keys() | now.keys()):
+            if before.get(device) != now.get(device) and device in self.entries:
+                self.publish(DeviceUpdated(self.status(self.entries[device])))
+
+    def _unmet_reservations(self) -> Iterator[tuple[DeviceId, str]]:
+        """The devices that have an adapter reserved which is not kept for them, and why."""
+        for device in sorted(self.allocator.rules.reservations.overruled):
+            yield device, sentences.pin_overruled(self.entries[device].device.pin)
+        for one, holder in self.allocator.unmet():
+            if holder is None:
+                yield one.device, sentences.no_adapter_to_reserve(one.pin)
+            else:
+                reason = sentences.reserved_otherwise(one.pin, holder, self.device_name(holder))
+                yield one.device, reason
+
+    def log_reservations(
+        self, devices: Container[DeviceId] | None = None, known: Container[ReservationRule] = ()
+    ) -> None:
+        """Log the reservations that keep no adapter: of all devices or of some, and those of the
+        configuration that name no device, but for the `known` ones."""
+        for device, reasons in self._unmet.items():
+            if devices is None or device in devices:
+                name = self.device_name(device)
+                _log.warning("adapter_not_kept", device=device, device_name=name, reason=" ".join(reasons))
+        for rule in self.allocator.rules.reservations.of_no_device:
+            if rule not in known:
+                reason = sentences.reserved_for_no_device(rule.pin, rule.device)
+                _log.warning("reserved_for_no_device", reason=reason)
 
     def publish_sharing(self, ssid: Ssid, but: DeviceId) -> None:
         """The warnings of the devices of a network may have changed; that of `but` was published already."""

@@ -58,7 +58,7 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson
     assignments = {str(one.device_id): one.name for one in everyone if one.device_id is not None}
     return {
         "interfaces": [interface_json(one) for one in everyone],
-        "available_interfaces": [one.name for one in everyone if one.state == "available"],
+        "available_interfaces": [one.name for one in everyone if one.is_free],
         "interface_assignments": assignments,
         "total_interfaces": len(interfaces),
         "assigned_interfaces": len(assignments),
