@@ -58,8 +58,8 @@ class Amendment:
 def parse_registration(
     fields: Fields, codenames: Collection[str] | None = None, *, is_stored: bool = False
 ) -> Registration:
-    """Check a creation payload; `codenames` are those allowed, None allows any. `is_stored`: an earlier version,
-    which accepted the text of a QR code as a name, may have accepted it.
+    """Check a creation payload; `codenames` are those allowed, None allows any. `is_stored`: it may be of an
+    earlier version, which accepted the text of a QR code as a name.
 
     Raises InvalidRequest with the sentences of every field at fault. Unknown fields are ignored.
     """

@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from wifimgrd.http.tiles.coordinates import DEEPEST, exists, tile_id
 from wifimgrd.http.tiles.files import Folder, Identity
 from wifimgrd.http.tiles.gaps import Square
 from wifimgrd.http.tiles.source import (
+    METADATA_LIMIT,
     Summary,
     bounds_of,
     center_of,
     json_object,
+    layers_of,
     texts_of,
     zoom_of,
 )
@@ -30,8 +32,6 @@ from wifimgrd.http.tiles.tile import (
     media_type_of,
 )
 
-_METADATA_LIMIT: Final = 4 << 20
-
 
 class FolderSource:
     """Tiles in a folder, each a file; a replaced file is served at once."""
@@ -44,7 +44,6 @@ class FolderSource:
         self._ending = self._find_ending(levels)
         metadata = self._metadata()
         self._media_type = _media_type(self._ending) or UNKNOWN
-        layers = metadata.get("vector_layers")
         self.summary = Summary(
             media_type=self._media_type,
             minzoom=zoom_of(metadata.get("minzoom"), levels[0]),
@@ -52,7 +51,7 @@ class FolderSource:
             bounds=bounds_of(metadata.get("bounds")),
             center=center_of(metadata.get("center")),
             texts=texts_of(metadata),
-            vector_layers=layers if isinstance(layers, list) else None,
+            vector_layers=layers_of(metadata),
         )
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
@@ -141,7 +140,7 @@ class FolderSource:
     def _metadata(self) -> dict[str, Any]:
         """`metadata.json`, if a tool has written one."""
         with suppress(DamagedError):
-            found = self._folder.read("metadata.json", _METADATA_LIMIT)
+            found = self._folder.read("metadata.json", METADATA_LIMIT)
             return {} if found is None else json_object(found[0])
         return {}
 

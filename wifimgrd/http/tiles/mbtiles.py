@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -15,9 +16,11 @@ from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.files import File, octets_read
 from wifimgrd.http.tiles.gaps import Square
 from wifimgrd.http.tiles.source import (
+    METADATA_LIMIT,
     Summary,
     bounds_of,
     center_of,
+    layers_of,
     texts_of,
     type_of_tiles,
     unfolded,
@@ -37,7 +40,7 @@ from wifimgrd.http.tiles.tile import (
 
 _CACHE_KIB: Final = 8192
 _HEADER: Final = b"SQLite format 3\0"
-_FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ?"
+_FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1"
 _NEXT_COLUMN: Final = (
     "SELECT min(tile_column) FROM tiles WHERE zoom_level = ? AND tile_column BETWEEN ? AND ?"
 )
@@ -45,6 +48,12 @@ _ROWS: Final = (
     "SELECT tile_row FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row BETWEEN ? AND ?"
 )
 _LOG_EVERY_S: Final = 0.2
+_OPEN_S: Final = 20.0
+_READ_S: Final = 5.0
+"""The longest time for opening a file, and for reading a tile: `tiles` may be a view of any query."""
+_STEPS: Final = 10_000
+"""SQLite instructions between two checks of the time."""
+_METADATA_ROWS: Final = 1000
 
 
 class MBTilesSource:
@@ -52,15 +61,20 @@ class MBTilesSource:
 
     remarks = ()
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, stopped: Event | None = None) -> None:
+        """`stopped`: queries end with an error once it is set."""
+        self._limit = _TimeLimit(Event() if stopped is None else stopped)
+        self._limit.within(_OPEN_S)
         file = File(path)
         self.identity = file.identity
         self._tag = self.identity.tag
         self._file = file
         self._check_header(path)
         self._connection = _open(path)
+        self._connection.set_progress_handler(self._limit, _STEPS)
         self._lock = Lock()
         metadata = self._metadata()
+        layers = layers_of(metadata)
         stated = str(metadata.get("format", "")).lower()
         self._media_type = type_of_tiles(
             TYPE_OF_FORMAT.get(stated, UNKNOWN if stated else ""),
@@ -70,7 +84,7 @@ class MBTilesSource:
         for key, function in (("minzoom", "min"), ("maxzoom", "max")):
             if key not in metadata:  # one query each, so that an index is used
                 [(metadata[key],)] = self._query(f"SELECT {function}(zoom_level) FROM tiles")  # noqa: S608
-        self.summary = _summary(metadata, self._media_type)
+        self.summary = _summary(metadata, self._media_type, layers)
 
     def __del__(self) -> None:
         connection = getattr(self, "_connection", None)
@@ -85,6 +99,7 @@ class MBTilesSource:
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile from the disk."""
         with self._lock:
+            self._limit.within(_READ_S)
             rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
         octets = _octets_of(rows[0][0]) if rows else b""
         if not octets:
@@ -96,9 +111,13 @@ class MBTilesSource:
         """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
         with self._lock, ThreadPoolExecutor(1) as executor:
             before = octets_read()
+            self._limit.within(None)  # it takes as long as the file is large
             work = executor.submit(self._verify, counts)
-            while not wait([work], _LOG_EVERY_S).done:
-                yield min(octets_read() - before, self._file.size - 1), self._file.size
+            try:
+                while not wait([work], _LOG_EVERY_S).done:
+                    yield min(octets_read() - before, self._file.size - 1), self._file.size
+            finally:
+                self._limit.within(0)
             work.result()
         yield 1, 1
 
@@ -115,13 +134,14 @@ class MBTilesSource:
             *place, is_empty = wrong[0]
             what = EMPTY if is_empty else "lies outside the world"
             raise DamagedError(f"the tile {'/'.join(map(str, place))} {what} (rows from the south)")
-        counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1"))
+        counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1 LIMIT 32"))
 
     def mark(self, square: Square, there: bytearray) -> None:
         """Column by column, skipping empty ones."""
         z, (x, right, top, bottom) = square.z, square.span
         last = (1 << z) - 1
         with self._lock:
+            self._limit.within(None)
             while x <= right:
                 [(x,)] = self._query(_NEXT_COLUMN, (z, x, right))
                 if x is None:
@@ -145,11 +165,23 @@ class MBTilesSource:
                 raise DamagedError(f"it is being written: {beside.name} is there", passing=True)
 
     def _metadata(self) -> dict[str, Any]:
+        """Without one that can be read, none; raises DamagedError if it is too large."""
+        metadata: dict[str, Any] = {}
+        size = 0
         try:
-            rows = self._connection.execute("SELECT name, value FROM metadata").fetchall()
-        except sqlite3.Error:
+            for count, (name, value) in enumerate(
+                self._connection.execute("SELECT name, value FROM metadata")
+            ):
+                size += sum(len(one) for one in (name, value) if isinstance(one, str | bytes))
+                if size > METADATA_LIMIT or count == _METADATA_ROWS:
+                    raise DamagedError(
+                        f"its metadata is over {METADATA_LIMIT >> 20} MB or {_METADATA_ROWS} rows"
+                    )
+                metadata[str(name)] = value
+        except sqlite3.Error as error:
+            if self._limit():
+                raise self._error(error) from None
             return {}
-        metadata = {str(name): value for name, value in rows}
         return unfolded(metadata)
 
     def _first_tile(self) -> bytes:
@@ -164,7 +196,25 @@ class MBTilesSource:
         try:
             return self._connection.execute(question, values).fetchall()
         except (sqlite3.Error, OverflowError) as error:
-            raise DamagedError(f"SQLite says: {error}") from None
+            raise self._error(error) from None
+
+    def _error(self, error: Exception) -> DamagedError:
+        return DamagedError("a query takes too long" if self._limit() else f"SQLite says: {error}")
+
+
+class _TimeLimit:
+    """Whether SQLite has to give up the present query: the time is over, or the process stops."""
+
+    def __init__(self, stopped: Event) -> None:
+        self._stopped = stopped
+        self._end: float | None = None
+
+    def within(self, seconds: float | None) -> None:
+        """Allow the next query this time; None = any."""
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def __call__(self) -> bool:
+        return self._stopped.is_set() or (self._end is not None and time.monotonic() > self._end)
 
 
 def _octets_of(value: object) -> bytes:
@@ -184,13 +234,13 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA mmap_size = 0")  # a truncated file would kill the process
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_TILE)
     except sqlite3.Error as error:
         raise DamagedError(f"SQLite says: {error}") from None
     return connection
 
 
-def _summary(metadata: dict[str, Any], media_type: str) -> Summary:
-    layers = metadata.get("vector_layers")
+def _summary(metadata: dict[str, Any], media_type: str, layers: list[Any] | None) -> Summary:
     return Summary(
         media_type=media_type,
         minzoom=zoom_of(metadata.get("minzoom"), 0),
@@ -198,5 +248,5 @@ def _summary(metadata: dict[str, Any], media_type: str) -> Summary:
         bounds=bounds_of(metadata.get("bounds")),
         center=center_of(metadata.get("center")),
         texts=texts_of(metadata),
-        vector_layers=layers if isinstance(layers, list) else None,
+        vector_layers=layers,
     )

@@ -20,7 +20,16 @@ from wifimgrd.http.tiles.pmtiles_directory import (
     Header,
     Section,
 )
-from wifimgrd.http.tiles.source import Summary, bounds_of, json_object, texts_of, type_of_tiles, unfolded
+from wifimgrd.http.tiles.source import (
+    METADATA_LIMIT,
+    Summary,
+    bounds_of,
+    json_object,
+    layers_of,
+    texts_of,
+    type_of_tiles,
+    unfolded,
+)
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     DamagedError,
@@ -33,7 +42,6 @@ from wifimgrd.http.tiles.tile import (
 KEPT_ENTRIES: Final = 1 << 20
 """Entries of leaf directories in memory, 24 MB."""
 _DEEPEST_LEAF: Final = 4
-_METADATA_LIMIT: Final = 16 << 20
 
 
 class PMTilesSource:
@@ -53,7 +61,7 @@ class PMTilesSource:
         self._tiles_offset, self._tiles_length = header.tiles
         self._root = Directory(self._directory_octets(header.root))
         metadata = self._metadata()
-        layers = metadata.get("vector_layers")
+        layers = layers_of(metadata)
         self._media_type = type_of_tiles(header.media_type, self._first_tile(), layers)
         self.summary = Summary(
             media_type=self._media_type,
@@ -62,7 +70,7 @@ class PMTilesSource:
             bounds=bounds_of(header.bounds),
             center=header.center,
             texts=texts_of(metadata),
-            vector_layers=layers if isinstance(layers, list) else None,
+            vector_layers=layers,
             count=header.addressed or None,
         )
 
@@ -189,9 +197,9 @@ class PMTilesSource:
         section = self._header.metadata
         if not section.length:
             return {}
-        if section.length > _METADATA_LIMIT:
+        if section.length > METADATA_LIMIT:
             raise DamagedError(f"its metadata has {section.length} octets")
-        octets = decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT)
+        octets = decompress(self._file.read(*section), self._header.internal, METADATA_LIMIT)
         return unfolded(json_object(octets))
 
     def _first_tile(self) -> bytes:

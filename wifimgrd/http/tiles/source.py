@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from wifimgrd.http.tiles.files import Identity
 from wifimgrd.http.tiles.gaps import Square
@@ -38,10 +38,26 @@ class Summary:
         }  # fmt: skip
 
 
-def type_of_tiles(stated: str, first: bytes, vector_layers: object) -> str:
+METADATA_LIMIT: Final = 1 << 20
+"""Octets of a file's metadata, uncompressed: it is parsed at once, and much larger then."""
+_LAYERS: Final = 1000
+"""Layers in metadata: TileJSON has each, and a generated style has several times as many."""
+
+
+def layers_of(metadata: Mapping[str, Any]) -> list[Any] | None:
+    """The layers of vector tiles, None if the metadata does not list any; raises DamagedError."""
+    layers = metadata.get("vector_layers")
+    if not isinstance(layers, list):
+        return None
+    if len(layers) > _LAYERS:
+        raise DamagedError(f"its metadata has {len(layers)} layers, more than {_LAYERS}")
+    return layers
+
+
+def type_of_tiles(stated: str, first: bytes, vector_layers: list[Any] | None) -> str:
     """The media type of a file's tiles: as it states, else by its first tile, uncompressed. Vector tiles have
     no magic number, but their files list layers."""
-    return stated or media_type_of(first, VECTOR if isinstance(vector_layers, list) else UNKNOWN)
+    return stated or media_type_of(first, UNKNOWN if vector_layers is None else VECTOR)
 
 
 class FileSource(Protocol):
