@@ -62,6 +62,11 @@ def ended_while_stopped() -> str:
     return "It ended while the hub was stopped; its end is when it was last known to last."
 
 
+def restored_while_stopped() -> str:
+    """Why a link was interrupted that came back while the hub did not run."""
+    return "It was interrupted when the hub was stopped; its end is when the hub found it again."
+
+
 def adapter_plugged_in(interface: str, product: str) -> str:
     """An adapter appeared."""
     return f"The adapter {interface}{f' ({product})' if product else ''} was plugged in."
