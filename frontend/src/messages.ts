@@ -4,6 +4,8 @@
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 const numeral = (count: number) => NUMBERS[count] ?? String(count);
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+const duration = (seconds: number) =>
+  seconds < 1 ? "less than 1 s" : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
 
 const en = {
   hub: {
@@ -131,17 +133,21 @@ const en = {
     liveSignal: "Signal, last five minutes",
     noSignal: "The signal is measured while the camera is connected.",
     timeline: "Last 24 hours",
-    timelineSummary: (sessions: number, failures: number) =>
-      `${plural(sessions, "session", "sessions")}, ${plural(failures, "error", "errors")}`,
+    timelineSummary: (sessions: number, interruptions: number, failures: number) =>
+      plural(sessions, "session", "sessions") +
+      (interruptions ? `, ${plural(interruptions, "interruption", "interruptions")}` : "") +
+      `, ${plural(failures, "error", "errors")}`,
     history: "Sessions and errors",
     noHistory: "Nothing is recorded yet.",
     loading: "Loading",
     session: (from: string, to: string) => `Connected ${from} to ${to}`,
     sessionOpen: (from: string) => `Connected since ${from}`,
+    interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
     signalRange: (minimum: number, mean: number) => `signal ${mean} % on average, minimum ${minimum} %`,
     ended: (heading: string) => `Ended: ${heading}`,
     legendSession: "connected",
+    legendInterruption: "interrupted",
     legendError: "error",
     yesterday: "24 hours ago",
     fiveMinutesAgo: "5 minutes ago",

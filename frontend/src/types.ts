@@ -15,7 +15,7 @@ export interface HistoryRow {
   time: string;
   device_id: number | null;
   device_name: string | null;
-  kind: "session" | "failure" | "adapter" | "backend";
+  kind: "session" | "interruption" | "failure" | "adapter" | "backend";
   interface: string | null;
   code: string | null;
   message: string | null;

@@ -95,6 +95,20 @@ async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
     assert len((await wifimgrctl(hub.address, "history", "--json")).value) == 1
 
 
+async def test_history_shows_interruptions_with_their_length_and_reason(hub: Hub) -> None:
+    device = await hub.create(1, name="Front")
+    await hub.until(device, "connected")
+    await hub.client.simulate("PowerOffCamera", "ayb", b"SIM-CAM-1", True)
+    await hub.until(device, "connecting")
+    await hub.client.simulate("PowerOnCamera", "ay", b"SIM-CAM-1")
+    await hub.until(device, "connected")
+    _, session, interruption = (await wifimgrctl(hub.address, "history")).out.splitlines()
+    assert " so far " in session
+    assert re.search(
+        r" Front +wlan0 +interrupted +(< 1|\d+) s .*was switched off \(connection-lost\)", interruption
+    )
+
+
 async def test_models_need_no_daemon() -> None:
     ran = await wifimgrctl("unix:path=/nowhere", "models")
     assert ran.status == 0

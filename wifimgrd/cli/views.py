@@ -203,7 +203,9 @@ def local_time(time_us: int) -> str:
 def span(passed_us: int) -> str:
     """A duration, in its largest unit."""
     seconds = max(0, passed_us) // 1_000_000
-    length, unit = next(((length, unit) for length, unit in _UNITS if seconds >= length), (1, "s"))
+    if not seconds:
+        return "< 1 s"
+    length, unit = next((length, unit) for length, unit in _UNITS if seconds >= length)
     return f"{seconds // length} {unit}"
 
 

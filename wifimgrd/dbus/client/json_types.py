@@ -79,11 +79,15 @@ class HistoryRowJson(TypedDict):
     kind: Annotated[str, Keywords(enum=[one.value for one in HistoryKind])]
     interface: InterfaceName | None
     code: (
-        Annotated[str, "Why a session ended or an attempt failed; what happened to an adapter or a backend."]
+        Annotated[
+            str,
+            "Why a session ended, a link was interrupted or an attempt failed; what happened to an adapter or"
+            " a backend.",
+        ]
         | None
     )
     message: Annotated[str, "The same as a sentence for people."] | None
-    ended: Annotated[Time, "When a session ended."] | None
+    ended: Annotated[Time, "When a session or an interruption ended."] | None
     signal_minimum: Annotated[Percent, "The weakest signal of a session."] | None
     signal_mean: Annotated[Percent, "The mean signal of a session."] | None
 

@@ -54,7 +54,7 @@ class HistoryRecord:
     id: int
     time_us: int
     kind: str
-    """`session`, `failure`, `adapter` or `backend`."""
+    """`session`, `interruption`, `failure`, `adapter`, `backend`, or what a later version has."""
     device_id: int | None
     device_name: str | None
     interface: str | None

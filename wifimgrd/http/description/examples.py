@@ -163,6 +163,15 @@ _SESSION: Final = HistoryRecord(
     signal_minimum=55,
     signal_mean=68,
 )
+_INTERRUPTION: Final = replace(
+    _SESSION,
+    id=2,
+    time_us=_microseconds("2026-11-20T17:52:10.305872+00:00"),
+    kind="interruption",
+    ended_us=_microseconds("2026-11-20T17:52:14.471220+00:00"),
+    signal_minimum=None,
+    signal_mean=None,
+)
 _CREATE: Final[CreateInput] = {
     "codename": "insta360-x3",
     "connection_type": "wifi",
@@ -187,7 +196,7 @@ _DISCONNECT: Final[DisconnectAnswer] = {
     "device_connection_id": 1,
 }
 _MODELS: Final[ModelsJson] = {"supported_devices": [model_json(load()["insta360-x3"])]}
-_HISTORY: Final[HistoryJson] = {"history": [history_json(_SESSION)]}
+_HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}
 _HEALTH: Final[HealthJson] = {
     "status": "ok",
     "daemon": "available",
