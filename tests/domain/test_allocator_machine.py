@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.domain import worlds
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
@@ -50,17 +50,49 @@ class AllocatorMachine(RuleBasedStateMachine):
         return on_usb or not self.wanted.usb_only
 
     def blocked(self, name: str) -> bool:
-        excluded = any(fnmatchcase(name, glob) for glob in self.wanted.exclude)
+        adapter = self.plugged[name]
         stuck = self.facts[name].obstacle != "" or self.marks.get(name, ("", False))[0] != ""
-        return excluded or self.plugged[name].rfkill != "" or stuck
+        unfit = adapter.rfkill != "" or adapter.mode is not Mode.STATION
+        shares = any(
+            self.plugged[one].is_active and one not in self.assigned.values()
+            for one in self.sharers(name)
+            if one != name
+        )
+        return self.excluded(name) or unfit or stuck or self.leader(name) != name or shares
+
+    def excluded(self, name: str) -> bool:
+        return any(fnmatchcase(name, glob) for glob in self.wanted.exclude)
+
+    def sharers(self, name: str) -> list[str]:
+        radio = self.plugged[name].radio
+        return [one for one in worlds.NAMES if self.is_on(one, radio)] if radio else [name]
+
+    def is_on(self, name: str, radio: str) -> bool:
+        return name in self.plugged and self.plugged[name].radio == radio
+
+    def leader(self, name: str) -> str:
+        """Which interface of a radio may be used, where any of them may."""
+        sharers = self.sharers(name)
+        held = [one for one in sharers if one in self.assigned.values()]
+        used = [one for one in sharers if self.plugged[one].is_active]
+        stations = [one for one in sharers if self.plugged[one].mode is Mode.STATION]
+        wanted = [one for one in stations or sharers if not self.excluded(one)] or stations or sharers
+        able = [one for one in wanted if not self.facts[one].obstacle] or wanted
+        if held or used:
+            able = [one for one in held or used if one in used] or held
+            able = [one for one in able if one in stations] or able
+            able = [one for one in able if not self.excluded(one)] or able
+            able = [one for one in able if not self.facts[one].obstacle] or able
+        return min(able, key=lambda one: (self.plugged[one].index, worlds.NAMES.index(one)))
 
     def suspect(self, name: str) -> bool:
         return self.marks.get(name, ("", False))[1]
 
     def kept_for(self, name: str) -> DeviceId | None:
-        identity = self.plugged[name].identity
+        identities = [self.plugged[one].identity for one in self.sharers(name)]
+        words = {word for identity in identities for word in (identity.mac, identity.usb_port)}
         for one in self.wanted.reservations.ordered:
-            if (one.pin.mac or one.pin.usb_port) in (identity.mac, identity.usb_port):
+            if (one.pin.mac or one.pin.usb_port) in words:
                 return one.device
         return None
 
@@ -122,9 +154,7 @@ class AllocatorMachine(RuleBasedStateMachine):
         if adapter is None or new in self.plugged:
             return
         self.unplug(old)
-        self.plug(
-            Adapter(new, adapter.identity, usb_vendor_id=adapter.usb_vendor_id, rfkill=adapter.rfkill), None
-        )
+        self.plug(replace(adapter, name=new), None)
 
     @rule(claim=worlds.claims())
     def assign(self, claim: Claim) -> None:
@@ -227,15 +257,16 @@ class AllocatorMachine(RuleBasedStateMachine):
         kept = [name for name in self.allocator.available if self.kept_for(name) is not None]
         assert list(self.allocator.kept) == kept
         free = states.count(InterfaceState.AVAILABLE) - len(kept)
+        radios = {tuple(self.sharers(name)) for name in self.plugged}
         assert self.allocator.counts == InterfaceCounts(
-            len(statuses), free, states.count(InterfaceState.IN_USE)
+            len(radios), free, states.count(InterfaceState.IN_USE)
         )
         assert self.allocator.index == InterfaceIndex.of(self.allocator.interfaces.values())
         for interface in self.allocator.interfaces.values():
             identity = interface.adapter.identity
-            twins = [name for name in worlds.NAMES if name in self.plugged]
-            twins = [name for name in twins if self.plugged[name].identity == identity]
-            assert self.allocator.named(identity) == twins
+            twins = [name for name in self.plugged if self.plugged[name].identity == identity]
+            named = {one for name in twins for one in self.sharers(name)}
+            assert self.allocator.named(identity) == [name for name in worlds.NAMES if name in named]
             like = self.allocator.index.like(identity)
             assert like >= {
                 name for name, one in self.plugged.items() if one.identity.match_strength(identity)
@@ -280,6 +311,16 @@ class AllocatorMachine(RuleBasedStateMachine):
             assert (one in unmet) == (one.device not in holders)
             if one in unmet:
                 assert unmet[one] in (holders or {None})
+
+    @invariant()
+    def a_radio_is_one_adapter(self) -> None:
+        for name in self.plugged:
+            free = [one for one in self.sharers(name) if one in self.allocator.available]
+            foreign = [one for one in self.sharers(name) if self.plugged[one].is_active]
+            held = [one for one in self.sharers(name) if one in self.assigned.values()]
+            assert len(free) <= 1
+            assert not (free and held)
+            assert not (free and set(foreign) - set(free)), "another program uses the radio"
 
     @invariant()
     def a_band_is_served_by_whatever_does_not_say_otherwise(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, AdapterPin, Band
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, AdapterPin, Band, Mode
 from wifimgrd.domain.allocator import AllocationRules, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.interface import BackendFacts
@@ -14,6 +14,7 @@ NAMES = ["wlan0", "wlan1", "wlan2", "wlan10", "wlx02"]
 MACS = ["02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"]
 PORTS = ["1-1", "1-1.4", "2-1"]
 SERIALS = ["A", "B"]
+RADIOS = ["phy/0", "phy/1"]
 DEVICES = [DeviceId(1), DeviceId(2), DeviceId(3)]
 DEVICE_NAMES = {DeviceId(1): "one", DeviceId(2): "two", DeviceId(3): "three"}
 
@@ -35,6 +36,10 @@ adapters = st.builds(
     identity=identities,
     usb_vendor_id=st.sampled_from(["0bda", "0bda", "0bda", ""]),
     rfkill=rfkills,
+    radio=st.sampled_from(["", *RADIOS]),
+    index=st.integers(0, 2),
+    mode=st.sampled_from([*[Mode.STATION] * 5, Mode.ACCESS_POINT, Mode.MONITOR]),
+    is_active=st.sampled_from([False, False, False, True]),
 )
 facts = st.builds(
     BackendFacts,

@@ -19,6 +19,7 @@ from wifimgrd.dbus.client.json_records import (
     status_json,
 )
 from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 CONNECTED = DeviceRecord(
@@ -168,9 +169,10 @@ def test_the_answer_on_interfaces_adds_up() -> None:
         "wlan1": InterfaceRecord("wlan1"),
         "wlan2": InterfaceRecord("wlan2", "unavailable", "it carries the default route"),
         "wlan3": InterfaceRecord("wlan3", reserved_device_id=3),
+        "wlan9": InterfaceRecord("wlan9", "unavailable", "shares the radio of wlan0"),
     }
-    answer = interfaces_json(interfaces)
+    answer = interfaces_json(interfaces, ServiceRecord(total_interfaces=4))
     assert answer["available_interfaces"] == ["wlan1"]
     assert answer["interface_assignments"] == {"3": "wlan0"}
     assert (answer["total_interfaces"], answer["assigned_interfaces"]) == (4, 1)
-    assert [one["name"] for one in answer["interfaces"]] == ["wlan0", "wlan1", "wlan2", "wlan3"]
+    assert [one["name"] for one in answer["interfaces"]] == [*interfaces]

@@ -49,7 +49,7 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
         screen.hint("There is no Wi-Fi interface; plug a USB Wi-Fi adapter in.")
         return True
     lines = interfaces_view(hub.interfaces.values(), hub.devices, screen)
-    screen.show(interfaces_json(hub.interfaces), lines)
+    screen.show(interfaces_json(hub.interfaces, hub.service), lines)
     return True
 
 

@@ -5,6 +5,7 @@ Invariants, which hold by construction and are tested as a rule-based state mach
 
 - no interface has two devices, no device has two interfaces;
 - an interface is in use if and only if it is assigned;
+- of the interfaces of one radio at most one is available, and none while another one uses the radio;
 - only a listed interface that has no obstacle and is not reserved for another device is assigned;
 - an operation on one device never changes another device's assignment;
 - `available`, `kept`, `index` and `counts`, which avoid iterating over all interfaces, equal a recount.
@@ -18,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from wifimgrd.domain import sentences
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
 from wifimgrd.domain.frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
@@ -133,8 +134,10 @@ class Allocator:
             return self
         holder = self.holders.get(name)
         freed = self if holder is None else self.release(holder)
-        rest = replace(freed, interfaces=minus(self.interfaces, name), index=self.index.minus(known))
-        return rest._listed_again(name)
+        rest = replace(
+            freed, interfaces=minus(freed.interfaces, name), index=freed.index.minus(freed.interfaces[name])
+        )
+        return rest._listed_again(name)._share(known.radio)
 
     def assign(self, claim: Claim, name_of: NameOf = _nameless) -> tuple[Allocator, str]:
         """Assign the best interface: a reserved one, else the device's last one, else any, in natural
@@ -170,7 +173,7 @@ class Allocator:
             assignments=plus(self.assignments, {device_id: name}),
             holders=plus(self.holders, {name: device_id}),
         )
-        return assigned._listed_again(name)
+        return assigned._listed_again(name)._share(self.interfaces[name].radio)
 
     def release(self, device_id: DeviceId) -> Allocator:
         """End the device's assignment; nothing changes for a device without one."""
@@ -180,7 +183,7 @@ class Allocator:
         freed = replace(
             self, assignments=minus(self.assignments, device_id), holders=minus(self.holders, name)
         )
-        return freed._listed_again(name)
+        return freed._listed_again(name)._share(self.interfaces[name].radio)
 
     def refusal(self, claim: Claim, interface: Interface, name_of: NameOf = _nameless) -> str:
         """Why `interface` cannot be assigned for the claim now; empty where it can."""
@@ -202,10 +205,20 @@ class Allocator:
         return any(not bands or band in bands for bands in self.index.by_bands)
 
     def named(self, identity: AdapterIdentity) -> list[str]:
-        """The interfaces of the adapters with exactly this identity, in natural order of names."""
+        """The interfaces of the radios of the adapters with exactly this identity, in natural order of
+        names."""
         names = self.index.by_mac.get(identity.mac, ())
         matching = [name for name in names if self.interfaces[name].adapter.identity == identity]
-        return sorted(matching, key=_position)
+        return sorted({one for name in matching for one in self.of_radio(name)}, key=_position)
+
+    def of_radio(self, name: str) -> frozenset[str]:
+        """The interfaces of the radio of a listed interface: itself, mostly."""
+        return self.index.by_radio[self.interfaces[name].radio]
+
+    def of_usb_device(self, name: str) -> frozenset[str]:
+        """The interfaces of the USB device of a listed interface, of all of its radios."""
+        port = self.interfaces[name].adapter.identity.usb_port
+        return self.index.by_usb_port[port] if port else self.of_radio(name)
 
     def unmet(self) -> Iterator[tuple[Reservation, DeviceId | None]]:
         """The reservations that keep no adapter: each with the device that the adapter is kept for instead,
@@ -238,9 +251,9 @@ class Allocator:
 
     @property
     def counts(self) -> InterfaceCounts:
-        """How many interfaces are listed, free and in use."""
+        """How many radios there are, and how many interfaces are free and in use."""
         free = len(self.available) - len(self.kept)
-        return InterfaceCounts(len(self.interfaces), free, len(self.holders))
+        return InterfaceCounts(len(self.index.by_radio), free, len(self.holders))
 
     def _best_for(self, claim: Claim, but: Container[str]) -> str | None:
         """The suitable interface with the lowest rank, the first in natural order, that is not in `but`: a
@@ -277,14 +290,56 @@ class Allocator:
         return (1 + interface.suspect, -strength)
 
     def _with(self, interface: Interface) -> Allocator:
-        """Add or replace an interface, and apply the rules to it."""
+        """Add or replace an interface, and apply the rules to it and to the others of its radio."""
         name, rules = interface.name, self.rules
         known = self.interfaces.get(name)
-        interface = replace(
-            interface,
-            exclusion=rules.exclusion(name),
-            reserved_for=rules.reservations.device_for(interface.adapter.identity),
+        updated = self._put(
+            replace(
+                interface,
+                exclusion=rules.exclusion(name),
+                sharing="",
+                reserved_for=rules.reservations.device_for([interface.adapter.identity]),
+            )
+        )._share(interface.radio)
+        return updated if known is None or known.radio == interface.radio else updated._share(known.radio)
+
+    def _share(self, radio: str) -> Allocator:
+        """Apply that a radio is one adapter: one interface leads it, and it is reserved as a whole."""
+        interfaces = [self.interfaces[name] for name in self.index.by_radio.get(radio, ())]
+        if not interfaces:
+            return self
+        leader, *others = sorted(interfaces, key=self._order_of_leading)
+        is_foreign = leader.adapter.is_active and leader.name not in self.holders
+        reserved_for = self.rules.reservations.device_for([one.adapter.identity for one in interfaces])
+        updated = self
+        for one in interfaces:
+            sharing = "" if one is leader else sentences.shares_radio(leader.adapter, is_foreign=is_foreign)
+            if one is leader and is_foreign and others and others[0].adapter.is_active:  # which are two then
+                sharing = sentences.shares_radio(others[0].adapter, is_foreign=True)
+            shared = replace(one, sharing=sharing, reserved_for=reserved_for)
+            updated = updated if shared == one else updated._put(shared)
+        return updated
+
+    def _order_of_leading(self, interface: Interface) -> tuple[object, ...]:
+        """Which interface of a radio leads it: the one with an assignment, else the one by which another
+        program uses the radio, else the first that the kernel has made of those that the hub may use.
+
+        Trouble does not count: it is the radio's.
+        """
+        adapter = interface.adapter
+        return (
+            interface.name not in self.holders,
+            not adapter.is_active,
+            adapter.mode is not Mode.STATION,
+            bool(interface.exclusion),
+            bool(interface.facts.obstacle),
+            adapter.index,
+            _position(interface.name),
         )
+
+    def _put(self, interface: Interface) -> Allocator:
+        name = interface.name
+        known = self.interfaces.get(name)
         updated = replace(
             self,
             interfaces=plus(self.interfaces, {name: interface}),

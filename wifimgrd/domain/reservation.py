@@ -7,7 +7,7 @@ nothing. A pin is not used if a rule has another adapter for its device, or anot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
@@ -41,9 +41,9 @@ class Reservations:
     overruled: frozenset[DeviceId] = frozenset()
     """The devices whose own pin is not used, since a rule contradicts it."""
 
-    def device_for(self, identity: AdapterIdentity) -> DeviceId | None:
-        """The device for which an adapter is kept, or None."""
-        return next((one.device for one in self.ordered if one.pin.is_of(identity)), None)
+    def device_for(self, identities: Collection[AdapterIdentity]) -> DeviceId | None:
+        """The device for which an adapter is kept, or None; each of its interfaces has an identity."""
+        return next((one.device for one in self.ordered if any(map(one.pin.is_of, identities))), None)
 
 
 def reservations_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wifimgrd.domain.adapter import AdapterPin
+from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.device import DeviceId, Ssid
 
 
@@ -14,6 +14,12 @@ def title(device_id: DeviceId | int, name: str) -> str:
 def in_use_by(device_id: DeviceId, name: str) -> str:
     """Why an interface is not free, as a sentence's end."""
     return f"in use by {title(device_id, name)}"
+
+
+def shares_radio(leader: Adapter, *, is_foreign: bool) -> str:
+    """Why an interface is not free, as a predicate; `is_foreign` where another program uses the leader."""
+    who = "another program uses" if leader.mode is Mode.STATION else f"is {leader.mode}"
+    return f"shares the radio of {leader.name}" + (f", which {who}" if is_foreign else "")
 
 
 def reserved_for(device_id: DeviceId, name: str) -> str:

@@ -146,6 +146,8 @@ class BackendEvents(Links):
             state.publish(InterfaceAdded(state.allocator.status(name)))
             self._recovering.present(name)
             state.publish_interface_soon(name)
+            if len(state.allocator.of_radio(name)) > 1:
+                state.publish_interface(name)
             if not interface.exclusion:
                 self._tasks.start("hold", self._backend.claim(name))
             self.reconcile_soon()
@@ -162,10 +164,14 @@ class BackendEvents(Links):
             return
         holder = state.holder(name)
         identity = state.allocator.interfaces[name].adapter.identity
+        sharers = state.allocator.of_radio(name) - {name}
         state.allocator = state.allocator.remove(name)
         _log.info("adapter_removed", interface=name)
         state.publish(InterfaceRemoved(name))
-        self._recovering.removed_adapter(identity)
+        if sharers:  # an interface of the adapter was removed, and the adapter is still there
+            state.publish_interface(min(sharers))
+        if not state.allocator.named(identity):
+            self._recovering.removed_adapter(identity)
         if holder is not None:
             self.adapter_pulled(holder, name)
         state.check_reservations()

@@ -174,10 +174,11 @@ class HubState:
             sink.publish(event)
 
     def publish_interface(self, name: str) -> None:
-        """Publish the change of an interface, if it is still listed."""
+        """Publish the change of an interface, if it is still listed, and of those that share its radio."""
         if name in self.allocator.interfaces:
-            self.publish(InterfaceChanged(self.allocator.status(name)))
-            self.publish_interface_soon(name)
+            for one in (name, *sorted(self.allocator.of_radio(name) - {name})):
+                self.publish(InterfaceChanged(self.allocator.status(one)))
+                self.publish_interface_soon(one)
 
     def publish_interface_soon(self, name: str) -> None:
         """Notify the other parts that an interface may be available now."""

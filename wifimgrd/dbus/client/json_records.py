@@ -52,7 +52,7 @@ def interface_json(interface: InterfaceRecord) -> InterfaceJson:
     return InterfaceJson((name, read(interface)) for name, read in _INTERFACE)
 
 
-def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson:
+def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceRecord) -> InterfacesJson:
     """The answer to the interfaces request, all of it from the same moment, so that it is consistent."""
     everyone = interfaces.values()
     assignments = {str(one.device_id): one.name for one in everyone if one.device_id is not None}
@@ -60,7 +60,7 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson
         "interfaces": [interface_json(one) for one in everyone],
         "available_interfaces": [one.name for one in everyone if one.is_free],
         "interface_assignments": assignments,
-        "total_interfaces": len(interfaces),
+        "total_interfaces": service.total_interfaces,
         "assigned_interfaces": len(assignments),
     }
 

@@ -23,7 +23,7 @@ from wifimgrd.dbus.client.json_records import (
     status_json,
 )
 from wifimgrd.dbus.client.json_types import HistoryJson
-from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord
+from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord, ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.http.api.body_types import (
     ChangeInput,
@@ -269,7 +269,9 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "disconnect": Example(answer=_DISCONNECT),
         "connection_status": Example(answer=status_json(_DEVICE)),
         "relay": Example(answer=_CAMERA),
-        "list_interfaces": Example(answer=interfaces_json(_ADAPTERS)),
+        "list_interfaces": Example(
+            answer=interfaces_json(_ADAPTERS, ServiceRecord(total_interfaces=len(_ADAPTERS)))
+        ),
         "list_networks": Example(answer=search_json(_NETWORKS)),
         "list_history": Example(answer=_HISTORY),
         "health": Example(answer=_HEALTH),
