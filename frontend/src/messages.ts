@@ -262,6 +262,10 @@ const en = {
     unavailable: "Unavailable",
     by: " by ",
     port: (port: string) => `USB port ${port}`,
+    reserved: "Adapter",
+    reservedFor: "Reserved for ",
+    unpluggedSince: (time: string) => `Unplugged since ${time}`,
+    away: "Away",
   },
 
   add: {

@@ -10,6 +10,16 @@ export interface Model {
   device_image_url: string | null;
 }
 
+/** An adapter that is reserved for a device, and is not plugged in. */
+export interface AbsentAdapter {
+  device_id: number | null;
+  mac_address: string | null;
+  usb_port: string | null;
+  interface: string | null;
+  product: string | null;
+  unplugged_at: string | null;
+}
+
 export interface HistoryRow {
   id: number;
   time: string;

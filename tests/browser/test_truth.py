@@ -47,6 +47,20 @@ async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hu
     await expect(card(page, "Tail").locator(".trouble")).to_contain_text("None is free now.")
 
 
+async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1, "Nose")
+    adapter = hub.client.interfaces[hub.client.devices[device].interface or ""]
+    await hub.client.update_device(device, {"pin": {"usb_port": adapter.usb_port}})
+    await hub.client.simulate("UnplugAdapter", "s", adapter.name)
+    row = page.locator(f"[data-absent='{adapter.usb_port}']")
+    await expect(row).to_contain_text(adapter.name)
+    await expect(row).to_contain_text("Reserved for Nose")
+    await expect(row.locator(".badge")).to_contain_text("Unplugged since")
+    await hub.client.simulate("PlugAdapter", "s", adapter.name)
+    await expect(row).to_have_count(0)
+
+
 async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     first, _, _, tail = await no_adapter_for(hub, "Tail")

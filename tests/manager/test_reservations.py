@@ -16,7 +16,7 @@ from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import NoInterfaceAvailable
 from wifimgrd.domain.interface import InterfaceState
-from wifimgrd.domain.reservation import ReservationRule
+from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.manager.summary import summary
 
@@ -221,5 +221,39 @@ def test_a_lost_camera_is_brought_back_through_the_only_adapter_which_is_reserve
         bench.world.power_on_camera(CAMERA)
         await asyncio.sleep(100)
         assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("reserve", [by_a_pin, by_a_rule])
+def test_a_reserved_adapter_that_is_unplugged_is_shown_as_away_and_counts_nowhere(
+    on_bench: RunOnBench, reserve: Callable[[Bench], Awaitable[DeviceId]]
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await reserve(bench)
+        assert not bench.hub.absent_adapters
+        bench.world.unplug_adapter("wlan2")
+        [absent] = bench.story.absent
+        assert (absent.device, absent.pin, absent.interface) == (device, RULE.pin, "wlan2")
+        assert absent.product == "Simulated 802.11ac adapter"
+        assert absent.unplugged_us > 0
+        assert list(bench.hub.absent_adapters) == [absent]
+        assert bench.hub.interface_counts.total == len(bench.story.interfaces) == 2
+        bench.world.plug_adapter("wlan2")
+        assert not bench.story.absent
+        assert not bench.hub.absent_adapters
+
+    on_bench(test)
+
+
+def test_an_adapter_that_was_never_there_is_away_until_no_device_has_it(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create(1)
+        await bench.hub.update(device, {"pin": {"usb_port": "9-9"}})
+        assert bench.story.absent == (AbsentAdapter(device, AdapterPin(usb_port="9-9")),)
+        bench.world.unplug_adapter("wlan2")
+        assert len(bench.story.absent) == 1, "an adapter of nobody"
+        await bench.hub.remove(device)
+        assert not bench.story.absent
 
     on_bench(test)

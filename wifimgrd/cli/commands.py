@@ -45,10 +45,11 @@ async def devices(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
 async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """List interfaces."""
     del arguments
-    if not hub.interfaces and not screen.json:
+    absent = hub.service.absent_adapters
+    if not hub.interfaces and not absent and not screen.json:
         screen.hint("There is no Wi-Fi interface; plug a USB Wi-Fi adapter in.")
         return True
-    lines = interfaces_view(hub.interfaces.values(), hub.devices, screen)
+    lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent)
     screen.show(interfaces_json(hub.interfaces, hub.service), lines)
     return True
 

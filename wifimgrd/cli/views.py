@@ -11,7 +11,7 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
-from wifimgrd.dbus.client.records import NetworkRecord, ServiceRecord
+from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import camera_state_of
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
@@ -62,9 +62,12 @@ def device_row(device: DeviceRecord) -> Row:
 
 
 def interfaces_view(
-    interfaces: Iterable[InterfaceRecord], devices: Mapping[int, DeviceRecord], screen: Screen
+    interfaces: Iterable[InterfaceRecord],
+    devices: Mapping[int, DeviceRecord],
+    screen: Screen,
+    absent: Iterable[AbsentRecord] = (),
 ) -> list[str]:
-    """The table of interfaces."""
+    """The table of interfaces, with the reserved adapters that are not plugged in."""
     rows: list[Row] = [
         (
             interface.name,
@@ -79,6 +82,21 @@ def interfaces_view(
         )
         for interface in interfaces
     ]
+    for adapter in absent:
+        since = "" if adapter.unplugged_us is None else f" since {local_time(adapter.unplugged_us)}"
+        rows.append(
+            (
+                adapter.interface,
+                Cell("away", Style.FAINT),
+                None,
+                adapter.product,
+                adapter.usb_port,
+                None,
+                adapter.mac_address,
+                None,
+                f"unplugged{since}; reserved for {_device_title(adapter.device_id, devices)}",
+            )
+        )
     return screen.table(_INTERFACE_HEADS, rows)
 
 

@@ -31,6 +31,19 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True)
+class AbsentAdapter:
+    """An adapter that is kept for a device, and is not plugged in."""
+
+    device: DeviceId
+    pin: AdapterPin
+    interface: str = ""
+    """The name of its interface when it was last present; empty where it was not since the hub's start."""
+    product: str = ""
+    unplugged_us: int = 0
+    """When it was unplugged, in microseconds since the epoch; 0 = not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reservations:
     """All reservations of the hub's devices."""
 

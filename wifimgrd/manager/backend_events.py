@@ -163,15 +163,16 @@ class BackendEvents(Links):
         if name not in state.allocator.interfaces:
             return
         holder = state.holder(name)
-        identity = state.allocator.interfaces[name].adapter.identity
+        adapter = state.allocator.interfaces[name].adapter
         sharers = state.allocator.of_radio(name) - {name}
         state.allocator = state.allocator.remove(name)
         _log.info("adapter_removed", interface=name)
         state.publish(InterfaceRemoved(name))
         if sharers:  # an interface of the adapter was removed, and the adapter is still there
             state.publish_interface(min(sharers))
-        if not state.allocator.named(identity):
-            self._recovering.removed_adapter(identity)
+        if not state.allocator.named(adapter.identity):
+            self._recovering.removed_adapter(adapter.identity)
+        state.note_unplugged(adapter)
         if holder is not None:
             self.adapter_pulled(holder, name)
         state.check_reservations()

@@ -26,6 +26,7 @@ from wifimgrd.domain.registration import (
     parse_registration,
     renamed_duplicates,
 )
+from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.backend_events import BackendEvents
 from wifimgrd.manager.connections import Connections
@@ -197,6 +198,11 @@ class Hub:
         allocator = self._state.allocator
         kept = ((name, allocator.interfaces[name].reserved_for) for name in allocator.kept)
         return {name: self._state.device_name(device) for name, device in kept if device is not None}
+
+    @property
+    def absent_adapters(self) -> tuple[AbsentAdapter, ...]:
+        """The adapters that are kept for a device and not plugged in."""
+        return self._state.absent_adapters
 
     # -- commands of clients
 

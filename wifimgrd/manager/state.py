@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain import sentences
+from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -27,6 +28,7 @@ from wifimgrd.domain.device import (
 )
 from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
 from wifimgrd.domain.events import (
+    AbsentAdaptersChanged,
     ConnectionFailed,
     DeviceStateChanged,
     DeviceUpdated,
@@ -36,7 +38,7 @@ from wifimgrd.domain.events import (
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
-from wifimgrd.domain.reservation import ReservationRule
+from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.registry import Registry
 from wifimgrd.manager.settings import HubSettings
@@ -78,6 +80,10 @@ class HubState:
         """Called when an interface may be available now."""
         self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
         """The warnings of devices about reservations that keep no adapter for them, as published last."""
+        self.absent_adapters: tuple[AbsentAdapter, ...] = ()
+        """The adapters that are kept for a device and not plugged in."""
+        self._unplugged: dict[AdapterPin, tuple[str, str, int]] = {}
+        """Interface, product and time of the reserved adapters that were unplugged last."""
         self._sinks = tuple(sinks)
 
     @property
@@ -249,6 +255,7 @@ class HubState:
     def check_reservations(self) -> None:
         """The reservations, the names of devices or the adapters may have changed: publish the devices whose
         warnings are others now."""
+        self._check_absent()
         before, now = self._unmet, dict[DeviceId, tuple[str, ...]]()
         for device, warning in self._unmet_reservations():
             now[device] = (*now.get(device, ()), warning)
@@ -256,6 +263,21 @@ class HubState:
         for device in sorted(before.keys() | now.keys()):
             if before.get(device) != now.get(device) and device in self.entries:
                 self.publish(DeviceUpdated(self.status(self.entries[device])))
+
+    def note_unplugged(self, adapter: Adapter) -> None:
+        """An adapter was unplugged; its time is kept where it is reserved."""
+        for one in self.allocator.rules.reservations.ordered:
+            if one.pin.is_of(adapter.identity):
+                self._unplugged[one.pin] = (adapter.name, adapter.usb_product, self.clock())
+
+    def _check_absent(self) -> None:
+        absent = []
+        for one, holder in self.allocator.unmet():
+            if holder is None:
+                absent.append(AbsentAdapter(one.device, one.pin, *self._unplugged.get(one.pin, ())))
+        if (now := tuple(absent)) != self.absent_adapters:
+            self.absent_adapters = now
+            self.publish(AbsentAdaptersChanged(now))
 
     def _unmet_reservations(self) -> Iterator[tuple[DeviceId, str]]:
         """The devices that have an adapter reserved which is not kept for them, and why."""

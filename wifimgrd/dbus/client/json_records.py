@@ -62,6 +62,17 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceR
         "interface_assignments": assignments,
         "total_interfaces": service.total_interfaces,
         "assigned_interfaces": len(assignments),
+        "absent_adapters": [
+            {
+                "device_id": one.device_id,
+                "mac_address": one.mac_address,
+                "usb_port": one.usb_port,
+                "interface": one.interface,
+                "product": one.product,
+                "unplugged_at": time_text(one.unplugged_us),
+            }
+            for one in service.absent_adapters
+        ],
     }
 
 

@@ -98,6 +98,19 @@ class HistoryJson(TypedDict):
     history: Annotated[list[HistoryRowJson], "The newest first."]
 
 
+class AbsentAdapterJson(TypedDict):
+    """An adapter that is reserved for a device, and is not plugged in."""
+
+    device_id: Id | None
+    mac_address: Annotated[str, "By which it is reserved."] | None
+    usb_port: Annotated[str, "By which it is reserved."] | None
+    interface: Annotated[str, "Its interface when it was last plugged in."] | None
+    product: str | None
+    unplugged_at: (
+        Annotated[Time, "When it was unplugged; null if it was not there since the daemon's start."] | None
+    )
+
+
 class ServiceJson(TypedDict):
     """The state of the backend, which joins networks."""
 

@@ -23,7 +23,13 @@ from wifimgrd.dbus.client.json_records import (
     status_json,
 )
 from wifimgrd.dbus.client.json_types import HistoryJson
-from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord, ServiceRecord
+from wifimgrd.dbus.client.records import (
+    AbsentRecord,
+    HistoryRecord,
+    NetworkRecord,
+    SearchRecord,
+    ServiceRecord,
+)
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.http.api.body_types import (
     ChangeInput,
@@ -113,6 +119,18 @@ _ADAPTERS: Final = {
         ),
     )
 }
+_SERVICE: Final = ServiceRecord(
+    total_interfaces=len(_ADAPTERS),
+    absent_adapters=(
+        AbsentRecord(
+            1,
+            usb_port="1-1.3",
+            interface="wlan2",
+            product="Simulated 802.11ac adapter",
+            unplugged_us=_microseconds("2026-11-20T17:02:12.000000+00:00"),
+        ),
+    ),
+)
 _NEW: Final = DeviceRecord(
     1,
     "Front",
@@ -269,9 +287,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "disconnect": Example(answer=_DISCONNECT),
         "connection_status": Example(answer=status_json(_DEVICE)),
         "relay": Example(answer=_CAMERA),
-        "list_interfaces": Example(
-            answer=interfaces_json(_ADAPTERS, ServiceRecord(total_interfaces=len(_ADAPTERS)))
-        ),
+        "list_interfaces": Example(answer=interfaces_json(_ADAPTERS, _SERVICE)),
         "list_networks": Example(answer=search_json(_NETWORKS)),
         "list_history": Example(answer=_HISTORY),
         "health": Example(answer=_HEALTH),
