@@ -17,7 +17,14 @@ from wifimgrd.cli.monitor import monitor
 from wifimgrd.cli.outcome import TIMEOUT, progress, summary, title
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
-from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
+from wifimgrd.cli.views import (
+    device_view,
+    devices_view,
+    hub_view,
+    interface_label,
+    interfaces_view,
+    networks_view,
+)
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
@@ -227,7 +234,7 @@ async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Scre
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """For shells: words and their meaning, one a line; words that would break a line are left out."""
     if arguments.what == "interfaces":
-        words = {one.name: one.state for one in hub.interfaces.values()}
+        words = {one.name: interface_label(one, hub.devices) for one in hub.interfaces.values()}
     else:
         words = {str(one.id): one.name for one in hub.devices.values()}
         words |= {one.name: f"device {one.id}" for one in hub.devices.values()}
