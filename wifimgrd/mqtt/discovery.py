@@ -106,8 +106,8 @@ class Discovery:
     def hub(
         self, version: str, interfaces: Iterable[str], reserved: Mapping[str, str] = MappingProxyType({})
     ) -> tuple[str, bytes]:
-        """The topic and the message of the hub: whether it is there, and the state of each adapter. `reserved`
-        has the name of the camera for which an interface is reserved."""
+        """The topic and the message of the hub: whether it is there, and the state of each adapter.
+        `reserved` has the name of the camera for which an interface is reserved."""
         node = self.topics.node(None)
         components: dict[str, Any] = {
             "connectivity": {

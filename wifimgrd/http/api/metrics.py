@@ -248,7 +248,7 @@ def _seconds_to_connect(device: DeviceRecord) -> float:
 
 
 def _interfaces(client: HubClient) -> Iterator[Metric]:
-    """An interface that waits for its device alone is `reserved` here, so that `available` are the free ones."""
+    """One that waits for its device is `reserved` here, so that those `available` are free."""
     interfaces = client.interfaces.values()
     counted = Tally(_RESERVED if interface.is_kept else interface.state for interface in interfaces)
     states = (*InterfaceState, _RESERVED)
