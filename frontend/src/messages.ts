@@ -172,6 +172,7 @@ const en = {
         : free === 0
           ? "None is free now."
           : `${numeral(free)} ${free === 1 ? "is" : "are"} free now.`,
+    reservedFor: (adapter: string, camera: string) => `${adapter} is reserved for ${camera}.`,
     freeAdvice: "Connect it now.",
     busyAdvice: "Disconnect another camera, plug in another USB Wi-Fi adapter, or let this camera wait.",
   },
@@ -195,16 +196,16 @@ const en = {
   advice: {
     "no-interface-available": "Disconnect another camera, or plug in another USB Wi-Fi adapter.",
     "device-not-reachable": "Switch the camera on, check that its Wi-Fi is on, and bring it closer.",
-    "authentication-failed": "Check the camera's Wi-Fi password, and change it here if it differs.",
+    "authentication-failed": "Look up the password in the camera's Wi-Fi settings, and enter it with “Change the password”.",
     "association-refused": "Another phone or computer may be connected to the camera: close its app there, or restart the camera.",
     "address-failed": "Switch the camera's Wi-Fi off and on again.",
     "interface-lost": "Plug the USB Wi-Fi adapter in again. If it happens often, try another port or cable.",
     "connection-lost": "Check that the camera is on and in range.",
     "backend-unavailable": "The network service of the host is not running. The hub tries again automatically.",
-    "not-authorized": "Ask the administrator of the hub.",
+    "not-authorized": "Sign in with the token of the hub, or ask its administrator.",
     busy: "Try again in a moment.",
     cancelled: "Connect again when you like.",
-    internal: "See the log of the hub for details.",
+    internal: "The log of the hub has the details: journalctl -u wifimgrd.",
   } as Record<string, string>,
 
   /** What a click came to. */
@@ -259,6 +260,9 @@ const en = {
     none: "No USB Wi-Fi adapter is plugged in. Each connected camera needs one.",
     available: "Free",
     "in-use": "In use",
+    reserved: "Reserved",
+    forWhom: " for ",
+    reservedFor: "Reserved for ",
     unavailable: "Unavailable",
     by: " by ",
     port: (port: string) => `USB port ${port}`,
@@ -386,6 +390,7 @@ const en = {
       total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected${failed ? `, ${failed} failed` : ""}`,
     ofOfflineHub: (total: number) => plural(total, "camera", "cameras"),
     adapters: (free: number, total: number) => (total === 0 ? "no adapter" : `${free} of ${plural(total, "adapter", "adapters")} free`),
+    reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,
     lastMessage: (time: string) => `Last message ${time}`,
     noMessage: "No message since this page was opened",
     unreadable: (count: number) => `${plural(count, "record", "records")} unreadable`,

@@ -37,6 +37,29 @@ async def test_set_without_a_change_is_wrong_usage(hub: Hub) -> None:
     assert (ran.status, "say what is to be changed" in ran.err) == (2, True)
 
 
+async def test_a_reserved_adapter_is_shown_as_reserved(hub: Hub) -> None:
+    await hub.create(1, name="Nose")
+    ran = await wifimgrctl(hub.address, "set", "Nose", "--pin-usb-port", "1-1.3")
+    assert (ran.status, ran.err) == (0, "")
+    await wifimgrctl(hub.address, "disconnect", "Nose")
+    shown = await wifimgrctl(hub.address, "interfaces")
+    assert re.search(r"wlan2 +reserved for Nose +- ", shown.out)
+    value = (await wifimgrctl(hub.address, "interfaces", "--json")).value
+    assert value["available_interfaces"] == ["wlan0", "wlan1"]
+    assert [one["reserved_device_id"] for one in value["interfaces"]] == [None, None, 1]
+    status = await wifimgrctl(hub.address, "status")
+    assert "Interfaces  3: 2 available, 1 reserved for Nose\n" in status.out
+    words = await wifimgrctl(hub.address, "completions", "interfaces")
+    assert "wlan2\treserved for Nose\n" in words.out
+
+
+async def test_a_pin_to_a_port_without_an_adapter_is_warned_about(hub: Hub) -> None:
+    await hub.create(1, name="Nose")
+    ran = await wifimgrctl(hub.address, "set", "Nose", "--pin-usb-port", "9-9")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) is changed\n")
+    assert ran.err == "It has the adapter at USB port 9-9 reserved, but no such adapter is plugged in.\n"
+
+
 async def test_a_shared_network_and_an_unknown_model_are_warned_about(hub: Hub) -> None:
     await hub.create(1, name="Front")
     line = ("add", "--ssid", "SIM-CAM-1", "--name", "Tail", "--codename", "insta360-x33", "--open")

@@ -71,7 +71,7 @@ def interfaces_view(
     rows: list[Row] = [
         (
             interface.name,
-            _interface_state(interface),
+            _interface_state(interface, devices),
             _holder(interface, devices),
             interface.usb_product or _usb_ids(interface),
             interface.usb_port,
@@ -165,6 +165,7 @@ def hub_view(
     screen: Screen,
 ) -> list[str]:
     """The state of the hub."""
+    by_id = {device.id: device for device in devices}
     backend = f"{service.backend}, {service.backend_state}"
     if service.backend_reason:
         backend += f": {service.backend_reason}"
@@ -175,8 +176,8 @@ def hub_view(
         *fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", count_of(camera_state_of(device) for device in devices)),
-                ("Interfaces", count_of(interface.state for interface in interfaces)),
+                ("Devices", count_of(map(camera_state_of, by_id.values()))),
+                ("Interfaces", count_of(interface_label(interface, by_id) for interface in interfaces)),
             ],
             colour=screen.colour,
         ),
@@ -189,10 +190,25 @@ def _device_state(device: DeviceRecord) -> Cell:
     return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
 
 
-def _interface_state(interface: InterfaceRecord) -> Cell:
+def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """An interface's state, and for whom it is if it is not for all."""
+    if not interface.is_kept or interface.reserved_device_id is None:
+        return interface.state
+    device = devices.get(interface.reserved_device_id)
+    return reserved_for(f"device {interface.reserved_device_id}" if device is None else device.name)
+
+
+def reserved_for(device: str) -> str:
+    """The state of an interface that is available to one device alone."""
+    return f"reserved for {device}"
+
+
+def _interface_state(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> Cell:
     """An interface's state; one that the configuration excludes is not shown as an error."""
     is_meant = interface.state == "unavailable" and (interface.reason or "").startswith("excluded by")
-    return Cell(interface.state, Style.FAINT) if is_meant else state_cell(interface.state)
+    if is_meant or interface.is_kept:
+        return Cell(interface_label(interface, devices), Style.FAINT if is_meant else Style.PLAIN)
+    return state_cell(interface.state)
 
 
 def _pin(device: DeviceRecord) -> str | None:

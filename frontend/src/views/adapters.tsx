@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, request } from "../api";
+import { isFree, isKept } from "../camera_state";
 import { t } from "../messages";
 import { devices, interfaces, isCurrent } from "../state";
 import type { AbsentAdapter, Interface } from "../types";
@@ -11,7 +12,7 @@ export function Adapters() {
   const all = [...interfaces.value.values()].sort((one, other) =>
     one.name.localeCompare(other.name, "en", { numeric: true }),
   );
-  const free = all.filter((one) => one.state === "available").length;
+  const free = all.filter(isFree).length;
   const current = isCurrent.value;
   const absent = useAbsent();
   return (
@@ -83,6 +84,8 @@ function Absent({ adapter }: { adapter: AbsentAdapter }) {
 function Adapter({ adapter }: { adapter: Interface }) {
   const current = isCurrent.value;
   const user = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
+  const keeper = adapter.reserved_device_id === null ? undefined : devices.value.get(adapter.reserved_device_id);
+  const state = isKept(adapter) ? "reserved" : adapter.state;
   const about = [
     adapter.bands.join(", "),
     adapter.usb.port && t.adapters.port(adapter.usb.port),
@@ -97,9 +100,21 @@ function Adapter({ adapter }: { adapter: Interface }) {
         {current && adapter.state === "unavailable" && adapter.reason && (
           <small class="why">{capitalised(adapter.reason)}</small>
         )}
+        {current && state !== "reserved" && keeper && keeper !== user && (
+          <small>
+            {t.adapters.reservedFor}
+            <Name text={keeper.name} />
+          </small>
+        )}
       </div>
-      <span class={`badge ${current ? adapter.state : "stale"}`}>
-        {current ? t.adapters[adapter.state] : t.unknown}
+      <span class={`badge ${current ? state : "stale"}`}>
+        {current ? t.adapters[state] : t.unknown}
+        {current && state === "reserved" && (
+          <>
+            {t.adapters.forWhom}
+            {keeper ? <Name text={keeper.name} /> : t.events.camera(adapter.reserved_device_id ?? 0)}
+          </>
+        )}
         {current && user && (
           <>
             {t.adapters.by}
