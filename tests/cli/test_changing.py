@@ -161,8 +161,13 @@ async def test_without_a_bus_address_it_says_how_to_get_one() -> None:
     ran = await wifimgrctl("", "status", DBUS_SYSTEM_BUS_ADDRESS="unix:path=/nowhere")
     assert ran.status == 1
     assert "export WIFIMGRD_BUS=ADDRESS" in ran.err
+
+
+async def test_with_the_address_of_a_bus_that_is_gone_it_says_where_to_read_the_right_one() -> None:
     ran = await wifimgrctl("unix:path=/nowhere", "status")
-    assert "WIFIMGRD_BUS" not in ran.err
+    assert ran.status == 1
+    assert "`make run` prints the address of its own" in ran.err
+    assert "(backend-unavailable)" in ran.err
 
 
 async def test_the_model_is_taken_from_the_scan_where_none_is_given(hub: Hub) -> None:

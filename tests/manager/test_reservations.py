@@ -253,6 +253,8 @@ def test_an_adapter_that_was_never_there_is_away_until_no_device_has_it(on_bench
         assert bench.story.absent == (AbsentAdapter(device, AdapterPin(usb_port="9-9")),)
         bench.world.unplug_adapter("wlan2")
         assert len(bench.story.absent) == 1, "an adapter of nobody"
+        await bench.hub.update(device, {"pin": PORT})
+        assert [one.interface for one in bench.story.absent] == ["wlan2"], "which was unplugged before"
         await bench.hub.remove(device)
         assert not bench.story.absent
 

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain import sentences
-from wifimgrd.domain.adapter import Adapter, AdapterPin
+from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -50,6 +50,7 @@ PULL_S: Final = 2.0
 """The time by which the backend may report an unplugged adapter before the adapter source does; udev took
 up to 0.5 s on a busy host."""
 _SIGHTINGS_KEPT: Final = 4
+_UNPLUGGED_KEPT: Final = 64
 _SIGNAL_STEP: Final = 5
 """Percent: a smaller change of signal is not published."""
 
@@ -82,8 +83,8 @@ class HubState:
         """The warnings of devices about reservations that keep no adapter for them, as published last."""
         self.absent_adapters: tuple[AbsentAdapter, ...] = ()
         """The adapters that are kept for a device and not plugged in."""
-        self._unplugged: dict[AdapterPin, tuple[str, str, int]] = {}
-        """Interface, product and time of the reserved adapters that were unplugged last."""
+        self._unplugged: list[tuple[Adapter, int]] = []
+        """The adapters that were unplugged last, and when."""
         self._sinks = tuple(sinks)
 
     @property
@@ -265,16 +266,17 @@ class HubState:
                 self.publish(DeviceUpdated(self.status(self.entries[device])))
 
     def note_unplugged(self, adapter: Adapter) -> None:
-        """An adapter was unplugged; its time is kept where it is reserved."""
-        for one in self.allocator.rules.reservations.ordered:
-            if one.pin.is_of(adapter.identity):
-                self._unplugged[one.pin] = (adapter.name, adapter.usb_product, self.clock())
+        """An adapter was unplugged, which may be reserved, now or later."""
+        known = [one for one in self._unplugged if one[0].identity != adapter.identity]
+        self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self.clock())]
 
     def _check_absent(self) -> None:
         absent = []
         for one, holder in self.allocator.unmet():
             if holder is None:
-                absent.append(AbsentAdapter(one.device, one.pin, *self._unplugged.get(one.pin, ())))
+                found = [last for last in self._unplugged if one.pin.is_of(last[0].identity)]
+                known = [(adapter.name, adapter.usb_product, at_us) for adapter, at_us in found]
+                absent.append(AbsentAdapter(one.device, one.pin, *(known[-1] if known else ())))
         if (now := tuple(absent)) != self.absent_adapters:
             self.absent_adapters = now
             self.publish(AbsentAdaptersChanged(now))

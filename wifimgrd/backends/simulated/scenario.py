@@ -133,7 +133,8 @@ def load_scenario(path: Path | None = None) -> Scenario:
         else:
             text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ScenarioError(f"{path}: cannot be read: {reason}") from error
     return parse_scenario(text, str(path or "default.toml"))
 
 
