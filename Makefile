@@ -1,10 +1,6 @@
-# What a developer types; each target installs what it needs. `make help` lists them.
+# What a developer types; each target installs what it needs. `make help` lists them. Settings, as in `make run PORT=0`,
+# are in the environment of what a target runs.
 
-PORT ?= 8080
-STATE ?=
-SCENARIO ?=
-CONFIG ?=
-BACKEND ?=
 PYTEST_ARGS ?=
 # Its guest is given a fortnight.
 LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run tests/lab/test_random_life.py
@@ -17,7 +13,7 @@ help: ## list the targets
 
 run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENARIO= CONFIG= BACKEND=)
 	@tools/set-up run >&2
-	@PORT='$(PORT)' STATE='$(STATE)' SCENARIO='$(SCENARIO)' CONFIG='$(CONFIG)' BACKEND='$(BACKEND)' exec .venv/bin/python tools/run_hub.py
+	@exec .venv/bin/python tools/run_hub.py
 
 test: ## lint, the suite, the package in a booted Debian 12, each promise on real 802.11 (15 minutes)
 	@tools/set-up test

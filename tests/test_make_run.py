@@ -6,11 +6,14 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -62,15 +65,28 @@ class Run:
         self.process.wait(TIMEOUT_S)
 
 
+@pytest.fixture
+def alone() -> Iterator[str]:
+    """A folder for temporary files where no other hub of this checkout runs."""
+    with tempfile.TemporaryDirectory(prefix="alone-", dir="/tmp") as folder:
+        yield folder
+
+
+def bus_folder(place: Path) -> Path:
+    """Where `make run` has its message bus, with this folder for temporary files."""
+    with running(TMPDIR=str(place)) as run:
+        return run.scratch
+
+
 @contextmanager
-def running(**settings: str) -> Iterator[Run]:
+def running(log: IO[str] | int = subprocess.DEVNULL, **settings: str) -> Iterator[Run]:
     arguments = [f"{name}={value}" for name, value in {"PORT": "0", **settings}.items()]
     with subprocess.Popen(
         ["make", "run", *arguments],
         cwd=CHECKOUT,
         env=NOT_BELOW_MAKE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=log,
         text=True,
         start_new_session=True,
     ) as process:
@@ -100,6 +116,40 @@ def test_two_at_once_do_not_meet() -> None:
         assert one.bus != other.bus
 
 
+def test_the_message_bus_has_the_same_address_after_a_restart(alone: str) -> None:
+    with running(TMPDIR=alone) as before:
+        before.end(signal.SIGTERM)
+    with running(TMPDIR=alone) as after:
+        assert after.bus == before.bus == f"unix:path={after.scratch}/bus"
+
+
+def test_what_a_killed_one_has_left_is_not_used_again(alone: str) -> None:
+    left = bus_folder(Path(alone))
+    (left / "state").mkdir(parents=True)
+    (left / "state" / "wifimgrd.sqlite").write_text("nonsense")
+    (left / "bus").touch()
+    with running(TMPDIR=alone) as run:
+        assert run.scratch == left
+        assert run.get("plugin-views/platform_plugin_device_manager/devices") == []
+
+
+def test_a_second_one_says_that_its_message_bus_is_another_one(alone: str, tmp_path: Path) -> None:
+    with running(TMPDIR=alone) as first, (tmp_path / "log").open("w") as log:
+        with running(log=log, TMPDIR=alone) as second:
+            assert second.bus != first.bus
+        first.get("healthz")
+    assert "another hub of this checkout runs already" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("place", ["a folder", "/tmp/" + 100 * "x"])
+def test_where_a_socket_cannot_be_the_message_bus_is_in_tmp(place: str, tmp_path: Path) -> None:
+    folder = tmp_path / place
+    folder.mkdir()
+    with running(TMPDIR=str(folder)) as run:
+        assert run.scratch.parent == Path("/tmp")
+    folder.rmdir()
+
+
 def test_a_state_folder_keeps_devices_and_links(tmp_path: Path) -> None:
     devices = "plugin-views/platform_plugin_device_manager/devices/"
     settings = {"ssid": "SIM-CAM-1", "password": "camera-pass-1"}
@@ -123,11 +173,64 @@ def test_a_scenario_and_a_configuration_of_ones_own_are_used(tmp_path: Path) -> 
         assert answer["total_interfaces"] == 5  # type: ignore[index]
 
 
-def run_that_fails(*settings: str) -> subprocess.CompletedProcess[str]:
+def test_with_a_broker_the_bridge_runs_too(tmp_path: Path) -> None:
+    configuration = tmp_path / "wifimgrd.toml"
+    configuration.write_text('[mqtt]\nbroker = "mqtt://127.0.0.1:1"\n')
+    with running(CONFIG=str(configuration)) as run:
+        assert len(run.processes()) == 4
+
+
+def test_a_program_that_cannot_start_is_started_once(tmp_path: Path) -> None:
+    (tmp_path / "paho").mkdir()
+    (tmp_path / "paho" / "__init__.py").write_text("raise ImportError('broken')\n")
+    configuration = tmp_path / "wifimgrd.toml"
+    configuration.write_text('[mqtt]\nbroker = "mqtt://127.0.0.1:1"\n')
+    done = run_that_fails("PORT=0", f"CONFIG={configuration}", PYTHONPATH=str(tmp_path))
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert done.stderr.count("wifimgrd-mqtt ended with status 1") == 1
+    assert "run: wifimgrd-mqtt cannot run, as it says above" in done.stderr
+
+
+def test_a_missing_mqtt_library_is_named(tmp_path: Path) -> None:
+    (tmp_path / "paho").mkdir()
+    (tmp_path / "paho" / "__init__.py").touch()
+    configuration = tmp_path / "wifimgrd.toml"
+    configuration.write_text('[mqtt]\nbroker = "mqtt://127.0.0.1:1"\n')
+    done = run_that_fails("PORT=0", f"CONFIG={configuration}", PYTHONPATH=str(tmp_path))
+    assert done.returncode != 0
+    assert "wifimgrd-mqtt: the package python3-paho-mqtt is not installed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_in_use_is_said_with_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run_that_fails(f"PORT={port}")
+    assert done.returncode != 0
+    assert f"run: port {port} cannot be used (Address already in use)" in done.stderr
+    assert "PORT=0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("SCENARIO=/nope.toml", "wifimgrd: /nope.toml: cannot be read: No such file or directory\n"),
+        ("STATE=/proc/x", "run: STATE=/proc/x cannot be created: No such file or directory\n"),
+        ("BACKEND=iwd", "run: BACKEND is simulated, networkmanager or wpa_supplicant, not iwd\n"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_once(setting: str, reason: str) -> None:
+    done = run_that_fails("PORT=0", setting)
+    assert done.returncode != 0
+    assert reason in done.stderr.splitlines(keepends=True)
+
+
+def run_that_fails(*settings: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["make", "run", *settings],
         cwd=CHECKOUT,
-        env=NOT_BELOW_MAKE,
+        env=NOT_BELOW_MAKE | environment,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

@@ -85,11 +85,16 @@ def _plain_type(kind: str, schema: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    TYPES.write_text(typescript(), encoding="utf-8")
+    _update(TYPES, typescript())
     if "--page" not in sys.argv[1:]:
         for name in RECORDS:
-            text = introspection(name)
-            (INTROSPECTION / f"org.wifimgrd1.{name}.xml").write_text(text, encoding="utf-8")
+            _update(INTROSPECTION / f"org.wifimgrd1.{name}.xml", introspection(name))
+
+
+def _update(path: Path, text: str) -> None:
+    """Write a file, but for one that is current, which may lie where nothing can be written."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

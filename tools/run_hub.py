@@ -1,8 +1,9 @@
 """`make run`: a private message bus, the daemon and the HTTP shim in the foreground, as one; with them the
-bridge to an MQTT broker if CONFIG names one.
+bridge to an MQTT broker if CONFIG names one, and the helper where wpa_supplicant joins.
 
 Settings come from the environment: PORT (default 8080, 0 = any free), STATE (a folder that is
-kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated` or `networkmanager`).
+kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated`, `networkmanager` or `wpa_supplicant`).
+The message bus has the same address at each start, but where another hub of this checkout runs already.
 Prints `ready http://127.0.0.1:PORT/ bus ADDRESS` once all serve. SIGINT or SIGTERM ends all of it.
 """
 
@@ -10,14 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import fcntl
+import hashlib
 import os
+import pwd
 import re
+import shlex
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +32,16 @@ from wifimgrd.config import load
 from wifimgrd.dbus.client.hub import HubClient
 
 _BIN: Final = Path(sys.executable).parent
+_CHECKOUT: Final = Path(__file__).resolve().parent.parent
 _START_TIMEOUT_S: Final = 30.0
 _STOP_TIMEOUT_S: Final = 15.0
 _RESTART_PAUSE_S: Final = 2.0
-_INVALID_CONFIGURATION: Final = 78
+_HOST: Final = "127.0.0.1"
+_BACKENDS: Final = ("simulated", "networkmanager", "wpa_supplicant")
+_STARTED: Final = re.compile(rb"info: (?:started|listening)\b(?:.*\burl=(\S+))?")
+"""In the log of each program once it serves; the shim says where."""
+_LONGEST_SOCKET: Final = 107
+"""Octets of a Unix socket's path, of which the kernel has 108 with the end."""
 _PR_SET_PDEATHSIG: Final = 1
 _libc: Final = ctypes.CDLL(None)
 
@@ -42,21 +55,22 @@ def _die_with_parent() -> None:
 
 
 class Service:
-    """A child process that is started again after a crash, as systemd would, but not after it
-    ended well, or could not use its configuration."""
+    """A child process that is started again after a crash, as systemd would, but not after it ended well, or
+    before it served: another start mends neither what it cannot read nor a module that is missing."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(self, name: str, *arguments: str, environment: dict[str, str] | None = None) -> None:
         self.name = name
-        self.is_up = False
-        """Set once it serves: a crash before that is not mended by another start."""
-        self.listening: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._command = list(command)
+        self.started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Once it serves for the first time; where, of one that listens."""
+        self._command = [str(_BIN / name), *arguments]
         self._environment = environment
+        self._is_up = False
         self._process: Process | None = None
 
     async def run(self) -> None:
         """Start it, show its log, start it again when it crashed."""
         while True:
+            self._is_up = False
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
                 env=self._environment,
@@ -68,20 +82,24 @@ class Service:
             await self._show(self._process)
             status = await self._process.wait()
             print(f"{self.name} ended with status {status}", file=sys.stderr, flush=True)
-            if status in {0, _INVALID_CONFIGURATION} or not self.is_up:
+            if status == 0 or not self._is_up:
                 return
             await asyncio.sleep(_RESTART_PAUSE_S)
 
     async def _show(self, process: Process) -> None:
         if process.stderr is None:
             return
+        own_name = f"{self.name}: "
         async for line in process.stderr:
-            sys.stderr.write(f"{self.name}: {line.decode(errors='replace')}")
+            sys.stderr.write(own_name + line.decode(errors="replace").removeprefix(own_name))
             sys.stderr.flush()
-            found = re.search(rb"\blistening\b.*\burl=(\S+)", line)
-            if found and not self.listening.done():
-                self.listening.set_result(found[1].decode())
-                self._keep_port(found[1].decode())
+            if not self._is_up and (found := _STARTED.search(line)):
+                self._is_up = True
+                where = (found[1] or b"").decode()
+                if not self.started.done():
+                    self.started.set_result(where)
+                if where:
+                    self._keep_port(where)
 
     def _keep_port(self, url: str) -> None:
         """After a crash it is to come back where it said that it is."""
@@ -109,84 +127,171 @@ async def main() -> int:
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    port = os.environ.get("PORT") or "8080"
-    if not (re.fullmatch("[0-9]{1,5}", port) and int(port) < 65536):
-        print(f"run: PORT={port}: expected a port from 0 (any free one) to 65535", file=sys.stderr)
-        return 2
-    scratch = Path(tempfile.mkdtemp(prefix="wifimgrd-"))
     try:
-        return await _run(scratch, port, stopping)
-    except (StartFailedError, OSError) as error:
+        port = _port()
+        with _scratch_folder() as scratch:
+            return await _run(scratch, port, stopping)
+    except StartFailedError as error:
         print(f"run: {error}", file=sys.stderr)
-        return 1
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        print(f"run: {error.filename or 'the start'}: {error.strerror or error}", file=sys.stderr)
+    return 1
 
 
-async def _run(scratch: Path, port: str, stopping: asyncio.Event) -> int:
-    state = Path(os.path.abspath(os.environ.get("STATE") or scratch / "state"))  # noqa: PTH100, ASYNC240
-    os.makedirs(state, mode=0o700, exist_ok=True)  # noqa: PTH103
-    environment = {**os.environ, "STATE_DIRECTORY": str(state)}
-    bus, address = await _start_bus(scratch)
-    config = ["--config", os.environ["CONFIG"]] if os.environ.get("CONFIG") else []
-    simulate = [] if _backend() == "networkmanager" else _simulate()
-    daemon = Service("wifimgrd", [str(_BIN / "wifimgrd"), "--bus", address, *config, *simulate], environment)
-    without_state = {name: value for name, value in environment.items() if name != "STATE_DIRECTORY"}
-    shim = Service(
-        "wifimgrd-http",
-        [str(_BIN / "wifimgrd-http"), "--bus", address, *config, "--listen", f"127.0.0.1:{port}"],
-        without_state,
-    )
-    bridge = Service("wifimgrd-mqtt", [str(_BIN / "wifimgrd-mqtt"), "--bus", address, *config], without_state)
-    client = HubClient(address)
-    running = [asyncio.create_task(daemon.run())]
+def _port() -> int:
+    """What PORT says; raises StartFailedError where nothing can listen on it."""
+    wanted = os.environ.get("PORT") or "8080"
+    if not (re.fullmatch("[0-9]{1,5}", wanted) and int(wanted) < 65536):
+        raise StartFailedError(f"PORT={wanted}: expected a port from 0 (any free one) to 65535")
+    with socket.socket() as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind((_HOST, int(wanted)))
+        except OSError as error:
+            raise StartFailedError(
+                f"port {wanted} cannot be used ({error.strerror}): choose another one, as in "
+                "`make run PORT=8081`, or any free one by PORT=0"
+            ) from None
+    return int(wanted)
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """An empty folder, for the message bus and all that is not to be kept: the same one at each start, so
+    that what was set in other terminals stays right, unless another hub of this checkout has it."""
+    name = hashlib.sha256(f"{os.geteuid()} {_CHECKOUT}".encode(errors="surrogateescape")).hexdigest()[:8]
+    place = tempfile.gettempdir()
+    if not re.fullmatch("[0-9A-Za-z_/.-]+", place) or len(f"{place}/wifimgrd-{name}/bus") > _LONGEST_SOCKET:
+        place = "/tmp"  # noqa: S108 - it is opened below as this user's own, or not at all
+    folder = Path(place, f"wifimgrd-{name}")
+    lock = _lock(folder)
+    if lock is None:
+        folder = Path(tempfile.mkdtemp(prefix="wifimgrd-", dir=place))
+        print(
+            "run: another hub of this checkout runs already: this one has a message bus of its own",
+            file=sys.stderr,
+        )
     try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Take a folder and empty it; the descriptor that holds it, None if another process does, or it is
+    another user's."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    try:
+        lock = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        opened, named = os.fstat(lock), folder.lstat()
+        if opened.st_uid == os.geteuid() and os.path.samestat(opened, named):
+            os.fchmod(lock, 0o700)
+            for left in folder.iterdir():  # by a hub that was killed
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+            return lock
+    except OSError:
+        pass
+    os.close(lock)
+    return None
+
+
+async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
+    backend = _backend()
+    state = _state_folder(scratch)
+    bus, address = await _start_bus(scratch)
+    to_bus = ["--bus", address]
+    config = ["--config", os.environ["CONFIG"]] if os.environ.get("CONFIG") else []
+    daemon = Service(
+        "wifimgrd",
+        *to_bus,
+        *config,
+        *(_simulate() if backend == "simulated" else ["--backend", backend]),
+        environment={**os.environ, "STATE_DIRECTORY": str(state)},
+    )
+    shim = Service("wifimgrd-http", *to_bus, *config, "--listen", f"{_HOST}:{port}")
+    own_user = pwd.getpwuid(os.geteuid()).pw_name
+    helper = Service("wifimgrd-net", *to_bus, *config, "--user", own_user, "--networkd-bus", "system")
+    bridge = Service("wifimgrd-mqtt", *to_bus, *config)
+    client = HubClient(address)
+    running: list[asyncio.Task[None]] = []
+    services: list[Service] = []
+
+    async def start(service: Service) -> str:
+        services.append(service)
+        running.append(asyncio.create_task(service.run(), name=service.name))
+        await _unless_stopped(service.started, stopping, running)
+        return "" if stopping.is_set() else service.started.result()
+
+    try:
+        if backend == "wpa_supplicant":
+            await start(helper)
+        await start(daemon)
         await client.start()
-        waiting = asyncio.create_task(client.wait_until(lambda hub: hub.available, _START_TIMEOUT_S))
-        await _unless_stopped(waiting, stopping, running)
-        daemon.is_up = True
-        running.append(asyncio.create_task(shim.run()))
-        await _unless_stopped(shim.listening, stopping, running)
-        shim.is_up = True
+        available = asyncio.create_task(client.wait_until(lambda hub: hub.available, _START_TIMEOUT_S))
+        await _unless_stopped(available, stopping, running)
+        url = await start(shim)
         if config and load(Path(config[1])).mqtt.broker:
-            bridge.is_up = True
-            running.append(asyncio.create_task(bridge.run()))
+            await start(bridge)
         if not stopping.is_set():
-            print(f"ready {shim.listening.result()} bus {address}", flush=True)
+            print(f"ready {url} bus {address}", flush=True)
             print(
-                f"In another terminal:\n  export WIFIMGRD_BUS='{address}'\n  {_BIN / 'wifimgrctl'} status",
+                f"In another terminal:\n  export WIFIMGRD_BUS='{address}'\n"
+                f"  {shlex.quote(str(_BIN / 'wifimgrctl'))} status",
                 file=sys.stderr,
                 flush=True,
             )
-        await stopping.wait()
+        await _unless_stopped(None, stopping, running)
         return 0
     finally:
         await client.stop()
         for task in running:
             task.cancel()
-        await bridge.stop()
-        await shim.stop()
-        await daemon.stop()
+        for service in reversed(services):
+            await service.stop()
         bus.kill()
         await bus.wait()
 
 
+def _state_folder(scratch: Path) -> Path:
+    """Where STATE says, else a temporary one."""
+    state = Path(os.path.abspath(os.environ.get("STATE") or scratch / "state"))  # noqa: PTH100
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartFailedError(f"STATE={state} cannot be created: {error.strerror}") from None
+    return state
+
+
 async def _unless_stopped(
-    wait: asyncio.Future[object] | asyncio.Future[str] | asyncio.Task[None],
+    wanted: asyncio.Future[str] | asyncio.Task[None] | None,
     stopping: asyncio.Event,
     running: Sequence[asyncio.Task[None]],
 ) -> None:
-    """Wait for something to come up; a service that ends meanwhile is a failure."""
+    """Wait for something to come up, None being the end; a service that ends meanwhile is a failure."""
     stop = asyncio.create_task(stopping.wait())
-    await asyncio.wait([wait, stop, *running], return_when=asyncio.FIRST_COMPLETED)
+    limit_s = None if wanted is None else _START_TIMEOUT_S
+    waited = [] if wanted is None else [wanted]
+    await asyncio.wait([*waited, stop, *running], timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()
-    if stopping.is_set():
-        wait.cancel()
-    elif not wait.done():
-        wait.cancel()
-        raise StartFailedError("a service ended before it was ready; see above")
-    else:
-        wait.result()
+    if wanted is not None and wanted.done() and not stopping.is_set():
+        wanted.result()
+        return
+    if wanted is not None:
+        wanted.cancel()
+    if not stopping.is_set():
+        ended = [task.get_name() for task in running if task.done()]
+        raise StartFailedError(
+            f"{ended[0]} cannot run, as it says above"
+            if ended
+            else f"{running[-1].get_name()} did not start within {_START_TIMEOUT_S:.0f} s; its log is above"
+        )
 
 
 async def _start_bus(scratch: Path) -> tuple[Process, str]:
@@ -205,10 +310,9 @@ async def _start_bus(scratch: Path) -> tuple[Process, str]:
         preexec_fn=_die_with_parent,
         start_new_session=True,
     )
-    address = (await bus.stdout.readline()).decode().strip() if bus.stdout else ""
-    if not address:
+    if not (bus.stdout and await bus.stdout.readline()):
         raise StartFailedError("dbus-daemon did not start")
-    return bus, address
+    return bus, f"unix:path={scratch / 'bus'}"  # what it prints has an id as well, another one at each start
 
 
 _BUS_CONFIGURATION: Final = """\
@@ -235,13 +339,22 @@ def _simulate() -> list[str]:
 def _backend() -> str:
     """What BACKEND says, else NetworkManager where the host has it and a USB Wi-Fi adapter."""
     chosen = os.environ.get("BACKEND", "")
+    if chosen and chosen not in _BACKENDS:
+        raise StartFailedError(f"BACKEND is {', '.join(_BACKENDS[:-1])} or {_BACKENDS[-1]}, not {chosen}")
+    if chosen == "wpa_supplicant" and os.geteuid() != 0:
+        raise StartFailedError("BACKEND=wpa_supplicant changes addresses and routes: run it as root")
     if chosen:
-        if chosen not in ("simulated", "networkmanager"):
-            raise StartFailedError(f"BACKEND is simulated or networkmanager, not {chosen}")
         return chosen
     wireless = Path("/sys/class/net").glob("*/phy80211")
-    on_usb = any("/usb" in str(phy.parent.resolve()) for phy in wireless)
-    return "networkmanager" if on_usb and shutil.which("NetworkManager") else "simulated"
+    if not any("/usb" in str(phy.parent.resolve()) for phy in wireless):
+        return "simulated"
+    if shutil.which("NetworkManager"):
+        return "networkmanager"
+    print(
+        "run: simulated adapters, since this host has no NetworkManager; BACKEND=wpa_supplicant uses its own",
+        file=sys.stderr,
+    )
+    return "simulated"
 
 
 if __name__ == "__main__":

@@ -49,6 +49,9 @@ def main() -> None:
         metavar="SCENARIO",
         help="use simulated adapters and cameras, of a scenario file or the default ones",
     )
+    parser.add_argument(
+        "--backend", choices=config.BACKENDS, help="instead of the configuration's [backend] name"
+    )
     parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
     arguments = parser.parse_args()
     log.configure()
@@ -57,6 +60,7 @@ def main() -> None:
         bus=arguments.bus,
         simulate=arguments.simulate is not None,
         config=arguments.config,
+        backend=arguments.backend,
         scenario=Path(arguments.simulate) if arguments.simulate else None,
     )
     try:

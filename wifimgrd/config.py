@@ -39,6 +39,9 @@ class Platform:
         expect(re.fullmatch(r"[A-Za-z0-9._-]+", self.name), "name", "letters, digits, . _ -")
 
 
+BACKENDS: Final = ("auto", "networkmanager", "wpa_supplicant", "simulated")
+
+
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
     """`[backend]`: the part that joins networks."""
@@ -47,8 +50,7 @@ class BackendChoice:
     """`auto` is decided once per start, by what the host has."""
 
     def __post_init__(self) -> None:
-        known = ("auto", "networkmanager", "wpa_supplicant", "simulated")
-        expect(self.name in known, "name", '"auto", "networkmanager", "wpa_supplicant" or "simulated"')
+        expect(self.name in BACKENDS, "name", '"auto", "networkmanager", "wpa_supplicant" or "simulated"')
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class DaemonOptions:
     simulate: bool = False
     config: Path | None = None
     """Where the configuration was read from; None is the default file."""
+    backend: str | None = None
+    """Instead of `[backend] name`."""
     scenario: Path | None = None
     """A scenario of the simulated world; None is the default one."""
 
@@ -144,8 +146,8 @@ async def _serve(
     settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
     history = await _open_history(config, directory)
-    simulate = options.simulate or config.backend.name == "simulated"
-    choice = await _choice(config, connection, simulate=simulate)
+    name = "simulated" if options.simulate else options.backend or config.backend.name
+    choice, simulate = await _choice(name, connection), name == "simulated"
     backend, adapters, sockets, contact, world = (
         _simulated(options.scenario, store)
         if simulate
@@ -203,12 +205,12 @@ async def _serve(
         _log.info("stopped")
 
 
-async def _choice(config: Config, connection: BusConnection, *, simulate: bool) -> Choice:
-    """The backend to use, and why where the configuration leaves that open; what an earlier run has left for
+async def _choice(name: str, connection: BusConnection) -> Choice:
+    """The backend to use, and why where `name` leaves that open; what an earlier run has left for
     another one is ended."""
     from wifimgrd.backend_choice import Choice, choose_backend  # noqa: PLC0415
 
-    choice = Choice("simulated" if simulate else config.backend.name, "")
+    choice = Choice(name, "")
     if choice.name == "auto":
         choice = await choose_backend(connection)
         _log.info("backend_chosen", backend=choice.name, reason=choice.reason)

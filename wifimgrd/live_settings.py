@@ -10,11 +10,13 @@ import structlog
 
 from wifimgrd.catalog import Models
 from wifimgrd.config import Config, ConfigError, load, load_models
+from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.addresses import AddressPlan, parse_network
-from wifimgrd.domain.allocator import AllocationRules, Reservation
+from wifimgrd.domain.allocator import AllocationRules
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
+from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.runtime.systemd import notify
@@ -29,15 +31,17 @@ def hub_settings(config: Config, models: Models) -> HubSettings:
     rules = AllocationRules(
         usb_only=interfaces.match == "usb",
         exclude=interfaces.exclude,
-        reservations=tuple(
-            Reservation(
-                DeviceId(one.device) if isinstance(one.device, int) else one.device, one.mac, one.usb_port
-            )
-            for one in interfaces.reserve
-        ),
+    )
+    reserve = tuple(
+        ReservationRule(
+            DeviceId(one.device) if isinstance(one.device, int) else one.device,
+            AdapterPin(one.mac.lower(), one.usb_port),
+        )
+        for one in interfaces.reserve
     )
     return HubSettings(
         rules=rules,
+        reserve=reserve,
         connect_on_create=config.connect.on_create,
         attempt_timeout_s=config.connect.timeout_s,
         auto_reconnect=config.connect.auto_reconnect,

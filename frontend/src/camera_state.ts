@@ -22,15 +22,18 @@ export function stateOf(device: StateFields): CameraState {
   return code && code !== "cancelled" ? "failed" : "off";
 }
 
-const isPinned = (device: Device, adapter: Interface): boolean =>
-  device.pin !== null &&
-  ("mac" in device.pin ? device.pin.mac === adapter.mac_address : device.pin.usb_port === adapter.usb.port);
+/** What follows from it whether an adapter is free. */
+export type AdapterFields = Pick<Interface, "state" | "reserved_device_id">;
 
-/** The free adapters that a device could get: those reserved for other cameras are none of them. */
-export function freeFor(device: Device, adapters: Iterable<Interface>, devices: Iterable<Device>): Interface[] {
-  const others = [...devices].filter((one) => one.id !== device.id);
-  return [...adapters].filter((one) => one.state === "available" && !others.some((other) => isPinned(other, one)));
-}
+/** Whether any camera could get the adapter. */
+export const isFree = (adapter: AdapterFields): boolean => adapter.state === "available" && adapter.reserved_device_id === null;
+
+/** Whether the adapter waits for the camera that it is reserved for. */
+export const isKept = (adapter: AdapterFields): boolean => adapter.state === "available" && adapter.reserved_device_id !== null;
+
+/** Whether this camera could get the adapter. */
+export const isFreeFor = (id: number, adapter: AdapterFields): boolean =>
+  isFree(adapter) || (isKept(adapter) && adapter.reserved_device_id === id);
 
 /** Whether a refusal was for adapters in use alone: its message has a reason for each adapter. */
 export function wereAllInUse(message: string): boolean {

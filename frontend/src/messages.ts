@@ -4,6 +4,8 @@
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 const numeral = (count: number) => NUMBERS[count] ?? String(count);
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+const duration = (seconds: number) =>
+  seconds < 1 ? "less than 1 s" : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
 
 const en = {
   hub: {
@@ -131,17 +133,21 @@ const en = {
     liveSignal: "Signal, last five minutes",
     noSignal: "The signal is measured while the camera is connected.",
     timeline: "Last 24 hours",
-    timelineSummary: (sessions: number, failures: number) =>
-      `${plural(sessions, "session", "sessions")}, ${plural(failures, "error", "errors")}`,
+    timelineSummary: (sessions: number, interruptions: number, failures: number) =>
+      plural(sessions, "session", "sessions") +
+      (interruptions ? `, ${plural(interruptions, "interruption", "interruptions")}` : "") +
+      `, ${plural(failures, "error", "errors")}`,
     history: "Sessions and errors",
     noHistory: "Nothing is recorded yet.",
     loading: "Loading",
     session: (from: string, to: string) => `Connected ${from} to ${to}`,
     sessionOpen: (from: string) => `Connected since ${from}`,
+    interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
     signalRange: (minimum: number, mean: number) => `signal ${mean} % on average, minimum ${minimum} %`,
     ended: (heading: string) => `Ended: ${heading}`,
     legendSession: "connected",
+    legendInterruption: "interrupted",
     legendError: "error",
     yesterday: "24 hours ago",
     fiveMinutesAgo: "5 minutes ago",
@@ -166,6 +172,7 @@ const en = {
         : free === 0
           ? "None is free now."
           : `${numeral(free)} ${free === 1 ? "is" : "are"} free now.`,
+    reservedFor: (adapter: string, camera: string) => `${adapter} is reserved for ${camera}.`,
     freeAdvice: "Connect it now.",
     busyAdvice: "Disconnect another camera, plug in another USB Wi-Fi adapter, or let this camera wait.",
   },
@@ -189,16 +196,16 @@ const en = {
   advice: {
     "no-interface-available": "Disconnect another camera, or plug in another USB Wi-Fi adapter.",
     "device-not-reachable": "Switch the camera on, check that its Wi-Fi is on, and bring it closer.",
-    "authentication-failed": "Check the camera's Wi-Fi password, and change it here if it differs.",
+    "authentication-failed": "Look up the password in the camera's Wi-Fi settings, and enter it with “Change the password”.",
     "association-refused": "Another phone or computer may be connected to the camera: close its app there, or restart the camera.",
     "address-failed": "Switch the camera's Wi-Fi off and on again.",
     "interface-lost": "Plug the USB Wi-Fi adapter in again. If it happens often, try another port or cable.",
     "connection-lost": "Check that the camera is on and in range.",
     "backend-unavailable": "The network service of the host is not running. The hub tries again automatically.",
-    "not-authorized": "Ask the administrator of the hub.",
+    "not-authorized": "Sign in with the token of the hub, or ask its administrator.",
     busy: "Try again in a moment.",
     cancelled: "Connect again when you like.",
-    internal: "See the log of the hub for details.",
+    internal: "The log of the hub has the details: journalctl -u wifimgrd.",
   } as Record<string, string>,
 
   /** What a click came to. */
@@ -253,9 +260,16 @@ const en = {
     none: "No USB Wi-Fi adapter is plugged in. Each connected camera needs one.",
     available: "Free",
     "in-use": "In use",
+    reserved: "Reserved",
+    forWhom: " for ",
+    reservedFor: "Reserved for ",
     unavailable: "Unavailable",
     by: " by ",
     port: (port: string) => `USB port ${port}`,
+    reserved: "Adapter",
+    reservedFor: "Reserved for ",
+    unpluggedSince: (time: string) => `Unplugged since ${time}`,
+    away: "Away",
   },
 
   add: {
@@ -266,6 +280,7 @@ const en = {
     searchAgain: "Search again",
     typeName: "Network name",
     typeHint: "For a hidden network, or paste the text of the camera's QR code (WIFI:S:…;;).",
+    unreadable: "This text of a QR code is not complete. Paste all of it, or enter the network's name.",
     pasted: "The network and its password were taken from the pasted text.",
     noneFound: "No network was found. Is the camera's Wi-Fi on?",
     noAdapter: "No Wi-Fi adapter is plugged in.",
@@ -375,6 +390,7 @@ const en = {
       total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected${failed ? `, ${failed} failed` : ""}`,
     ofOfflineHub: (total: number) => plural(total, "camera", "cameras"),
     adapters: (free: number, total: number) => (total === 0 ? "no adapter" : `${free} of ${plural(total, "adapter", "adapters")} free`),
+    reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,
     lastMessage: (time: string) => `Last message ${time}`,
     noMessage: "No message since this page was opened",
     unreadable: (count: number) => `${plural(count, "record", "records")} unreadable`,

@@ -10,12 +10,22 @@ export interface Model {
   device_image_url: string | null;
 }
 
+/** An adapter that is reserved for a device, and is not plugged in. */
+export interface AbsentAdapter {
+  device_id: number | null;
+  mac_address: string | null;
+  usb_port: string | null;
+  interface: string | null;
+  product: string | null;
+  unplugged_at: string | null;
+}
+
 export interface HistoryRow {
   id: number;
   time: string;
   device_id: number | null;
   device_name: string | null;
-  kind: "session" | "failure" | "adapter" | "backend";
+  kind: "session" | "interruption" | "failure" | "adapter" | "backend";
   interface: string | null;
   code: string | null;
   message: string | null;

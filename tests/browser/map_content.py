@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
 import zlib
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +21,15 @@ RED = (200, 30, 30)
 FONT = "Plain Regular"
 _EXTENT = 4096
 _POINT, _LINE, _POLYGON = 1, 2, 3
+
+
+FRONTEND = Path(__file__).parents[2] / "frontend"
+_ENCODE = """
+import { build } from "esbuild";
+const built = await build({ entryPoints: ["@maplibre/mlt"], bundle: true, format: "esm", write: false });
+const { encodeTile } = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
+process.stdout.write(encodeTile(JSON.parse(process.argv[1])));
+"""
 
 
 def write_world(folder: Path) -> None:
@@ -37,10 +48,24 @@ def write_world(folder: Path) -> None:
     (folder / "resources" / "sprite.png").write_bytes(_picture(1, RED))
 
 
-def _write_vector(path: Path, tile: bytes, layers: list[str]) -> None:
+def write_maplibre_world(folder: Path) -> None:
+    """`mlt.pmtiles`, `contours-mlt.pmtiles`: water and line as MapLibre tiles, by MapLibre's own encoder."""
+    water = {"type": "Polygon", "coordinates": [[[0, 0], [2048, 0], [2048, 4096], [0, 4096]]]}
+    line = {"type": "LineString", "coordinates": [[2048, 2048], [4096, 2048]]}
+    _write_vector(folder / "mlt.pmtiles", _encoded("water", water), ["water"], TileType.MLT)
+    _write_vector(folder / "contours-mlt.pmtiles", _encoded("contour", line), ["contour"], TileType.MLT)
+
+
+def _encoded(layer: str, geometry: Mapping[str, object]) -> bytes:
+    layers = [{"name": layer, "features": [{"geometry": geometry}]}]
+    command = ["node", "--input-type=module", "-e", _ENCODE, json.dumps(layers)]
+    return subprocess.run(command, cwd=FRONTEND, capture_output=True, check=True).stdout
+
+
+def _write_vector(path: Path, tile: bytes, layers: list[str], kind: TileType = TileType.MVT) -> None:
     metadata = {"name": path.stem, "vector_layers": [{"id": one, "fields": {}} for one in layers]}
     packed = {(0, 0, 0): tile}
-    write_pmtiles(path, packed, kind=TileType.MVT, compression=Compression.NONE, metadata=metadata)
+    write_pmtiles(path, packed, kind=kind, compression=Compression.NONE, metadata=metadata)
 
 
 def _varint(number: int) -> bytes:

@@ -82,6 +82,25 @@ async def test_the_text_of_a_qr_code_is_understood(
         await expect(field).to_have_value(password)
 
 
+async def test_a_text_of_a_qr_code_that_is_not_understood_is_kept_nowhere(
+    page: Page, hub: RunningHub
+) -> None:
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_role("radio", name="SIM-CAM-1")).to_be_visible()
+    name = dialog.get_by_label("Network name")
+    await name.focus()
+    await page.keyboard.insert_text("WIFI:T:WPA;P:camera-pass-3;")
+    await expect(dialog).to_contain_text("This text of a QR code is not complete.")
+    await expect(dialog.get_by_role("button", name="Next")).to_be_disabled()
+    assert "camera-pass-3" not in await page.evaluate("JSON.stringify(sessionStorage)")
+    await name.fill("")
+    await name.press_sequentially("WIFI:S:SIM-CAM-3;T:WPA;P:camera-pass-3;;")
+    await expect(name).to_have_value("SIM-CAM-3")
+    await expect(dialog).not_to_contain_text("is not complete")
+
+
 async def test_open_is_offered_only_where_it_may_be_so(page: Page, hub: RunningHub) -> None:
     await hub.add_camera(b"FREE", "")
     await opened(page, hub)

@@ -76,6 +76,26 @@ async def test_sessions_and_errors_are_shown_with_advice(page: Page, hub: Runnin
     await expect(shown.locator("rect.error")).to_have_count(2)
 
 
+async def test_an_interruption_that_is_over_is_a_row_and_a_notch_in_its_session(
+    page: Page, hub: RunningHub
+) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    shown = await camera_page(page, "Front")
+    await hub.power(1, on=False)
+    await expect(shown.locator(".badge")).to_have_text("Connecting")
+    await hub.power(1, on=True)
+    await expect(shown.locator(".badge")).to_have_text("Connected")
+    past = shown.get_by_role("listitem")
+    interruption = past.filter(has_text="Interrupted")
+    await expect(interruption).to_contain_text("The connection was lost.")
+    await expect(interruption).to_contain_text("The camera SIM-CAM-1 was switched off.")
+    await expect(interruption).to_contain_text("adapter wlan0")
+    await expect(past.filter(has_text="Connected since")).to_have_count(1)
+    await expect(shown.locator("rect.interruption")).to_have_count(1)
+    await expect(shown.get_by_role("img", name="1 session, 1 interruption, 0 errors")).to_be_visible()
+
+
 async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     device = await hub.connected(1, "Front")
     await opened(page, hub, f"#camera/{device}")

@@ -84,8 +84,14 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await open_all(page)
     await expect(camera_row(page, OWN, device)).to_contain_text("Front")
     await expect(camera_row(page, OWN, device)).to_contain_text("wlan")
+    name = fleet.hub.client.devices[device].interface or ""
+    adapter = fleet.hub.client.interfaces[name]
+    await fleet.hub.client.update_device(device, {"pin": {"usb_port": adapter.usb_port}})
+    await fleet.hub.client.disconnect_device(device)
+    await expect(hub_row(page, OWN)).to_contain_text(f"2 of 3 adapters free, {name} reserved for Front")
     await fleet.hub.client.remove_device(device)
     await expect(camera_row(page, OWN, device)).to_have_count(0)
+    await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
 
 
 async def test_a_hub_goes_offline_by_its_last_will_and_comes_back(page: Page, fleet: FleetPage) -> None:

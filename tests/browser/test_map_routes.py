@@ -15,7 +15,7 @@ from aiohttp import web
 from playwright.async_api import Browser, Page, Request, async_playwright
 
 from tests.browser.conftest import CHROMIUM, PATIENCE_MS
-from tests.browser.map_content import FONT, RED, write_world
+from tests.browser.map_content import FONT, RED, write_maplibre_world, write_world
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from wifimgrd.config import Map
@@ -166,6 +166,17 @@ async def test_a_vector_archive_is_drawn_with_labels_and_contours(
         assert set(line) != {LAND}
         label = await colours(page, *((x, y) for x in range(370, 400, 3) for y in range(110, 146, 3)))
         assert (51, 51, 51) in label
+
+
+async def test_an_archive_of_maplibre_tiles_is_drawn_with_contours(
+    drawing_browser: Browser, origin: str, world: Path, tmp_path: Path
+) -> None:
+    write_maplibre_world(world)
+    settings = settings_of(world, tiles=world / "mlt.pmtiles", contours=world / "contours-mlt.pmtiles")
+    async with drawn(drawing_browser, origin, settings, tmp_path / "mlt.png") as page:
+        west, east, *line = await colours(page, (128, 128), (384, 400), (384, 255), (384, 256))
+        assert (west, east) == (WATER, LAND)
+        assert set(line) != {LAND}
 
 
 async def test_a_raster_archive_is_drawn(

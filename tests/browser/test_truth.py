@@ -43,8 +43,31 @@ async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hu
     await hub.client.update_device(first, {"pin": {"usb_port": adapter.usb_port}})
     await hub.client.disconnect_device(first)
     await shows(page, "SIM-CAM-1", "Off")
-    await expect(page.locator(".badge.available")).to_have_count(1)
-    await expect(card(page, "Tail").locator(".trouble")).to_contain_text("None is free now.")
+    row = page.locator(f'[data-interface="{adapter.name}"]')
+    await expect(row.locator(".badge.reserved")).to_have_text("Reserved for SIM-CAM-1")
+    await expect(page.locator(".badge.available")).to_have_count(0)
+    await expect(page.locator("#adapters-title .count")).to_have_text("0 of 3 free")
+    trouble = card(page, "Tail").locator(".trouble")
+    await expect(trouble).to_contain_text(f"None is free now. {adapter.name} is reserved for SIM-CAM-1.")
+    await hub.client.update_device(first, {"name": "Nose"})
+    await expect(row.locator(".badge.reserved")).to_have_text("Reserved for Nose")
+    await hub.client.update_device(first, {"pin": {}})
+    await expect(row.locator(".badge.available")).to_have_text("Free")
+    await expect(trouble).to_contain_text("One is free now.")
+
+
+async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1, "Nose")
+    adapter = hub.client.interfaces[hub.client.devices[device].interface or ""]
+    await hub.client.update_device(device, {"pin": {"usb_port": adapter.usb_port}})
+    await hub.client.simulate("UnplugAdapter", "s", adapter.name)
+    row = page.locator(f"[data-absent='{adapter.usb_port}']")
+    await expect(row).to_contain_text(adapter.name)
+    await expect(row).to_contain_text("Reserved for Nose")
+    await expect(row.locator(".badge")).to_contain_text("Unplugged since")
+    await hub.client.simulate("PlugAdapter", "s", adapter.name)
+    await expect(row).to_have_count(0)
 
 
 async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> None:

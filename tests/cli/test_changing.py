@@ -37,6 +37,29 @@ async def test_set_without_a_change_is_wrong_usage(hub: Hub) -> None:
     assert (ran.status, "say what is to be changed" in ran.err) == (2, True)
 
 
+async def test_a_reserved_adapter_is_shown_as_reserved(hub: Hub) -> None:
+    await hub.create(1, name="Nose")
+    ran = await wifimgrctl(hub.address, "set", "Nose", "--pin-usb-port", "1-1.3")
+    assert (ran.status, ran.err) == (0, "")
+    await wifimgrctl(hub.address, "disconnect", "Nose")
+    shown = await wifimgrctl(hub.address, "interfaces")
+    assert re.search(r"wlan2 +reserved for Nose +- ", shown.out)
+    value = (await wifimgrctl(hub.address, "interfaces", "--json")).value
+    assert value["available_interfaces"] == ["wlan0", "wlan1"]
+    assert [one["reserved_device_id"] for one in value["interfaces"]] == [None, None, 1]
+    status = await wifimgrctl(hub.address, "status")
+    assert "Interfaces  3: 2 available, 1 reserved for Nose\n" in status.out
+    words = await wifimgrctl(hub.address, "completions", "interfaces")
+    assert "wlan2\treserved for Nose\n" in words.out
+
+
+async def test_a_pin_to_a_port_without_an_adapter_is_warned_about(hub: Hub) -> None:
+    await hub.create(1, name="Nose")
+    ran = await wifimgrctl(hub.address, "set", "Nose", "--pin-usb-port", "9-9")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) is changed\n")
+    assert ran.err == "It has the adapter at USB port 9-9 reserved, but no such adapter is plugged in.\n"
+
+
 async def test_a_shared_network_and_an_unknown_model_are_warned_about(hub: Hub) -> None:
     await hub.create(1, name="Front")
     line = ("add", "--ssid", "SIM-CAM-1", "--name", "Tail", "--codename", "insta360-x33", "--open")
@@ -95,6 +118,20 @@ async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
     assert len((await wifimgrctl(hub.address, "history", "--json")).value) == 1
 
 
+async def test_history_shows_interruptions_with_their_length_and_reason(hub: Hub) -> None:
+    device = await hub.create(1, name="Front")
+    await hub.until(device, "connected")
+    await hub.client.simulate("PowerOffCamera", "ayb", b"SIM-CAM-1", True)
+    await hub.until(device, "connecting")
+    await hub.client.simulate("PowerOnCamera", "ay", b"SIM-CAM-1")
+    await hub.until(device, "connected")
+    _, session, interruption = (await wifimgrctl(hub.address, "history")).out.splitlines()
+    assert " so far " in session
+    assert re.search(
+        r" Front +wlan0 +interrupted +(< 1|\d+) s .*was switched off \(connection-lost\)", interruption
+    )
+
+
 async def test_models_need_no_daemon() -> None:
     ran = await wifimgrctl("unix:path=/nowhere", "models")
     assert ran.status == 0
@@ -124,8 +161,13 @@ async def test_without_a_bus_address_it_says_how_to_get_one() -> None:
     ran = await wifimgrctl("", "status", DBUS_SYSTEM_BUS_ADDRESS="unix:path=/nowhere")
     assert ran.status == 1
     assert "export WIFIMGRD_BUS=ADDRESS" in ran.err
+
+
+async def test_with_the_address_of_a_bus_that_is_gone_it_says_where_to_read_the_right_one() -> None:
     ran = await wifimgrctl("unix:path=/nowhere", "status")
-    assert "WIFIMGRD_BUS" not in ran.err
+    assert ran.status == 1
+    assert "`make run` prints the address of its own" in ran.err
+    assert "(backend-unavailable)" in ran.err
 
 
 async def test_the_model_is_taken_from_the_scan_where_none_is_given(hub: Hub) -> None:

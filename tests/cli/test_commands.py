@@ -125,7 +125,10 @@ async def test_a_wrong_password(hub: Hub) -> None:
     await hub.until(1, "disconnected")
     ran = await wifimgrctl(hub.address, "connect", "Front")
     assert (ran.status, ran.out) == (1, "")
-    assert ran.err == "wifimgrctl: SIM-CAM-1 refused the password (authentication-failed)\n"
+    assert ran.err == (
+        "wifimgrctl: SIM-CAM-1 refused the password (authentication-failed)\n"
+        "Change its password: wifimgrctl set Front --ask-password\n"
+    )
     ran = await wifimgrctl(hub.address, "connect", "Front", "--json")
     assert (ran.status, ran.err) == (1, "")
     assert ran.value == {

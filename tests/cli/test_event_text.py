@@ -168,6 +168,9 @@ def test_interfaces_come_change_and_go() -> None:
     assert sentences(
         shown, "interface.updated", plugged | {"state": "unavailable", "reason": "excluded"}
     ) == ["wlan1: unavailable: excluded"]
+    sentences(shown, "device.created", device_json(DeviceRecord(1, "Nose")))
+    kept = plugged | {"reserved_device_id": 1}
+    assert sentences(shown, "interface.updated", kept) == ["wlan1: reserved for Nose (1)"]
     assert sentences(shown, "interface.removed", {"name": "wlan1"}) == ["wlan1: unplugged"]
 
 

@@ -11,9 +11,16 @@ from typing import Any, Final
 import pytest
 
 from wifimgrd.cli.screen import Screen
-from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
+from wifimgrd.cli.views import (
+    device_view,
+    devices_view,
+    hub_view,
+    interfaces_view,
+    local_time,
+    networks_view,
+)
 from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.client.records import NetworkRecord, ServiceRecord
+from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import CameraState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
@@ -85,6 +92,16 @@ def test_an_adapter_in_use_is_no_warning() -> None:
     colourful = Screen(json=False, out=io.StringIO(), err=io.StringIO(), colour=True)
     _, row = interfaces_view([InterfaceRecord("wlan0", state="in-use")], {}, colourful)
     assert "\x1b" not in row
+
+
+def test_a_reserved_adapter_that_is_away_has_a_row() -> None:
+    plain = Screen(json=False, out=io.StringIO(), err=io.StringIO(), colour=False)
+    absent = [AbsentRecord(3, usb_port="1-1.3", interface="wlan2", unplugged_us=1_700_000_000_000_000)]
+    _, row = interfaces_view([], {3: DeviceRecord(3, "Nose")}, plain, [*absent])
+    assert row.split()[:2] == ["wlan2", "away"]
+    assert f"unplugged since {local_time(1_700_000_000_000_000)}; reserved for 3 Nose" in row
+    _, row = interfaces_view([], {}, plain, [AbsentRecord(3, mac_address="02:00:00:00:00:07")])
+    assert "unplugged; reserved for 3" in row
 
 
 def test_every_state_is_in_the_table() -> None:

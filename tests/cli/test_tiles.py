@@ -118,6 +118,15 @@ async def test_an_empty_file_in_a_folder_fails(config: Path, tmp_path: Path) -> 
     assert "3/1/1.png is empty" in ran.out
 
 
+async def test_what_lies_beside_the_tiles_of_a_folder_is_named_and_passes(
+    config: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "world.folder/3/1/1.kml").write_text("<kml/>")
+    ran = await tiles("check", "--tileset", "folder", config=config)
+    assert ran.status == 0
+    assert "files .kml are no tiles, and not served" in ran.out
+
+
 async def test_a_tile_server_is_reached(tmp_path: Path) -> None:
     async with ScriptedUpstream.start() as upstream:
         config = tmp_path / "wifimgrd.toml"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 
@@ -160,6 +162,37 @@ async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_
         if interactive:
             await authorization.require(call, names.CONNECT)
         else:
-            with pytest.raises(NotAuthorized, match=rf"user {os.getuid()} is not authorized"):
+            with pytest.raises(NotAuthorized, match=r"is not authorized for org.wifimgrd1.connect"):
                 await authorization.require(call, names.CONNECT)
     assert [asked for _, _, asked in polkit.asked] == flags * 2
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize(
+    ("known", "shown", "added"), [(True, "alice", "alice"), (False, str(os.getuid()), "NAME")]
+)
+async def test_a_refusal_names_the_user_and_the_command_that_ends_it(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    monkeypatch: pytest.MonkeyPatch,
+    known: bool,
+    shown: str,
+    added: str,
+) -> None:
+    del polkit
+
+    def user(uid: int) -> SimpleNamespace:
+        if uid != os.getuid() or not known:
+            raise KeyError(uid)
+        return SimpleNamespace(pw_name="alice")
+
+    monkeypatch.setattr(pwd, "getpwuid", user)
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    with pytest.raises(NotAuthorized) as refused:
+        await authorization.require(call_of(caller), names.CONNECT)
+    assert refused.value.message == (
+        f"user {shown} is not authorized for org.wifimgrd1.connect; to allow what members of the group "
+        f"wifimgrd may do: sudo adduser {added} wifimgrd, then log in again"
+    )

@@ -22,6 +22,7 @@ DOCUMENTS: Final = (
 COMMANDS: Final = ("sh", "console")
 """Languages of commands: a script that succeeds, and a terminal session with `$ ` and what is printed."""
 PLACES: Final = {
+    "fresh-machine": "a Debian on which nothing is installed; on_bare_debian.py",
     "make-run": "a second terminal in the checkout, beside `make run`; test_commands.py",
     "checkout": "the checkout: make's targets and scripts, which tests of their own run; test_commands.py",
     "broker": "an MQTT broker's host; tests/mqtt/test_fleet_document.py",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
-from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim, Reservation
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, AdapterPin, Band
+from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import ErrorCode, InterfaceNotFound, NoInterfaceAvailable
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.domain.reservation import Reservation, Reservations
 
 ONE, TWO, THREE = DeviceId(1), DeviceId(2), DeviceId(3)
 
@@ -23,6 +24,10 @@ def hub(*adapters: Adapter, rules: AllocationRules | None = None) -> Allocator:
     for one in adapters:
         allocator = allocator.add(one)
     return allocator
+
+
+def kept(device: DeviceId, pin: AdapterPin) -> Reservations:
+    return Reservations((Reservation(device, pin),))
 
 
 def refusal(allocator: Allocator, claim: Claim) -> NoInterfaceAvailable:
@@ -59,9 +64,7 @@ def test_without_any_adapter_the_refusal_says_so() -> None:
 
 
 def test_a_refusal_says_why_for_each_interface() -> None:
-    rules = AllocationRules(
-        exclude=("wlan0",), reservations=(Reservation("garage", mac="02:00:00:00:00:02"),)
-    )
+    rules = AllocationRules(exclude=("wlan0",), reservations=kept(THREE, AdapterPin("02:00:00:00:00:02")))
     allocator = hub(*(adapter(number) for number in range(5)), adapter(5, rfkill="hard-blocked"), rules=rules)
     allocator = allocator.adopt(TWO, "wlan1")
     allocator = allocator.update_facts("wlan3", BackendFacts("carrying a connection that is not ours"))
@@ -70,7 +73,7 @@ def test_a_refusal_says_why_for_each_interface() -> None:
     assert error.reasons == {
         "wlan0": 'excluded by the configuration ("wlan0")',
         "wlan1": "in use by device 2",
-        "wlan2": 'reserved for "garage"',
+        "wlan2": "reserved for device 3",
         "wlan3": "carrying a connection that is not ours",
         "wlan4": "cannot use the 5GHz band",
         "wlan5": "blocked by rfkill (hard-blocked)",
@@ -117,18 +120,17 @@ def test_a_taken_last_adapter_is_no_reason_to_wait() -> None:
     assert name == "wlan0"
 
 
-@pytest.mark.parametrize("device_id", [ONE, "front door"])
-def test_a_reservation_keeps_others_off_and_comes_before_the_last_adapter(device_id: DeviceId | str) -> None:
-    rules = AllocationRules(reservations=(Reservation(device_id, usb_port="1-1"),))
+def test_a_reservation_keeps_others_off_and_comes_before_the_last_adapter() -> None:
+    rules = AllocationRules(reservations=kept(ONE, AdapterPin(usb_port="1-1")))
     allocator = hub(adapter(0), adapter(1), rules=rules)
-    _, name = allocator.assign(Claim(TWO, "other"))
+    _, name = allocator.assign(Claim(TWO))
     assert name == "wlan1"
-    _, name = allocator.assign(Claim(ONE, "front door", last_adapter=adapter(1).identity))
+    _, name = allocator.assign(Claim(ONE, last_adapter=adapter(1).identity))
     assert name == "wlan0"
 
 
 def test_a_device_with_a_reservation_takes_another_adapter_where_its_own_is_away() -> None:
-    rules = AllocationRules(reservations=(Reservation(ONE, mac="02:00:00:00:00:63"),))
+    rules = AllocationRules(reservations=kept(ONE, AdapterPin("02:00:00:00:00:63")))
     _, name = hub(adapter(0), rules=rules).assign(Claim(ONE))
     assert name == "wlan0"
 

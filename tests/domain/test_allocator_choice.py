@@ -50,18 +50,25 @@ def places(draw: st.DrawFn) -> list[Place]:
     ]
 
 
+def kept_for(rules: AllocationRules, interface: Interface) -> DeviceId | None:
+    """The device of the first reservation for an adapter."""
+    identity = interface.adapter.identity
+    for one in rules.reservations.ordered:
+        if (one.pin.mac or one.pin.usb_port) in (identity.mac, identity.usb_port):
+            return one.device
+    return None
+
+
 def rank(claim: Claim, rules: AllocationRules, interface: Interface) -> tuple[object, ...]:
     identity = interface.adapter.identity
-    for pin in rules.reservations:
-        if pin.pins(identity) and pin.device in (claim.device_id, claim.name):
-            return (0,)
+    if kept_for(rules, interface) == claim.device_id:
+        return (0,)
     strength = identity.match_strength(claim.last_adapter) if claim.last_adapter else 0
     return (2 if interface.suspect else 1, -strength)
 
 
 def is_for(claim: Claim, rules: AllocationRules, interface: Interface) -> bool:
-    pins = [pin for pin in rules.reservations if pin.pins(interface.adapter.identity)]
-    if pins and not any(pin.device in (claim.device_id, claim.name) for pin in pins):
+    if kept_for(rules, interface) not in (None, claim.device_id):
         return False
     return not (claim.bands and interface.facts.bands and not claim.bands & interface.facts.bands)
 

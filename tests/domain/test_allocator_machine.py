@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.domain import worlds
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
-from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim, Reservation
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
+from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
 from wifimgrd.domain.interface import BackendFacts, InterfaceCounts, InterfaceState
 from wifimgrd.domain.interface_index import InterfaceIndex
+from wifimgrd.domain.records import interface_record
 
 
 class AllocatorMachine(RuleBasedStateMachine):
@@ -49,24 +50,54 @@ class AllocatorMachine(RuleBasedStateMachine):
         return on_usb or not self.wanted.usb_only
 
     def blocked(self, name: str) -> bool:
-        excluded = any(fnmatchcase(name, glob) for glob in self.wanted.exclude)
+        adapter = self.plugged[name]
         stuck = self.facts[name].obstacle != "" or self.marks.get(name, ("", False))[0] != ""
-        return excluded or self.plugged[name].rfkill != "" or stuck
+        unfit = adapter.rfkill != "" or adapter.mode is not Mode.STATION
+        shares = any(
+            self.plugged[one].is_active and one not in self.assigned.values()
+            for one in self.sharers(name)
+            if one != name
+        )
+        return self.excluded(name) or unfit or stuck or self.leader(name) != name or shares
+
+    def excluded(self, name: str) -> bool:
+        return any(fnmatchcase(name, glob) for glob in self.wanted.exclude)
+
+    def sharers(self, name: str) -> list[str]:
+        radio = self.plugged[name].radio
+        return [one for one in worlds.NAMES if self.is_on(one, radio)] if radio else [name]
+
+    def is_on(self, name: str, radio: str) -> bool:
+        return name in self.plugged and self.plugged[name].radio == radio
+
+    def leader(self, name: str) -> str:
+        """Which interface of a radio may be used, where any of them may."""
+        sharers = self.sharers(name)
+        held = [one for one in sharers if one in self.assigned.values()]
+        used = [one for one in sharers if self.plugged[one].is_active]
+        stations = [one for one in sharers if self.plugged[one].mode is Mode.STATION]
+        wanted = [one for one in stations or sharers if not self.excluded(one)] or stations or sharers
+        able = [one for one in wanted if not self.facts[one].obstacle] or wanted
+        if held or used:
+            able = [one for one in held or used if one in used] or held
+            able = [one for one in able if one in stations] or able
+            able = [one for one in able if not self.excluded(one)] or able
+            able = [one for one in able if not self.facts[one].obstacle] or able
+        return min(able, key=lambda one: (self.plugged[one].index, worlds.NAMES.index(one)))
 
     def suspect(self, name: str) -> bool:
         return self.marks.get(name, ("", False))[1]
 
-    def pins_on(self, name: str) -> list[Reservation]:
-        identity = self.plugged[name].identity
-        return [
-            pin
-            for pin in self.wanted.reservations
-            if (pin.mac and pin.mac.lower() == identity.mac)
-            or (not pin.mac and pin.usb_port and pin.usb_port == identity.usb_port)
-        ]
+    def kept_for(self, name: str) -> DeviceId | None:
+        identities = [self.plugged[one].identity for one in self.sharers(name)]
+        words = {word for identity in identities for word in (identity.mac, identity.usb_port)}
+        for one in self.wanted.reservations.ordered:
+            if (one.pin.mac or one.pin.usb_port) in words:
+                return one.device
+        return None
 
     def reserved_for(self, claim: Claim, name: str) -> bool:
-        return any(pin.device in {claim.device_id, claim.name} for pin in self.pins_on(name))
+        return self.kept_for(name) == claim.device_id
 
     def fit(self, claim: Claim) -> list[str]:
         return [
@@ -74,7 +105,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             for name, facts in self.facts.items()
             if name not in self.assigned.values()
             and not self.blocked(name)
-            and (not self.pins_on(name) or self.reserved_for(claim, name))
+            and self.kept_for(name) in (None, claim.device_id)
             and (not claim.bands or not facts.bands or claim.bands & facts.bands)
         ]
 
@@ -123,9 +154,7 @@ class AllocatorMachine(RuleBasedStateMachine):
         if adapter is None or new in self.plugged:
             return
         self.unplug(old)
-        self.plug(
-            Adapter(new, adapter.identity, usb_vendor_id=adapter.usb_vendor_id, rfkill=adapter.rfkill), None
-        )
+        self.plug(replace(adapter, name=new), None)
 
     @rule(claim=worlds.claims())
     def assign(self, claim: Claim) -> None:
@@ -170,7 +199,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             pinned = any(self.reserved_for(claim, other) for other in self.fit(claim))
             if identity.mac and twins == [name] and not pinned:
                 known_as = AdapterIdentity(identity.mac, "9-9", "other")
-                _, got = self.allocator.assign(Claim(claim.device_id, claim.name, known_as, claim.bands))
+                _, got = self.allocator.assign(Claim(claim.device_id, known_as, claim.bands))
                 assert got == name
 
     @rule(device_id=worlds.device_ids)
@@ -225,15 +254,19 @@ class AllocatorMachine(RuleBasedStateMachine):
         assert list(self.allocator.available) == [
             status.interface.name for status in statuses if status.state is InterfaceState.AVAILABLE
         ]
+        kept = [name for name in self.allocator.available if self.kept_for(name) is not None]
+        assert list(self.allocator.kept) == kept
+        free = states.count(InterfaceState.AVAILABLE) - len(kept)
+        radios = {tuple(self.sharers(name)) for name in self.plugged}
         assert self.allocator.counts == InterfaceCounts(
-            len(statuses), states.count(InterfaceState.AVAILABLE), states.count(InterfaceState.IN_USE)
+            len(radios), free, states.count(InterfaceState.IN_USE)
         )
         assert self.allocator.index == InterfaceIndex.of(self.allocator.interfaces.values())
         for interface in self.allocator.interfaces.values():
             identity = interface.adapter.identity
-            twins = [name for name in worlds.NAMES if name in self.plugged]
-            twins = [name for name in twins if self.plugged[name].identity == identity]
-            assert self.allocator.named(identity) == twins
+            twins = [name for name in self.plugged if self.plugged[name].identity == identity]
+            named = {one for name in twins for one in self.sharers(name)}
+            assert self.allocator.named(identity) == [name for name in worlds.NAMES if name in named]
             like = self.allocator.index.like(identity)
             assert like >= {
                 name for name, one in self.plugged.items() if one.identity.match_strength(identity)
@@ -243,8 +276,51 @@ class AllocatorMachine(RuleBasedStateMachine):
     def what_the_rules_say_of_an_interface_is_kept_with_it(self) -> None:
         for name, interface in self.allocator.interfaces.items():
             assert interface.exclusion == self.wanted.exclusion(name)
-            assert list(interface.reserved_for) == [pin.device for pin in self.pins_on(name)]
+            assert interface.reserved_for == self.kept_for(name)
             assert (interface.trouble, interface.suspect) == self.marks.get(name, ("", False))
+
+    @invariant()
+    def what_is_free_is_for_anybody_and_what_is_reserved_for_its_device_alone(
+        self,
+    ) -> None:
+        stranger = Claim(DeviceId(99))
+        for status in self.allocator.statuses():
+            record = interface_record(status)
+            interface, kept_for = status.interface, record.reserved_device_id
+            assert (not self.allocator.refusal(stranger, interface)) == record.is_free
+            for device in worlds.DEVICES:
+                refused = bool(self.allocator.refusal(Claim(device), interface))
+                if record.is_free:
+                    assert not refused
+                elif kept_for is not None and kept_for != device:
+                    assert refused
+                elif record.is_kept:
+                    assert not refused
+
+    @invariant()
+    def a_reservation_that_keeps_no_adapter_is_reported(self) -> None:
+        unmet = dict(self.allocator.unmet())
+        for one in self.wanted.reservations.ordered:
+            word = one.pin.mac or one.pin.usb_port
+            named = [
+                name
+                for name, adapter in self.plugged.items()
+                if word in (adapter.identity.mac, adapter.identity.usb_port)
+            ]
+            holders = {self.kept_for(name) for name in named}
+            assert (one in unmet) == (one.device not in holders)
+            if one in unmet:
+                assert unmet[one] in (holders or {None})
+
+    @invariant()
+    def a_radio_is_one_adapter(self) -> None:
+        for name in self.plugged:
+            free = [one for one in self.sharers(name) if one in self.allocator.available]
+            foreign = [one for one in self.sharers(name) if self.plugged[one].is_active]
+            held = [one for one in self.sharers(name) if one in self.assigned.values()]
+            assert len(free) <= 1
+            assert not (free and held)
+            assert not (free and set(foreign) - set(free)), "another program uses the radio"
 
     @invariant()
     def a_band_is_served_by_whatever_does_not_say_otherwise(self) -> None:

@@ -102,7 +102,29 @@ def test_an_ssid_that_is_none(ssid: str | bytes, sentence: str) -> None:
     assert faults(settings={"ssid": ssid}) == {"ssid": (sentence,)}
 
 
-@pytest.mark.parametrize("octets", [b"\xff\xfe", "ü".encode() * 16, b"x" * 32, "無線".encode()])
+QR_CODES = [
+    "WIFI:S:CAM;P:12345678;",
+    "wifi:T:WPA;S:THETAYL00105377.OSC;P:00105377;H:false;\x01",
+    " WIFI:",
+    "WIFI:S:" + "x" * 200,
+]
+
+
+@pytest.mark.parametrize("text", QR_CODES)
+def test_the_text_of_a_qr_code_never_becomes_a_name(text: str) -> None:
+    for reported in (faults(settings={"ssid": text}), faults(settings={"ssid": text.encode()})):
+        assert reported["ssid"][0].startswith("This is the text of a Wi-Fi QR code")
+    reported = faults({"name": text})
+    assert reported["name"][0].startswith("This is the text of a Wi-Fi QR code")
+    with pytest.raises(InvalidRequest) as refused:
+        parse_amendment({"name": text, "connection_settings": {"ssid": text}})
+    assert refused.value.fields.keys() == {"name", "ssid"}
+    assert "12345678" not in repr(refused.value)
+
+
+@pytest.mark.parametrize(
+    "octets", [b"\xff\xfe", b"WIFI", b"my WIFI: 5 GHz", "ü".encode() * 16, b"x" * 32, "無線".encode()]
+)
 def test_an_ssid_may_be_any_octets(octets: bytes) -> None:
     payload = {**GOOD, "connection_settings": {"ssid": octets, "password": "camera-pass-1"}}
     assert parse_registration(payload).ssid == Ssid(octets)

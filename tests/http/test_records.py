@@ -19,6 +19,7 @@ from wifimgrd.dbus.client.json_records import (
     status_json,
 )
 from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 CONNECTED = DeviceRecord(
@@ -147,14 +148,14 @@ def test_a_status_has_the_contracts_members_and_no_other() -> None:
 
 
 def test_an_interface_has_the_contracts_members_and_no_other() -> None:
-    wlan0 = InterfaceRecord(
-        "wlan0", "in-use", None, 3, "02:00:00:00:00:01", "mt76x2u", "0e8d", "7612", "WLAN", "1-1.4", ("2.4",)
-    )
+    adapter = ("02:00:00:00:00:01", "mt76x2u", "0e8d", "7612", "WLAN", "1-1.4", ("2.4",))
+    wlan0 = InterfaceRecord("wlan0", "in-use", None, 3, 4, *adapter)
     assert interface_json(wlan0) == {
         "name": "wlan0",
         "state": "in-use",
         "reason": None,
         "device_id": 3,
+        "reserved_device_id": 4,
         "mac_address": "02:00:00:00:00:01",
         "driver": "mt76x2u",
         "usb": {"vendor_id": "0e8d", "product_id": "7612", "product": "WLAN", "port": "1-1.4"},
@@ -167,9 +168,11 @@ def test_the_answer_on_interfaces_adds_up() -> None:
         "wlan0": InterfaceRecord("wlan0", "in-use", device_id=3),
         "wlan1": InterfaceRecord("wlan1"),
         "wlan2": InterfaceRecord("wlan2", "unavailable", "it carries the default route"),
+        "wlan3": InterfaceRecord("wlan3", reserved_device_id=3),
+        "wlan9": InterfaceRecord("wlan9", "unavailable", "shares the radio of wlan0"),
     }
-    answer = interfaces_json(interfaces)
+    answer = interfaces_json(interfaces, ServiceRecord(total_interfaces=4))
     assert answer["available_interfaces"] == ["wlan1"]
     assert answer["interface_assignments"] == {"3": "wlan0"}
-    assert (answer["total_interfaces"], answer["assigned_interfaces"]) == (3, 1)
-    assert [one["name"] for one in answer["interfaces"]] == ["wlan0", "wlan1", "wlan2"]
+    assert (answer["total_interfaces"], answer["assigned_interfaces"]) == (4, 1)
+    assert [one["name"] for one in answer["interfaces"]] == [*interfaces]

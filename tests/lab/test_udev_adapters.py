@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from wifimgrd.domain.adapter import Adapter as Described
+from wifimgrd.domain.adapter import Mode
 from wifimgrd.udev import UdevAdapterSource
 
 from .guest.adapters import Adapter
@@ -153,6 +154,28 @@ async def test_rfkill(source: UdevAdapterSource, listener: Listener, adapters: A
     assert (await listener.present()).rfkill == "soft-blocked"
     (switch / "soft").write_text("0")
     assert (await listener.present()).rfkill == ""
+
+
+async def test_the_interfaces_of_one_radio(
+    source: UdevAdapterSource, listener: Listener, adapters: Adapters
+) -> None:
+    plugged = adapters()
+    first = await listener.present()
+    run("iw", "dev", plugged.interface, "interface", "add", "wlan9", "type", "managed")
+    second = await listener.present()
+    assert (second.name, second.radio, second.mode) == ("wlan9", first.radio, Mode.STATION)
+    assert second.index > first.index
+    run("nmcli", "device", "set", "wlan9", "managed", "no")
+    run("ip", "link", "set", "wlan9", "down")
+    for kind, mode in (("__ap", Mode.ACCESS_POINT), ("monitor", Mode.MONITOR), ("managed", Mode.STATION)):
+        run("iw", "dev", "wlan9", "set", "type", kind)  # of which udev reports nothing
+        assert (await listener.present()).mode is mode
+    run("iw", "dev", "wlan9", "set", "type", "__ap")
+    assert not (await listener.present()).is_active
+    run("ip", "link", "set", "wlan9", "up")
+    assert (await listener.present()).is_active
+    run("iw", "dev", "wlan9", "del")
+    assert await listener.gone() == "wlan9"
 
 
 async def test_an_interface_that_moves_to_another_namespace_is_gone(

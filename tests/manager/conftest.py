@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -85,7 +85,12 @@ def make_bench(
     return Bench(hub, world, store, story)
 
 
-RunOnBench = Callable[[Callable[[Bench], Coroutine[Any, Any, None]]], None]
+class RunOnBench(Protocol):
+    """Run a coroutine function on a started hub, in the default world or in one of a scenario."""
+
+    def __call__(
+        self, test: Callable[[Bench], Coroutine[Any, Any, None]], scenario: Path | None = None
+    ) -> None: ...
 
 
 @pytest.fixture
@@ -93,9 +98,9 @@ def on_bench() -> Iterator[RunOnBench]:
     """Run a coroutine function on a started hub, and stop it after."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
 
-        def run(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
+        def run(test: Callable[[Bench], Coroutine[Any, Any, None]], scenario: Path | None = None) -> None:
             async def whole() -> None:
-                bench = make_bench()
+                bench = make_bench(scenario=scenario)
                 await bench.hub.start()
                 for status in bench.hub.interface_statuses():
                     bench.story.interfaces[status.interface.name] = status

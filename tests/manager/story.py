@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.events import (
+    AbsentAdaptersChanged,
     AdapterRecovery,
     BackendChanged,
     ConnectionFailed,
@@ -20,6 +21,7 @@ from wifimgrd.domain.events import (
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.reservation import AbsentAdapter
 
 NEXT = {
     DeviceState.DISCONNECTED: {DeviceState.DISCONNECTED, DeviceState.CONNECTING, DeviceState.CONNECTED},
@@ -36,6 +38,7 @@ class Story:
     reported: list[str] = field(default_factory=list)
     devices: dict[DeviceId, DeviceStatus] = field(default_factory=dict)
     interfaces: dict[str, InterfaceStatus] = field(default_factory=dict)
+    absent: tuple[AbsentAdapter, ...] = ()
     failing: DeviceId | None = None
 
     def publish(self, event: Event) -> None:
@@ -80,6 +83,8 @@ class Story:
             case AdapterRecovery(name, step):
                 assert self.interfaces[name].device_id is None, "an adapter in use is never touched"
                 self.reported.append(f"{name} recovery {step}")
+            case AbsentAdaptersChanged(adapters):
+                self.absent = adapters
             case BackendChanged(backend):
                 self.reported.append(f"backend {backend.state}")
 

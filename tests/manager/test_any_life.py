@@ -13,15 +13,28 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.manager.conftest import Bench, make_bench
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceState
+from wifimgrd.domain.records import interface_record
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.reservation import ReservationRule
+from wifimgrd.manager.settings import HubSettings
 
 ADAPTERS = st.sampled_from(["wlan0", "wlan1", "wlan2"])
 CAMERAS = st.sampled_from([b"SIM-CAM-1", b"SIM-CAM-2", b"SIM-CAM-3", b"SIM-CAM-OFF"])
 USUALLY = st.sampled_from([True, True, True, False])
 DEVICES = st.integers(1, 4).map(DeviceId)
+PINS = st.sampled_from(
+    [{}, {"usb_port": "1-1.1"}, {"usb_port": "1-1.2"}, {"mac": "02:00:00:00:00:01"}, {"usb_port": "9-9"}]
+)
+BEFORE = (ReservationRule("name 2", AdapterPin(usb_port="1-1.3")),)
+RULES = st.builds(
+    ReservationRule,
+    DEVICES | st.sampled_from(["SIM-CAM-1", "name 1", "name 2"]),
+    st.builds(AdapterPin, usb_port=st.sampled_from(["1-1.1", "1-1.2", "9-9"])),
+)
 MOMENTS = st.sampled_from([0.0, 0.001, 0.05, 0.2, 0.21, 1.0, 9.0, 15.0])
 
 
@@ -39,7 +52,7 @@ class AnyLife(RuleBasedStateMachine):
         self.accidents: list[dict[str, Any]] = []
         self.runner.get_loop().set_exception_handler(lambda _, context: self.accidents.append(context))
         self.commands: set[asyncio.Task[None]] = set()
-        self.bench: Bench = make_bench()
+        self.bench: Bench = make_bench(HubSettings(reserve=BEFORE))
         self.runner.run(self.bench.hub.start())
         for status in self.bench.hub.interface_statuses():
             self.bench.story.interfaces[status.interface.name] = status
@@ -114,6 +127,14 @@ class AnyLife(RuleBasedStateMachine):
         fields = {"ssid": f"SIM-CAM-{number}", "password": f"camera-pass-{number}", "name": f"name {number}"}
         self.send(self.bench.hub.update(device_id, fields), seconds)
 
+    @rule(device_id=DEVICES, pin=PINS, seconds=MOMENTS)
+    def pin(self, device_id: DeviceId, pin: dict[str, str], seconds: float) -> None:
+        self.send(self.bench.hub.update(device_id, {"pin": pin}), seconds)
+
+    @rule(reserve=st.lists(RULES, max_size=2).map(tuple))
+    def reload(self, reserve: tuple[ReservationRule, ...]) -> None:
+        self.runner.run(self.bench.hub.reconfigure(HubSettings(reserve=reserve)))
+
     @rule(adapter=ADAPTERS)
     def pull(self, adapter: str) -> None:
         self.act(self.bench.world.unplug_adapter, adapter)
@@ -164,6 +185,16 @@ class AnyLife(RuleBasedStateMachine):
             ]
 
     @invariant()
+    def the_interfaces_that_clients_see_are_those_of_now(self) -> None:
+        if hasattr(self, "bench"):
+            reported = self.bench.story.interfaces
+            assert [interface_record(status) for status in self.bench.hub.interface_statuses()] == [
+                interface_record(reported[name]) for name in sorted(reported)
+            ]
+            for status in reported.values():
+                assert status.interface.reserved_for in (None, *self.bench.story.devices)
+
+    @invariant()
     def the_counts_equal_a_recount(self) -> None:
         if hasattr(self, "bench"):
             hub = self.bench.hub
@@ -173,7 +204,7 @@ class AnyLife(RuleBasedStateMachine):
             assert (hub.device_count, hub.connected_count) == (len(devices), len(connected))
             assert hub.interface_counts == InterfaceCounts(
                 len(interfaces),
-                interfaces.count(InterfaceState.AVAILABLE),
+                interfaces.count(InterfaceState.AVAILABLE) - len(hub.kept_interfaces),
                 interfaces.count(InterfaceState.IN_USE),
             )
             assert list(hub.assigned_statuses()) == [

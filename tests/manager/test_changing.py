@@ -13,9 +13,9 @@ from tests.store.samples import SECRET, draft
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.adapter import NO_PIN, AdapterPin
-from wifimgrd.domain.allocator import AllocationRules, Reservation
 from wifimgrd.domain.device import Device, DeviceId, DeviceState
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.manager.settings import HubSettings
 
 
@@ -174,20 +174,22 @@ def test_a_pin_outlives_a_restart_and_ends_with_its_device() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reservation", "used"),
+    ("rule", "used"),
     [
-        (Reservation("Front", usb_port="1-1.3"), False),
-        (Reservation(DeviceId(1), usb_port="1-1.3"), False),
-        (Reservation("Tail", usb_port="1-1.1"), False),
-        (Reservation("Front", usb_port="1-1.1"), True),
-        (Reservation("Tail", usb_port="1-1.3"), True),
+        (ReservationRule("Front", AdapterPin(usb_port="1-1.3")), False),
+        (ReservationRule(DeviceId(1), AdapterPin(usb_port="1-1.3")), False),
+        (ReservationRule("Tail", AdapterPin(usb_port="1-1.1")), False),
+        (ReservationRule("Tial", AdapterPin(usb_port="1-1.1")), True),
+        (ReservationRule("Front", AdapterPin(usb_port="1-1.1")), True),
+        (ReservationRule("Tail", AdapterPin(usb_port="1-1.3")), True),
     ],
 )
-def test_the_configurations_pin_goes_before_and_says_so(reservation: Reservation, used: bool) -> None:
+def test_the_configurations_pin_goes_before_and_says_so(rule: ReservationRule, used: bool) -> None:
     async def test() -> None:
-        bench = make_bench(HubSettings(rules=AllocationRules(reservations=(reservation,))))
+        bench = make_bench(HubSettings(reserve=(rule,)))
         await bench.hub.start()
         device = await bench.create(1, name="Front")
+        await bench.create(2, name="Tail")
         await bench.hub.update(device, {"pin": {"usb_port": "1-1.1"}})
         reported = warnings_of(bench, device)
         if used:
@@ -197,8 +199,7 @@ def test_the_configurations_pin_goes_before_and_says_so(reservation: Reservation
                 "It is pinned to the adapter at USB port 1-1.1, but the configuration pins otherwise, "
                 "and goes before.",
             )
-        reserved = bench.hub._state.allocator.interfaces["wlan0"].reserved_for
-        assert (device in reserved or "Front" in reserved) is used
+        assert (bench.story.interfaces["wlan0"].interface.reserved_for == device) is used
         await bench.hub.stop()
 
     run(test())

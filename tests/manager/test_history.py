@@ -130,17 +130,132 @@ def test_a_lost_link_ends_the_session_at_its_interruption_with_the_error() -> No
     run(test())
 
 
-def test_an_interruption_that_is_over_in_time_is_no_end() -> None:
+async def interrupted(bench: Bench, seconds: float = 3) -> int:
+    """Switch the camera off for a moment; returns when."""
+    begun_us = now_us()
+    bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+    await asyncio.sleep(seconds)
+    bench.world.power_on_camera(b"SIM-CAM-1")
+    await asyncio.sleep(2)
+    return begun_us
+
+
+def test_an_interruption_that_is_over_in_time_is_a_row_and_its_session_goes_on() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            device = await bench.connected()
+            await asyncio.sleep(30)
+            begun_us = await interrupted(bench)
+            row, session = await history.read(HistoryFilter())
+            assert (row.kind, row.device_id, row.device_name) == ("interruption", device, "SIM-CAM-1")
+            assert (row.interface, row.code) == ("wlan0", "connection-lost")
+            assert "was switched off" in row.message
+            assert row.time_us == pytest.approx(begun_us, abs=SECOND)
+            assert row.ended_us - row.time_us == pytest.approx(3 * SECOND, abs=SECOND)
+            assert (session.kind, session.ended_us, session.code) == ("session", 0, "")
+            await bench.hub.disconnect(device)
+            assert await kinds(history) == ["interruption SIM-CAM-1 connection-lost", "session SIM-CAM-1 "]
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_an_interruption_that_lasts_is_no_row() -> None:
     async def test() -> None:
         with remembered(HistoryInMemory()) as (bench, history):
             await started(bench, history)
             await bench.connected()
             bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
             await asyncio.sleep(3)
-            bench.world.power_on_camera(b"SIM-CAM-1")
+            (session,) = await history.read(HistoryFilter())
+            assert (session.ended_us, session.code) == (0, "")
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_what_is_ended_by_a_command_while_it_is_interrupted_has_ended_at_the_interruption() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            device = await bench.connected()
+            await asyncio.sleep(30)
+            lost_us = now_us()
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
             await asyncio.sleep(5)
-            (row,) = await history.read(HistoryFilter())
-            assert row.ended_us == 0
+            await bench.hub.remove(device)
+            (session,) = await history.read(HistoryFilter())
+            assert (session.kind, session.code) == ("session", "connection-lost")
+            assert session.ended_us == pytest.approx(lost_us, abs=SECOND)
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_interruptions_are_written_at_once_and_no_more_than_every_10_s() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            await asyncio.sleep(100)
+            store.written_s.clear()
+            begun_s = asyncio.get_running_loop().time()
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(0.5)
+            assert store.rows[1].interrupted_us, "it is known if the daemon is killed now"
+            bench.world.power_on_camera(b"SIM-CAM-1")
+            await asyncio.sleep(3.5)
+            for _ in range(6):
+                await interrupted(bench, 2)
+            assert [round(at - begun_s) for at in store.written_s] == [0, 10, 20]
+            assert len(store.rows) == 1 + len(store.written_s[1:]) * 3 - 1
+            await bench.hub.stop()
+
+    run(test())
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_an_interruption_in_which_the_daemon_is_restarted(comes_back: bool) -> None:
+    """The link is up again when the daemon starts, or comes back after that."""
+
+    async def test() -> None:
+        store, begun_us = HistoryInMemory(), now_us()
+        store.rows[1] = HistoryRow(
+            1, 6, HistoryKind.SESSION, DeviceId(1), "SIM-CAM-1", "wlan0", interrupted_us=begun_us
+        )
+        with remembered(store) as (bench, history):
+            await bench.hub.start()
+            await bench.connected()
+            if not comes_back:
+                bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(2)
+            history.start("simulated", bench.hub.device_statuses(), bench.hub.device_name)
+            if not comes_back:
+                assert [row.kind for row in await history.read(HistoryFilter())] == ["session"]
+                bench.world.power_on_camera(b"SIM-CAM-1")
+                await asyncio.sleep(2)
+            row, session = await history.read(HistoryFilter())
+            assert (row.kind, row.time_us, row.code) == ("interruption", begun_us, "connection-lost")
+            assert now_us() - row.ended_us < 2 * SECOND
+            assert (session.id, session.ended_us, session.interrupted_us) == (1, 0, 0)
+            assert ("when the hub found it again" in row.message) == comes_back
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_an_interruption_that_the_daemon_did_not_outlive_is_the_end_of_its_session() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        store.rows[1] = HistoryRow(
+            1, 6, HistoryKind.SESSION, DeviceId(9), "Gone", "wlan0", seen_us=77, interrupted_us=77
+        )
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            (session,) = await history.read(HistoryFilter())
+            assert (session.kind, session.ended_us, session.interrupted_us) == ("session", 77, 0)
             await bench.hub.stop()
 
     run(test())
@@ -299,8 +414,11 @@ def test_a_device_that_is_forgotten_leaves_no_row() -> None:
         with remembered(HistoryInMemory()) as (bench, history):
             await started(bench, history)
             device, other = await bench.connected(1), await bench.connected(2)
+            await interrupted(bench)
             await bench.hub.remove(device)
-            assert "session SIM-CAM-1 " in await kinds(history)
+            assert {"session SIM-CAM-1 ", "interruption SIM-CAM-1 connection-lost"} < set(
+                await kinds(history)
+            )
             history.forget(device)
             assert {row.device_id for row in await history.read(HistoryFilter())} == {other}
             await bench.hub.stop()

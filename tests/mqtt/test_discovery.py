@@ -81,6 +81,17 @@ def test_a_record_that_is_removed_is_an_unknown_state() -> None:
     assert all(text.endswith("{% else %}None{% endif %}") for text in states)
 
 
+def test_a_reserved_adapter_has_a_state_of_its_own_and_the_name_of_its_camera() -> None:
+    config = message(DISCOVERY.hub("0.1.0", ["wlan0", "wlan1"], {"wlan1": "Nose {{ 1 }}"}))
+    free, reserved = config["components"]["adapter_wlan0"], config["components"]["adapter_wlan1"]
+    assert (free["name"], reserved["name"]) == ("Adapter wlan0", "Adapter wlan1, reserved for Nose {{ 1 }}")
+    assert free["unique_id"].replace("wlan0", "wlan1") == reserved["unique_id"]
+    assert templates(free) == templates(reserved)
+    assert reserved["options"] == ["Free", "In use", "Unusable", "Reserved"]
+    condition = "value_json.state == 'available' and value_json.reserved_device_id"
+    assert f"{{{{ 'Reserved' if {condition} else {{" in reserved["value_template"]
+
+
 def test_a_model_has_the_name_of_the_catalog() -> None:
     named = replace(DISCOVERY, models=catalog.load())
     assert message(named.camera(CAMERA))["device"]["model"] == "Insta360 X3"
@@ -231,6 +242,21 @@ async def test_the_messages_are_retained_renamed_and_removed_with_the_camera(
     await seen.until(lambda: f"{HUB}/devices/{device}" not in seen.retained)
     assert topic not in seen.retained, "it is removed before the record"
     assert len(seen.seen(topic)) == 3, "published, renamed, removed"
+
+
+async def test_the_name_of_a_reserved_adapter_follows_that_of_its_camera(hub: Hub, seen: Observer) -> None:
+    device = await hub.create(1, name="Nose")
+
+    def name() -> str:
+        return str(seen.record(HUB_TOPIC)["components"]["adapter_wlan2"]["name"])
+
+    await hub.client.update_device(device, {"pin": {"usb_port": "1-1.3"}})
+    await seen.until(lambda: HUB_TOPIC in seen.retained and name() == "Adapter wlan2, reserved for Nose")
+    assert seen.record(f"{HUB}/interfaces/wlan2")["reserved_device_id"] == device
+    await hub.client.update_device(device, {"name": "Tail"})
+    await seen.until(lambda: name() == "Adapter wlan2, reserved for Tail")
+    await hub.client.remove_device(device)
+    await seen.until(lambda: name() == "Adapter wlan2")
 
 
 async def test_the_switch_connects_and_disconnects(hub: Hub, seen: Observer) -> None:

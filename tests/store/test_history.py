@@ -82,18 +82,57 @@ async def test_so_many_days_are_kept(tmp_path: Path) -> None:
 
 async def test_a_damaged_history_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"no database at all" * 200)
-    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs:
+        history = await SqliteHistory.open(tmp_path, 100, 90)
     history.put([row(1)])
     assert len(await history.read(HistoryFilter())) == 1
     await history.close()
-    assert (tmp_path / (FILE_NAME + ".damaged")).exists()
+    [entry] = logs
+    assert (entry["event"], (tmp_path / entry["kept_as"]).exists()) == ("history_set_aside", True)
 
 
-async def test_a_history_of_another_version_is_set_aside(tmp_path: Path) -> None:
+async def test_a_history_of_a_newer_version_is_kept_and_the_log_says_so(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1)])
+    await history.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
         opened.execute("PRAGMA user_version = 99")
-    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs:
+        history = await SqliteHistory.open(tmp_path, 100, 90)
     assert list(await history.read(HistoryFilter())) == []
+    await history.close()
+    [entry] = logs
+    assert entry["event"] == "history_of_newer_version"
+    assert "a newer version of wifimgrd wrote the file (schema 99" in entry["reason"]
+    kept = tmp_path / entry["kept_as"]
+    assert kept.name.startswith(FILE_NAME + ".newer-")
+    with closing(sqlite3.connect(kept)) as opened:
+        opened.execute("PRAGMA user_version = 2")
+    kept.replace(tmp_path / FILE_NAME)
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    await history.close()
+
+
+async def test_rows_of_kinds_that_a_later_version_may_have_are_left_out(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1), row(2)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as opened:
+        opened.execute("UPDATE history SET kind = 'eclipse' WHERE id = 2")
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    assert history.next_id == 3
+    await history.close()
+
+
+async def test_interruptions_leave_half_of_the_rows_to_everything_else(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(number) for number in range(1, 41)])
+    interruption = replace(row(0, ended_us=NOW_US), kind=HistoryKind.INTERRUPTION)
+    history.put([replace(interruption, id=number) for number in range(41, 201)])
+    kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
+    assert kept == [*range(200, 150, -1), *range(40, 0, -1)]
     await history.close()
 
 

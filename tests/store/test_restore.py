@@ -93,6 +93,12 @@ async def test_what_a_file_has_beside_rows_has_no_effect(tmp_path: Path, octets:
     assert not found & {"evil", "evil_too", "more", "stowaway"}
 
 
+async def test_a_network_that_an_earlier_version_accepted_comes_back(tmp_path: Path, octets: bytes) -> None:
+    older = changed(octets, "UPDATE device SET ssid = CAST('WIFI:S:CAM;P:12345678;' AS BLOB) WHERE id = 1")
+    directory = await state(tmp_path / "new")
+    assert restore(older, directory) == 2
+
+
 ENDLESS = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n)"
 VIEW = (
     "ALTER TABLE memory RENAME TO other",

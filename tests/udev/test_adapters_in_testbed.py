@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from tests.udev.testbed import FakeHost, Listener, Radio
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Mode
 from wifimgrd.udev import UdevAdapterSource
 
 
@@ -45,7 +45,7 @@ async def turn() -> None:
 async def test_what_is_plugged_in_is_reported_before_start_returns(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
-    host.adapter("mock0", "1-1.4", "00:e0:4c:01:02:03", serial="A1")
+    radio = host.adapter("mock0", "1-1.4", "00:e0:4c:01:02:03", serial="A1")
     host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04", product="Other")
     await source.start(listener)
     assert listener.reported.qsize() == 2
@@ -56,6 +56,7 @@ async def test_what_is_plugged_in_is_reported_before_start_returns(
         usb_vendor_id="0bda",
         usb_product_id="b812",
         usb_product="802.11ac NIC",
+        radio=Path(radio.phy).name,
     )
     second = await listener.present()
     assert (second.name, second.usb_product, second.identity.usb_serial) == ("mock1", "Other", "")
@@ -66,7 +67,7 @@ async def test_a_built_in_interface_is_reported_too_and_is_not_on_usb(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     card = host.add("pci", "0000:02:00.0", None, {}, {})
-    host.radio(
+    radio = host.radio(
         "mock0",
         card,
         properties={
@@ -79,7 +80,7 @@ async def test_a_built_in_interface_is_reported_too_and_is_not_on_usb(
     )
     await source.start(listener)
     assert await listener.present() == Adapter(
-        name="mock0", identity=AdapterIdentity("00:e0:4c:01:02:03"), driver="iwlwifi"
+        "mock0", AdapterIdentity("00:e0:4c:01:02:03"), driver="iwlwifi", radio=Path(radio.phy).name
     )
 
 
@@ -96,7 +97,7 @@ async def test_what_udev_alone_says_is_on_usb_counts_as_such(
         "ID_SERIAL": "labwifi_02:00:00:00:00:00",
         "ID_PATH": "platform-lab-usb-0:1.3:1.0",
     }
-    host.radio("mock0", None, "02:00:00:00:00:00", properties=lab)
+    radio = host.radio("mock0", None, "02:00:00:00:00:00", properties=lab)
     host.radio("mock1", None, "02:00:00:00:00:01", properties={"ID_BUS": "usb"})
     await source.start(listener)
     assert await listener.present() == Adapter(
@@ -105,18 +106,100 @@ async def test_what_udev_alone_says_is_on_usb_counts_as_such(
         driver="rtl8812au",
         usb_vendor_id="0bda",
         usb_product_id="8812",
+        radio=Path(radio.phy).name,
     )
     assert (await listener.present()).is_usb
 
 
-async def test_what_cannot_join_a_network_is_passed_over(
+async def test_what_is_not_wireless_is_passed_over(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
     port = host.usb_port("1-1")
     host.add("net", "mock0", port, {"type": "1", "ifindex": "900000"}, {"INTERFACE": "mock0"})  # Ethernet
-    host.radio("mon0", port, attributes={"type": "803"})
     await source.start(listener)
     assert listener.nothing_reported()
+
+
+async def test_a_monitor_is_reported_as_one(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    host.radio("mon0", host.usb_port("1-1"), attributes={"type": "803"})
+    await source.start(listener)
+    assert (await listener.present()).mode is Mode.MONITOR
+
+
+# Several interfaces of one radio
+
+
+async def test_the_interfaces_of_one_radio_are_reported_as_such(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    host.call("set_attribute", radio.phy, "index", "7")
+    host.interface("mock9", radio)
+    host.adapter("mock1", "1-2")
+    await source.start(listener)
+    first, other, second = [await listener.present() for _ in range(3)]
+    assert (first.name, second.name, other.name) == ("mock0", "mock9", "mock1")
+    assert first.radio == second.radio == "phy/7" != other.radio
+    assert first.index < second.index
+
+
+async def test_a_station_uses_its_radio_once_it_has_joined_a_network(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    second = host.interface("mock9", radio, operstate="down")
+    await source.start(listener)
+    assert [(await listener.present()).is_active for _ in range(2)] == [False, False]
+    second.change(operstate="dormant")
+    assert await listener.present() == replace(adapter_of(source, "mock9"), is_active=True)
+    second.change(operstate="down")
+    assert not (await listener.present()).is_active
+    assert listener.nothing_reported()
+
+
+async def test_a_monitor_uses_its_radio_while_it_is_up(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    radio = host.adapter("mock0")
+    await source.start(listener)
+    await listener.present()
+    monitor = host.interface("mon0", radio, type="803", flags="0x1003")
+    assert (await listener.present()).is_active
+    monitor.change(flags="0x1002")
+    assert not (await listener.present()).is_active
+
+
+async def test_an_interface_that_gets_a_neighbour_is_read_again_and_one_that_loses_it_too(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    """Else nothing depends on whether it uses its radio, which changes with each of its own links."""
+    radio = host.radio("mock0", host.usb_port("1-1"), attributes={"operstate": "up"})
+    await source.start(listener)
+    assert not (await listener.present()).is_active
+    second = host.interface("mock9", radio, operstate="down")
+    reported = [await listener.present(), await listener.present()]
+    assert {one.name: one.is_active for one in reported} == {"mock0": True, "mock9": False}
+    second.pull()
+    assert await listener.gone() == "mock9"
+    assert not (await listener.present()).is_active
+
+
+async def test_two_radios_of_one_usb_device_are_two(
+    host: FakeHost, source: UdevAdapterSource, listener: Listener
+) -> None:
+    port = host.usb_port("1-1")
+    host.radio("mock0", port, attributes={"operstate": "up"})
+    host.radio("mock1", port)
+    await source.start(listener)
+    first, second = await listener.present(), await listener.present()
+    assert first.radio != second.radio
+    assert (first.is_active, second.is_active) == (True, False), "what one does matters to the other"
+
+
+def adapter_of(source: UdevAdapterSource, name: str) -> Adapter:
+    return source._known[name].adapter
 
 
 @pytest.mark.parametrize(

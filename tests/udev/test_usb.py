@@ -12,7 +12,7 @@ import structlog
 from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Ssid
-from wifimgrd.domain.events import InterfaceChanged, InterfaceRemoved, SignalChanged
+from wifimgrd.domain.events import InterfaceAdded, InterfaceChanged, InterfaceRemoved, SignalChanged
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.udev.autosuspend import AutosuspendBlock
@@ -45,6 +45,14 @@ class Sysfs:
             (device.parent / "idVendor").write_text("1a40\n")
         (self.root / "class" / "net" / name).symlink_to(net)
         return device
+
+    def add_interface(self, name: str) -> None:
+        """Another interface of the adapter."""
+        net = self.root / "devices" / "usb1" / "1-1" / PORT / f"{PORT}:1.0" / "net" / name
+        net.mkdir()
+        (net / "device").symlink_to("../..")
+        (net / "phy80211").symlink_to("../../ieee80211/phy0")
+        (self.root / "class" / "net" / name).symlink_to(net)
 
 
 @pytest.fixture
@@ -141,6 +149,31 @@ async def test_an_adapter_is_kept_awake_while_it_is_in_use(sysfs: Sysfs, stage: 
     sysfs.plug("wlan0")
     stage.publish_state(InterfaceState.IN_USE)
     await stage.until("on")
+    stage.publish_state(InterfaceState.AVAILABLE)
+    await stage.until("auto")
+
+
+async def test_an_adapter_is_kept_awake_while_another_of_its_interfaces_is_idle(
+    sysfs: Sysfs, stage: AutosuspendStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sysfs.plug("wlan0")
+    sysfs.add_interface("wlan9")
+    stage.publish_state(InterfaceState.IN_USE)
+    await stage.until("on")
+    found: asyncio.Queue[str | None] = asyncio.Queue()
+    loop, control = asyncio.get_running_loop(), stage.devices.control
+
+    def read(interface: str) -> str | None:
+        loop.call_soon_threadsafe(found.put_nowait, control(interface))
+        return control(interface)
+
+    monkeypatch.setattr(stage.devices, "control", read)
+    other = Interface(Adapter("wlan9", AdapterIdentity(usb_port=PORT)))
+    idle = InterfaceStatus(other, InterfaceState.UNAVAILABLE, "shares the radio of wlan0")
+    for event in (InterfaceAdded(idle), InterfaceRemoved("wlan9"), InterfaceAdded(idle)):
+        stage.awake.publish(event)
+    stage.publish_signal()
+    assert await asyncio.wait_for(found.get(), 10) == "on"
     stage.publish_state(InterfaceState.AVAILABLE)
     await stage.until("auto")
 

@@ -117,6 +117,15 @@ class FakeHost:
         radio.appear()
         return radio
 
+    def interface(self, name: str, beside: Radio, **attributes: str) -> Radio:
+        """Another interface of the radio of an interface, as `iw dev wlan0 interface add` makes one."""
+        index = next(_ifindexes)
+        made = Radio(self, name, beside.parent, beside.phy, beside.switch, index)
+        made.attributes = {**beside.attributes, "ifindex": str(index), **attributes}
+        made.properties = {**beside.properties, "IFINDEX": str(index)}
+        made.appear()
+        return made
+
     def adapter(self, name: str, port: str = "1-1.4", mac: str = "00:e0:4c:01:02:03", **usb: str) -> Radio:
         """A USB Wi-Fi adapter in a port."""
         return self.radio(name, self.usb_port(port, **usb), mac)
@@ -144,8 +153,10 @@ class Radio:
         self.host.call("set_attribute_link", self.path, "phy80211", f"../{Path(self.phy).name}")
         self.change()
 
-    def change(self) -> None:
+    def change(self, **attributes: str) -> None:
         """udev reports a change of it."""
+        for name, value in attributes.items():
+            self.host.call("set_attribute", self.path, name, value)
         self.host.call("uevent", self.path, "change")
 
     def pull(self) -> None:

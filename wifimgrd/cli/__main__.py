@@ -26,6 +26,10 @@ _NO_BUS: Final = (
     "that begins with `ready`: export WIFIMGRD_BUS=ADDRESS, or --bus ADDRESS. Where it is installed: "
     "systemctl status wifimgrd."
 )
+_OTHER_BUS: Final = (
+    "No message bus is at the address that --bus or WIFIMGRD_BUS names. `make run` prints the address of "
+    "its own, which stays the same, as the last word of the line that begins with `ready`."
+)
 INTERRUPTED: Final = 130
 """The exit status of a command that Ctrl-C has ended, as in shells."""
 
@@ -132,8 +136,10 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     await hub.start()
     try:
         if not hub.available and arguments.command != "monitor":
-            if arguments.bus == "system" and not os.environ.get("WIFIMGRD_BUS"):
+            if arguments.bus == "system":
                 screen.hint(_NO_BUS)
+            elif hub.reason.startswith("cannot connect"):
+                screen.hint(_OTHER_BUS)
             raise BackendUnavailable(hub.reason)
         return await COMMANDS[arguments.command](hub, arguments, screen)
     finally:

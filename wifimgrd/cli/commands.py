@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -17,11 +18,18 @@ from wifimgrd.cli.monitor import monitor
 from wifimgrd.cli.outcome import TIMEOUT, progress, summary, title
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
-from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, networks_view
+from wifimgrd.cli.views import (
+    device_view,
+    devices_view,
+    hub_view,
+    interface_label,
+    interfaces_view,
+    networks_view,
+)
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
-from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
+from wifimgrd.domain.errors import AuthenticationFailed, DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
 CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "pin")
@@ -45,11 +53,12 @@ async def devices(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
 async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """List interfaces."""
     del arguments
-    if not hub.interfaces and not screen.json:
+    absent = hub.service.absent_adapters
+    if not hub.interfaces and not absent and not screen.json:
         screen.hint("There is no Wi-Fi interface; plug a USB Wi-Fi adapter in.")
         return True
-    lines = interfaces_view(hub.interfaces.values(), hub.devices, screen)
-    screen.show(interfaces_json(hub.interfaces), lines)
+    lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent)
+    screen.show(interfaces_json(hub.interfaces, hub.service), lines)
     return True
 
 
@@ -113,6 +122,7 @@ async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> 
                 device.connection_error_code,
                 f"{device.name} is not connected: {device.connection_error_message}",
             )
+            _show_way_out(device, device.connection_error_code, screen)
         return False
     return True
 
@@ -160,9 +170,19 @@ async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         what = f"{title(device)} is still {device.state} after {arguments.timeout:g} s; the attempt goes on"
         screen.fail(TIMEOUT, what)
         return False
+    except AuthenticationFailed as error:
+        screen.fail_with(error)
+        _show_way_out(device, error.code, screen)
+        return False
     device = _current(hub, device.id)
     screen.show(device_json(device), [summary(device)])
     return True
+
+
+def _show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> None:
+    if code == ErrorCode.AUTHENTICATION_FAILED:
+        name = shlex.quote(device.name) if device.name.isprintable() else device.id
+        screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
 
 
 async def _connect(hub: HubClient, device_id: int, arguments: argparse.Namespace) -> None:
@@ -227,7 +247,7 @@ async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Scre
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """For shells: words and their meaning, one a line; words that would break a line are left out."""
     if arguments.what == "interfaces":
-        words = {one.name: one.state for one in hub.interfaces.values()}
+        words = {one.name: interface_label(one, hub.devices) for one in hub.interfaces.values()}
     else:
         words = {str(one.id): one.name for one in hub.devices.values()}
         words |= {one.name: f"device {one.id}" for one in hub.devices.values()}

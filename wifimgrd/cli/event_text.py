@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wifimgrd.cli.text import STYLE_OF_STATE, Style
+from wifimgrd.cli.views import reserved_for
 from wifimgrd.dbus.client.channel_messages import Message
 from wifimgrd.domain.camera_state import CameraState, camera_state
+from wifimgrd.domain.interface import InterfaceState
 
 Data = Mapping[str, Any]
 
@@ -112,10 +114,13 @@ class EventText:
     def _interface(self, data: Data, *, new: bool) -> list[Sentence]:
         before = self._interfaces.get(data["name"], {})
         self._interfaces[data["name"]] = data
-        members = ("state", "reason", "device_id")
+        members = ("state", "reason", "device_id", "reserved_device_id")
         if not new and all(data[key] == before.get(key) for key in members):
             return []
-        what = f"plugged in, {data['state']}" if new else str(data["state"])
+        state, keeper = data["state"], data["reserved_device_id"]
+        if state == InterfaceState.AVAILABLE and keeper is not None:
+            state = reserved_for(self._name(keeper))
+        what = f"plugged in, {state}" if new else str(state)
         if data["device_id"] is not None:
             what += f": {self._name(data['device_id'])}"
         elif data["reason"]:

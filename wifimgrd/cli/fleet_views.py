@@ -8,7 +8,14 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row
 from wifimgrd.cli.text import Style
-from wifimgrd.cli.views import DEVICE_HEADS, count_of, device_row, local_time, state_cell
+from wifimgrd.cli.views import (
+    DEVICE_HEADS,
+    count_of,
+    device_row,
+    interface_label,
+    local_time,
+    state_cell,
+)
 from wifimgrd.domain.camera_state import camera_state_of
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.fleet import FleetHub
@@ -52,13 +59,20 @@ def _hub_row(hub: FleetHub) -> Row:
         hub.id,
         _online_cell(hub),
         count_of(camera_state_of(device) for device in hub.devices.values()),
-        f"{service.assigned_interfaces} of {service.total_interfaces} in use",
+        _interfaces(hub),
         Cell(service.backend, state_cell(service.backend_state).style),
         service.version,
         "yes" if hub.record.commands else "no",
         None if hub.last_message_us is None else local_time(hub.last_message_us),
         service.backend_reason,
     )
+
+
+def _interfaces(hub: FleetHub) -> str:
+    """How many are in use, and which are kept for a device."""
+    service = hub.record.service
+    kept = sorted(interface_label(one, hub.devices) for one in hub.interfaces.values() if one.is_kept)
+    return ", ".join([f"{service.assigned_interfaces} of {service.total_interfaces} in use", *kept])
 
 
 def _online_cell(hub: FleetHub) -> Cell:

@@ -18,6 +18,8 @@ from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
 
 _HEADS = ("TIME", "DEVICE", "ADAPTER", "WHAT", "(LASTED)", "(SIGNAL)", "(REASON)")
 
+_WHAT = {"session": "connected", "interruption": "interrupted"}
+
 
 async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Show the history: the latest rows, or all since a time."""
@@ -59,13 +61,13 @@ async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> 
 def _line(row: HistoryRecord, now_us: int) -> Row:
     is_session = row.kind == "session"
     lasted = None
-    if is_session:
+    if is_session or row.ended_us:
         lasted = span((row.ended_us or now_us) - row.time_us) + ("" if row.ended_us else " so far")
-    what = "connected" if is_session else row.kind
+    what = _WHAT.get(row.kind, row.kind)
     signal = None if row.signal_mean is None else f"{row.signal_mean} %"
     if signal and row.signal_minimum != row.signal_mean:
         signal += f" (lowest {row.signal_minimum} %)"
-    is_bad = row.kind == "failure" or (is_session and row.code)
+    is_bad = row.kind in ("failure", "interruption") or (is_session and row.code)
     reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
     return (
         local_time(row.time_us),

@@ -114,6 +114,7 @@ def _findings(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
         lines.append(_verdict(report.tileset, screen, is_well=report.is_well))
         for one in report.sources:
             lines.append(f"  {one.type} {safe(one.place)}: {safe(one.problem or 'ok')}")
+            lines += [f"    {safe(remark)}" for remark in one.remarks]
             if one.tiles:
                 counts = ", ".join(f"{zoom}: {count}" for zoom, count in one.tiles.items())
                 lines.append(f"    tiles per zoom  {counts}")

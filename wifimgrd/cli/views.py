@@ -11,7 +11,7 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
-from wifimgrd.dbus.client.records import NetworkRecord, ServiceRecord
+from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import camera_state_of
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
@@ -65,13 +65,16 @@ def device_row(device: DeviceRecord) -> Row:
 
 
 def interfaces_view(
-    interfaces: Iterable[InterfaceRecord], devices: Mapping[int, DeviceRecord], screen: Screen
+    interfaces: Iterable[InterfaceRecord],
+    devices: Mapping[int, DeviceRecord],
+    screen: Screen,
+    absent: Iterable[AbsentRecord] = (),
 ) -> list[str]:
-    """The table of interfaces."""
+    """The table of interfaces, with the reserved adapters that are not plugged in."""
     rows: list[Row] = [
         (
             interface.name,
-            _interface_state(interface),
+            _interface_state(interface, devices),
             _holder(interface, devices),
             interface.usb_product or _usb_ids(interface),
             interface.usb_port,
@@ -82,6 +85,21 @@ def interfaces_view(
         )
         for interface in interfaces
     ]
+    for adapter in absent:
+        since = "" if adapter.unplugged_us is None else f" since {local_time(adapter.unplugged_us)}"
+        rows.append(
+            (
+                adapter.interface,
+                Cell("away", Style.FAINT),
+                None,
+                adapter.product,
+                adapter.usb_port,
+                None,
+                adapter.mac_address,
+                None,
+                f"unplugged{since}; reserved for {_device_title(adapter.device_id, devices)}",
+            )
+        )
     return screen.table(_INTERFACE_HEADS, rows)
 
 
@@ -150,6 +168,7 @@ def hub_view(
     screen: Screen,
 ) -> list[str]:
     """The state of the hub."""
+    by_id = {device.id: device for device in devices}
     backend = f"{service.backend}, {service.backend_state}"
     if service.backend_reason:
         backend += f": {service.backend_reason}"
@@ -160,8 +179,8 @@ def hub_view(
         *fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", count_of(camera_state_of(device) for device in devices)),
-                ("Interfaces", count_of(interface.state for interface in interfaces)),
+                ("Devices", count_of(map(camera_state_of, by_id.values()))),
+                ("Interfaces", count_of(interface_label(interface, by_id) for interface in interfaces)),
             ],
             colour=screen.colour,
         ),
@@ -174,10 +193,25 @@ def _device_state(device: DeviceRecord) -> Cell:
     return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
 
 
-def _interface_state(interface: InterfaceRecord) -> Cell:
+def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """An interface's state, and for whom it is if it is not for all."""
+    if not interface.is_kept or interface.reserved_device_id is None:
+        return interface.state
+    device = devices.get(interface.reserved_device_id)
+    return reserved_for(f"device {interface.reserved_device_id}" if device is None else device.name)
+
+
+def reserved_for(device: str) -> str:
+    """The state of an interface that is available to one device alone."""
+    return f"reserved for {device}"
+
+
+def _interface_state(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> Cell:
     """An interface's state; one that the configuration excludes is not shown as an error."""
     is_meant = interface.state == "unavailable" and (interface.reason or "").startswith("excluded by")
-    return Cell(interface.state, Style.FAINT) if is_meant else state_cell(interface.state)
+    if is_meant or interface.is_kept:
+        return Cell(interface_label(interface, devices), Style.FAINT if is_meant else Style.PLAIN)
+    return state_cell(interface.state)
 
 
 def _pin(device: DeviceRecord) -> str | None:
@@ -206,7 +240,9 @@ def local_time(time_us: int) -> str:
 def span(passed_us: int) -> str:
     """A duration, in its largest unit."""
     seconds = max(0, passed_us) // 1_000_000
-    length, unit = next(((length, unit) for length, unit in _UNITS if seconds >= length), (1, "s"))
+    if not seconds:
+        return "< 1 s"
+    length, unit = next((length, unit) for length, unit in _UNITS if seconds >= length)
     return f"{seconds // length} {unit}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -69,6 +69,12 @@ class AdapterPin:
     def __bool__(self) -> bool:
         return bool(self.mac or self.usb_port)
 
+    def is_of(self, identity: AdapterIdentity) -> bool:
+        """Whether it pins this adapter."""
+        if self.mac:
+            return identity.mac == self.mac
+        return bool(self.usb_port) and identity.usb_port == self.usb_port
+
     def __str__(self) -> str:
         return f"the adapter {self.mac}" if self.mac else f"the adapter at USB port {self.usb_port}"
 
@@ -76,9 +82,19 @@ class AdapterPin:
 NO_PIN: Final = AdapterPin()
 
 
+class Mode(StrEnum):
+    """What an interface is, as the kernel has it; a station alone joins networks."""
+
+    STATION = "a station"
+    ACCESS_POINT = "an access point"
+    MONITOR = "a monitor"
+    P2P = "a Wi-Fi Direct interface"
+    MESH = "a mesh point"
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One Wi-Fi adapter, with its current properties in the kernel."""
+    """One network interface of a Wi-Fi adapter, with its current properties in the kernel."""
 
     name: str
     """Name of its network interface, e.g. `wlan0`."""
@@ -90,6 +106,15 @@ class Adapter:
     usb_product: str = ""
     rfkill: str = ""
     """Why it is blocked (`soft-blocked`, `hard-blocked`), empty where it is not."""
+    radio: str = ""
+    """Its radio (`phy80211`) for as long as that is present; several interfaces may have one. Empty where it
+    is not known."""
+    index: int = field(default=0, compare=False)
+    """The kernel's index of the interface: later interfaces have higher ones."""
+    mode: Mode = Mode.STATION
+    is_active: bool = False
+    """It uses its radio: a station has joined a network, by the hub or not, another interface is up. Only
+    known of an interface that is not the only one of its adapter."""
 
     @property
     def is_usb(self) -> bool:

@@ -5,9 +5,10 @@ Invariants, which hold by construction and are tested as a rule-based state mach
 
 - no interface has two devices, no device has two interfaces;
 - an interface is in use if and only if it is assigned;
+- of the interfaces of one radio at most one is available, and none while another one uses the radio;
 - only a listed interface that has no obstacle and is not reserved for another device is assigned;
 - an operation on one device never changes another device's assignment;
-- `available`, `index` and `counts`, which avoid iterating over all interfaces, equal a recount.
+- `available`, `kept`, `index` and `counts`, which avoid iterating over all interfaces, equal a recount.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from wifimgrd.domain import sentences
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
 from wifimgrd.domain.frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
@@ -31,26 +32,12 @@ from wifimgrd.domain.interface import (
     natural_key,
 )
 from wifimgrd.domain.interface_index import InterfaceIndex
+from wifimgrd.domain.reservation import Reservation, Reservations
 
 _SHOWN_REASONS = 8
 """The message of NoInterfaceAvailable names this many interfaces; its `reasons` has all of them."""
 _NO_PREFERENCE: Final = (1, 0)
 """The rank of an interface without preference."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """Pins an adapter, named by MAC address or USB port, to a device, named by id or name."""
-
-    device: DeviceId | str
-    mac: str = ""
-    usb_port: str = ""
-
-    def pins(self, identity: AdapterIdentity) -> bool:
-        """Whether the reservation is for this adapter."""
-        if self.mac:
-            return identity.mac == self.mac.lower()
-        return bool(self.usb_port) and identity.usb_port == self.usb_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +48,8 @@ class AllocationRules:
     """List only adapters on USB (`[interfaces] match = "usb"`), or every Wi-Fi interface."""
     exclude: tuple[str, ...] = ()
     """Globs of interface names that are listed but never assigned."""
-    reservations: tuple[Reservation, ...] = ()
+    reservations: Reservations = field(default_factory=Reservations)
+    """They follow from the devices, too."""
 
     def lists(self, adapter: Adapter) -> bool:
         """Whether the hub lists the adapter at all."""
@@ -74,26 +62,16 @@ class AllocationRules:
                 return f'excluded by the configuration ("{glob}")'
         return ""
 
-    def reserved_for(self, identity: AdapterIdentity) -> tuple[DeviceId | str, ...]:
-        """The devices for which an adapter is reserved."""
-        return tuple(pin.device for pin in self.reservations if pin.pins(identity))
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A device's request for an interface."""
 
     device_id: DeviceId
-    name: str = ""
-    """The device's name, by which a reservation may refer to it."""
     last_adapter: AdapterIdentity | None = None
     bands: frozenset[Band] = frozenset()
     """The known bands of its access point; an interface must support one of them. Empty where they are not
     known."""
-
-    def is_among(self, devices: Container[DeviceId | str]) -> bool:
-        """Whether the device is one of these ids or names."""
-        return self.device_id in devices or self.name in devices
 
 
 NameOf = Callable[[DeviceId], str]
@@ -116,6 +94,8 @@ class Allocator:
     """The device of each interface that is assigned: the inverse of `assignments`."""
     available: tuple[str, ...] = ()
     """The interfaces that are AVAILABLE, in natural order of names."""
+    kept: tuple[str, ...] = ()
+    """Those of them that are reserved, each for a device: all others are free."""
     index: InterfaceIndex = field(default_factory=InterfaceIndex)
     """Of all interfaces."""
 
@@ -154,12 +134,10 @@ class Allocator:
             return self
         holder = self.holders.get(name)
         freed = self if holder is None else self.release(holder)
-        return replace(
-            freed,
-            interfaces=minus(self.interfaces, name),
-            available=sorted_minus(freed.available, name, _position),
-            index=self.index.minus(known),
+        rest = replace(
+            freed, interfaces=minus(freed.interfaces, name), index=freed.index.minus(freed.interfaces[name])
         )
+        return rest._listed_again(name)._share(known.radio)
 
     def assign(self, claim: Claim, name_of: NameOf = _nameless) -> tuple[Allocator, str]:
         """Assign the best interface: a reserved one, else the device's last one, else any, in natural
@@ -190,25 +168,22 @@ class Allocator:
             raise InterfaceNotFound(f"there is no interface {name}")
         if self.holders.get(name, device_id) != device_id or self.assignments.get(device_id, name) != name:
             raise NoInterfaceAvailable(f"{name} or device {device_id} is assigned otherwise")
-        return replace(
+        assigned = replace(
             self,
             assignments=plus(self.assignments, {device_id: name}),
             holders=plus(self.holders, {name: device_id}),
-            available=sorted_minus(self.available, name, _position),
         )
+        return assigned._listed_again(name)._share(self.interfaces[name].radio)
 
     def release(self, device_id: DeviceId) -> Allocator:
         """End the device's assignment; nothing changes for a device without one."""
         name = self.assignments.get(device_id)
         if name is None:
             return self
-        obstacle = self.interfaces[name].obstacle
-        return replace(
-            self,
-            assignments=minus(self.assignments, device_id),
-            holders=minus(self.holders, name),
-            available=self.available if obstacle else sorted_plus(self.available, name, _position),
+        freed = replace(
+            self, assignments=minus(self.assignments, device_id), holders=minus(self.holders, name)
         )
+        return freed._listed_again(name)._share(self.interfaces[name].radio)
 
     def refusal(self, claim: Claim, interface: Interface, name_of: NameOf = _nameless) -> str:
         """Why `interface` cannot be assigned for the claim now; empty where it can."""
@@ -217,8 +192,9 @@ class Allocator:
             return sentences.in_use_by(holder, name_of(holder))
         if interface.obstacle:
             return interface.obstacle
-        if interface.reserved_for and not claim.is_among(interface.reserved_for):
-            return sentences.reserved_for(interface.reserved_for[0], name_of)
+        kept_for = interface.reserved_for
+        if kept_for is not None and kept_for != claim.device_id:
+            return sentences.reserved_for(kept_for, name_of(kept_for))
         bands = interface.facts.bands
         if claim.bands and bands and not claim.bands & bands:
             return f"cannot use the {' or '.join(sorted(claim.bands))} band"
@@ -229,10 +205,33 @@ class Allocator:
         return any(not bands or band in bands for bands in self.index.by_bands)
 
     def named(self, identity: AdapterIdentity) -> list[str]:
-        """The interfaces of the adapters with exactly this identity, in natural order of names."""
+        """The interfaces of the radios of the adapters with exactly this identity, in natural order of
+        names."""
         names = self.index.by_mac.get(identity.mac, ())
         matching = [name for name in names if self.interfaces[name].adapter.identity == identity]
-        return sorted(matching, key=_position)
+        return sorted({one for name in matching for one in self.of_radio(name)}, key=_position)
+
+    def of_radio(self, name: str) -> frozenset[str]:
+        """The interfaces of the radio of a listed interface: itself, mostly."""
+        return self.index.by_radio[self.interfaces[name].radio]
+
+    def of_usb_device(self, name: str) -> frozenset[str]:
+        """The interfaces of the USB device of a listed interface, of all of its radios."""
+        port = self.interfaces[name].adapter.identity.usb_port
+        return self.index.by_usb_port[port] if port else self.of_radio(name)
+
+    def unmet(self) -> Iterator[tuple[Reservation, DeviceId | None]]:
+        """The reservations that keep no adapter: each with the device that the adapter is kept for instead,
+        or None where no such adapter is listed."""
+        for one in self.rules.reservations.ordered:
+            kept = self.index.by_reservation.get(one.device, frozenset())
+            if not any(one.pin.is_of(self.interfaces[name].adapter.identity) for name in kept):
+                others = (
+                    interface.reserved_for
+                    for interface in self.interfaces.values()
+                    if one.pin.is_of(interface.adapter.identity)
+                )
+                yield one, next(others, None)
 
     def status(self, name: str) -> InterfaceStatus:
         """An interface's status for clients; raises InterfaceNotFound."""
@@ -252,8 +251,9 @@ class Allocator:
 
     @property
     def counts(self) -> InterfaceCounts:
-        """How many interfaces are listed, and in which state."""
-        return InterfaceCounts(len(self.interfaces), len(self.available), len(self.holders))
+        """How many radios there are, and how many interfaces are free and in use."""
+        free = len(self.available) - len(self.kept)
+        return InterfaceCounts(len(self.index.by_radio), free, len(self.holders))
 
     def _best_for(self, claim: Claim, but: Container[str]) -> str | None:
         """The suitable interface with the lowest rank, the first in natural order, that is not in `but`: a
@@ -266,9 +266,8 @@ class Allocator:
     def _preferred(self, claim: Claim) -> frozenset[str]:
         """All interfaces that may rank before others for a claim."""
         index = self.index
-        reserved = [index.by_reservation.get(key, frozenset()) for key in (claim.device_id, claim.name)]
-        like_last = index.like(claim.last_adapter) if claim.last_adapter else frozenset[str]()
-        return like_last.union(*reserved)
+        reserved = index.by_reservation.get(claim.device_id, frozenset())
+        return reserved | index.like(claim.last_adapter) if claim.last_adapter else reserved
 
     def _first_suitable(self, claim: Claim, but: Container[str]) -> Iterator[str]:
         """The first suitable one in natural order; a suspect one only where there is no other."""
@@ -284,28 +283,81 @@ class Allocator:
     def _rank(self, claim: Claim, name: str) -> tuple[int, int]:
         """The rank of an interface for a claim; lower is better."""
         interface = self.interfaces[name]
-        if claim.is_among(interface.reserved_for):
+        if interface.reserved_for == claim.device_id:
             return (0, 0)
         last = claim.last_adapter
         strength = interface.adapter.identity.match_strength(last) if last else 0
         return (1 + interface.suspect, -strength)
 
     def _with(self, interface: Interface) -> Allocator:
-        """Add or replace an interface, and apply the rules to it."""
+        """Add or replace an interface, and apply the rules to it and to the others of its radio."""
         name, rules = interface.name, self.rules
         known = self.interfaces.get(name)
-        interface = replace(
-            interface,
-            exclusion=rules.exclusion(name),
-            reserved_for=rules.reserved_for(interface.adapter.identity),
+        updated = self._put(
+            replace(
+                interface,
+                exclusion=rules.exclusion(name),
+                sharing="",
+                reserved_for=rules.reservations.device_for([interface.adapter.identity]),
+            )
+        )._share(interface.radio)
+        return updated if known is None or known.radio == interface.radio else updated._share(known.radio)
+
+    def _share(self, radio: str) -> Allocator:
+        """Apply that a radio is one adapter: one interface leads it, and it is reserved as a whole."""
+        interfaces = [self.interfaces[name] for name in self.index.by_radio.get(radio, ())]
+        if not interfaces:
+            return self
+        leader, *others = sorted(interfaces, key=self._order_of_leading)
+        is_foreign = leader.adapter.is_active and leader.name not in self.holders
+        reserved_for = self.rules.reservations.device_for([one.adapter.identity for one in interfaces])
+        updated = self
+        for one in interfaces:
+            sharing = "" if one is leader else sentences.shares_radio(leader.adapter, is_foreign=is_foreign)
+            if one is leader and is_foreign and others and others[0].adapter.is_active:  # which are two then
+                sharing = sentences.shares_radio(others[0].adapter, is_foreign=True)
+            shared = replace(one, sharing=sharing, reserved_for=reserved_for)
+            updated = updated if shared == one else updated._put(shared)
+        return updated
+
+    def _order_of_leading(self, interface: Interface) -> tuple[object, ...]:
+        """Which interface of a radio leads it: the one with an assignment, else the one by which another
+        program uses the radio, else the first that the kernel has made of those that the hub may use.
+
+        Trouble does not count: it is the radio's.
+        """
+        adapter = interface.adapter
+        return (
+            interface.name not in self.holders,
+            not adapter.is_active,
+            adapter.mode is not Mode.STATION,
+            bool(interface.exclusion),
+            bool(interface.facts.obstacle),
+            adapter.index,
+            _position(interface.name),
         )
-        is_available = name not in self.holders and not interface.obstacle
-        available = sorted_minus(self.available, name, _position)
-        return replace(
+
+    def _put(self, interface: Interface) -> Allocator:
+        name = interface.name
+        known = self.interfaces.get(name)
+        updated = replace(
             self,
             interfaces=plus(self.interfaces, {name: interface}),
-            available=sorted_plus(available, name, _position) if is_available else available,
             index=(self.index if known is None else self.index.minus(known)).plus(interface),
+        )
+        return updated._listed_again(name)
+
+    def _listed_again(self, name: str) -> Allocator:
+        """With an interface that changed in exactly those of `available` and `kept` in which it belongs."""
+        interface = self.interfaces.get(name)
+        is_available = interface is not None and name not in self.holders and not interface.obstacle
+        is_kept = is_available and interface is not None and interface.reserved_for is not None
+        available = sorted_minus(self.available, name, _position)
+        kept = sorted_minus(self.kept, name, _position)
+        return replace(
+            self,
+            available=sorted_plus(available, name, _position) if is_available else available,
+            kept=sorted_plus(kept, name, _position) if is_kept else kept,
         )
 
 

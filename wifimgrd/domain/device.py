@@ -179,3 +179,11 @@ class DeviceStatus:
     """The address of an icon of its model; empty if there is none."""
     warnings: tuple[str, ...] = ()
     """Settings that were accepted and may be mistakes, as sentences."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether its link dropped and may still come back: CONNECTING without an attempt."""
+        return (
+            self.state is DeviceState.CONNECTING
+            and self.device.last_success_us >= self.device.last_attempt_us
+        )

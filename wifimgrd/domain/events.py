@@ -11,6 +11,7 @@ from enum import StrEnum
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.reservation import AbsentAdapter
 
 
 class BackendState(StrEnum):
@@ -102,6 +103,13 @@ class AdapterRecovery:
 
 
 @dataclass(frozen=True, slots=True)
+class AbsentAdaptersChanged:
+    """Other adapters than before are kept for devices and not plugged in."""
+
+    adapters: tuple[AbsentAdapter, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BackendChanged:
     """The backend became ready, is starting, or became unavailable."""
 
@@ -119,5 +127,6 @@ Event = (
     | InterfaceChanged
     | InterfaceRemoved
     | AdapterRecovery
+    | AbsentAdaptersChanged
     | BackendChanged
 )

@@ -20,6 +20,8 @@ class HistoryKind(StrEnum):
 
     SESSION = "session"
     """A device was connected, from `time_us` to `ended_us`; code and message say why it ended."""
+    INTERRUPTION = "interruption"
+    """A link that dropped and came back in time, from `time_us` to `ended_us`; its session goes on."""
     FAILURE = "failure"
     """An attempt failed or was refused."""
     ADAPTER = "adapter"
@@ -45,13 +47,15 @@ class HistoryRow:
     message: str = ""
     """The code as a sentence."""
     ended_us: int = 0
-    """When a session ended; 0 while it lasts, and of other kinds."""
+    """When a session or an interruption ended; 0 while a session lasts, and of other kinds."""
     signal_minimum: int | None = None
     """Percent."""
     signal_mean: int | None = None
     """Percent, weighted by time."""
     seen_us: int = 0
     """When a session that has not ended was last known to last."""
+    interrupted_us: int = 0
+    """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +128,4 @@ def parse_filter(fields: Mapping[str, object]) -> HistoryFilter:
 
 def ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
     """A session that ended while the hub did not run: when it was last known to last."""
-    return replace(row, ended_us=max(row.seen_us, row.time_us), message=message)
+    return replace(row, ended_us=max(row.seen_us, row.time_us), interrupted_us=0, message=message)

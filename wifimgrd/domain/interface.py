@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from wifimgrd.domain.adapter import Adapter, Band
+from wifimgrd.domain.adapter import Adapter, Band, Mode
 from wifimgrd.domain.device import DeviceId
 
 
@@ -39,8 +39,10 @@ class Interface:
     adapter: Adapter
     exclusion: str = ""
     """Why the configuration excludes it; empty where it does not."""
-    reserved_for: tuple[DeviceId | str, ...] = ()
-    """The devices, by id or name, for which the configuration reserves it; empty = for all."""
+    sharing: str = ""
+    """Why its radio is not for it: another interface leads that; empty where it leads it itself."""
+    reserved_for: DeviceId | None = None
+    """The device for which its radio is kept (wifimgrd.domain.reservation); None = it is for all."""
     facts: BackendFacts = BackendFacts()
     trouble: str = ""
     """Why it must not be used although it is present: it does not work (wifimgrd.domain.recovery)."""
@@ -53,13 +55,22 @@ class Interface:
         return self.adapter.name
 
     @property
+    def radio(self) -> str:
+        """Its radio; one that is not known is its own."""
+        return self.adapter.radio or self.name
+
+    @property
     def obstacle(self) -> str:
         """Why it cannot be assigned although it is not in use; empty where it can."""
         if self.exclusion:
             return self.exclusion
         if self.adapter.rfkill:
             return f"blocked by rfkill ({self.adapter.rfkill})"
-        return self.trouble or self.facts.obstacle
+        if self.sharing or self.trouble:
+            return self.sharing or self.trouble
+        if self.adapter.mode is not Mode.STATION and not (self.facts.known and self.facts.obstacle):
+            return f"is {self.adapter.mode}"
+        return self.facts.obstacle
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +87,11 @@ class InterfaceStatus:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceCounts:
-    """How many interfaces are listed, and how many of them are in a state."""
+    """How many radios there are, and what is so with how many interfaces."""
 
     total: int
-    available: int
+    free: int
+    """Available to any device: AVAILABLE, and not reserved."""
     in_use: int
 
 

@@ -22,12 +22,15 @@ _K = TypeVar("_K")
 class InterfaceIndex:
     """Names of interfaces; keys without any are removed."""
 
+    by_radio: Frozen[str, frozenset[str]] = field(default_factory=empty)
+    by_usb_port: Frozen[str, frozenset[str]] = field(default_factory=empty)
+    """By the USB device of their radios, empty where it is not known."""
     by_mac: Frozen[str, frozenset[str]] = field(default_factory=empty)
     """By permanent MAC address, empty where it is not known."""
     by_bands: Frozen[frozenset[Band], frozenset[str]] = field(default_factory=empty)
     """By the bands that they support, empty where these are not known."""
-    by_reservation: Frozen[DeviceId | str, frozenset[str]] = field(default_factory=empty)
-    """By each device for which they are reserved."""
+    by_reservation: Frozen[DeviceId | None, frozenset[str]] = field(default_factory=empty)
+    """By the device for which they are reserved, None where there is none."""
 
     @classmethod
     def of(cls, interfaces: Iterable[Interface]) -> InterfaceIndex:
@@ -41,18 +44,22 @@ class InterfaceIndex:
         """A copy with an interface that is not in it."""
         name = interface.name
         return InterfaceIndex(
+            _plus(self.by_radio, [interface.radio], name),
+            _plus(self.by_usb_port, [interface.adapter.identity.usb_port], name),
             _plus(self.by_mac, [interface.adapter.identity.mac], name),
             _plus(self.by_bands, [interface.facts.bands], name),
-            _plus(self.by_reservation, interface.reserved_for, name),
+            _plus(self.by_reservation, [interface.reserved_for], name),
         )
 
     def minus(self, interface: Interface) -> InterfaceIndex:
         """A copy without an interface, which must be in it."""
         name = interface.name
         return InterfaceIndex(
+            _minus(self.by_radio, [interface.radio], name),
+            _minus(self.by_usb_port, [interface.adapter.identity.usb_port], name),
             _minus(self.by_mac, [interface.adapter.identity.mac], name),
             _minus(self.by_bands, [interface.facts.bands], name),
-            _minus(self.by_reservation, interface.reserved_for, name),
+            _minus(self.by_reservation, [interface.reserved_for], name),
         )
 
     def like(self, identity: AdapterIdentity) -> frozenset[str]:

@@ -233,7 +233,7 @@ class DeviceRecord:
         Field(
             Kind.TEXTS,
             "Settings that were accepted and may be mistakes, as sentences: such as a network that is"
-            " registered twice.",
+            " registered twice, or a pin to a USB port where no adapter is.",
         ),
     ] = ()
 
@@ -255,6 +255,15 @@ class InterfaceRecord:
     device_id: Annotated[
         int | None, Field(Kind.DEVICE, "The device that it is assigned to.", dbus="Device")
     ] = None
+    reserved_device_id: Annotated[
+        int | None,
+        Field(
+            Kind.DEVICE,
+            "The device for which the configuration (`[[interfaces.reserve]]`) or its pin keeps it. No other"
+            " device is assigned it, so that it is not free, though `available`, but for that device.",
+            dbus="ReservedDevice",
+        ),
+    ] = None
     mac_address: Annotated[str | None, Field(Kind.TEXT, "The adapter's permanent MAC address.")] = None
     driver: Annotated[str | None, Field(Kind.TEXT, "The kernel's driver.")] = None
     usb_vendor_id: Annotated[
@@ -272,6 +281,16 @@ class InterfaceRecord:
         tuple[str, ...],
         Field(Kind.TEXTS, "`2.4GHz`, `5GHz`, `6GHz`; empty if they are not known.", _one_of(Band)),
     ] = ()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether any device may be assigned it now."""
+        return self.state == InterfaceState.AVAILABLE.value and self.reserved_device_id is None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it waits for the device that it is reserved for."""
+        return self.state == InterfaceState.AVAILABLE.value and self.reserved_device_id is not None
 
 
 def device_record(status: DeviceStatus) -> DeviceRecord:
@@ -314,6 +333,7 @@ def interface_record(status: InterfaceStatus) -> InterfaceRecord:
         state=status.state.value,
         reason=status.reason or None,
         device_id=status.device_id,
+        reserved_device_id=status.interface.reserved_for,
         mac_address=adapter.identity.mac,
         driver=adapter.driver,
         usb_vendor_id=adapter.usb_vendor_id,

@@ -55,12 +55,15 @@ class Amendment:
     """The new one; None leaves it as it is."""
 
 
-def parse_registration(fields: Fields, codenames: Collection[str] | None = None) -> Registration:
-    """Check a creation payload; `codenames` are those allowed, None allows any.
+def parse_registration(
+    fields: Fields, codenames: Collection[str] | None = None, *, is_stored: bool = False
+) -> Registration:
+    """Check a creation payload; `codenames` are those allowed, None allows any. `is_stored`: it may be of an
+    earlier version, which accepted the text of a QR code as a name.
 
     Raises InvalidRequest with the sentences of every field at fault. Unknown fields are ignored.
     """
-    check = _Checker(_flat(fields))
+    check = _Checker(_flat(fields), is_stored=is_stored)
     codename = check.required("codename", _text)
     check.codename(codename, codenames)
     check.required("connection_type", _connection_type)
@@ -121,8 +124,9 @@ class _Fault(Exception):
 class _Checker:
     """Reads fields one by one and collects their errors."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: Fields, *, is_stored: bool = False) -> None:
         self._fields = fields
+        self._is_stored = is_stored
         self._faults: dict[str, tuple[str, ...]] = {}
 
     def required(self, name: str, read: Callable[[object], _T]) -> _T | None:
@@ -134,6 +138,8 @@ class _Checker:
         if name not in self._fields:
             return None
         try:
+            if name in ("ssid", "name") and not self._is_stored:
+                _refuse_qr_code(self._fields[name])
             return read(self._fields[name])
         except _Fault as fault:
             self.blame(name, str(fault))
@@ -284,6 +290,16 @@ def _has_surrogates(octets: bytes) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def _refuse_qr_code(value: object) -> None:
+    """Refuse the text of a Wi-Fi QR code, which has the password, as a name: lists and logs have names."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    if isinstance(text, str) and text.lstrip()[:5].upper() == "WIFI:":
+        raise _Fault(
+            "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:,"
+            " and its password P:."
+        )
 
 
 def _refuse_control_characters(text: str) -> None:

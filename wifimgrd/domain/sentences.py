@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from wifimgrd.domain.adapter import AdapterPin
+from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.device import DeviceId, Ssid
 
 
@@ -18,13 +16,15 @@ def in_use_by(device_id: DeviceId, name: str) -> str:
     return f"in use by {title(device_id, name)}"
 
 
-def reserved_for(device: DeviceId | str, name_of: Callable[[DeviceId], str]) -> str:
-    """Why an interface is not for a device, as a sentence's end; `device` is an id or a name."""
-    return (
-        f'reserved for "{device}"'
-        if isinstance(device, str)
-        else f"reserved for {title(device, name_of(device))}"
-    )
+def shares_radio(leader: Adapter, *, is_foreign: bool) -> str:
+    """Why an interface is not free, as a predicate; `is_foreign` where another program uses the leader."""
+    who = "another program uses" if leader.mode is Mode.STATION else f"is {leader.mode}"
+    return f"shares the radio of {leader.name}" + (f", which {who}" if is_foreign else "")
+
+
+def reserved_for(device_id: DeviceId, name: str) -> str:
+    """Why an interface is not for another device, as a sentence's end."""
+    return f"reserved for {title(device_id, name)}"
 
 
 def name_is_taken(name: str) -> str:
@@ -42,6 +42,22 @@ def pin_overruled(pin: AdapterPin) -> str:
     return f"It is pinned to {pin}, but the configuration pins otherwise, and goes before."
 
 
+def no_adapter_to_reserve(pin: AdapterPin) -> str:
+    """A reservation whose adapter is not there."""
+    return f"It has {pin} reserved, but no such adapter is plugged in."
+
+
+def reserved_otherwise(pin: AdapterPin, device_id: DeviceId, name: str) -> str:
+    """A reservation that comes after another one for the same adapter."""
+    return f"It is pinned to {pin}, but that is {reserved_for(device_id, name)}."
+
+
+def reserved_for_no_device(pin: AdapterPin, device: DeviceId | str) -> str:
+    """A rule of the configuration that names no device."""
+    wanted = f'called "{device}"' if isinstance(device, str) else f"with the id {device}"
+    return f"{pin} is to be reserved for a device {wanted}, but there is none: it is free for all"
+
+
 def disconnected_by_command() -> str:
     """Why a session ended that was ended on purpose."""
     return "It was disconnected by a command."
@@ -50,6 +66,11 @@ def disconnected_by_command() -> str:
 def ended_while_stopped() -> str:
     """Why a session ended that did so while the hub did not run."""
     return "It ended while the hub was stopped; its end is when it was last known to last."
+
+
+def restored_while_stopped() -> str:
+    """Why a link was interrupted that came back while the hub did not run."""
+    return "It was interrupted when the hub was stopped; its end is when the hub found it again."
 
 
 def adapter_plugged_in(interface: str, product: str) -> str:

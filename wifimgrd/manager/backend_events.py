@@ -146,11 +146,14 @@ class BackendEvents(Links):
             state.publish(InterfaceAdded(state.allocator.status(name)))
             self._recovering.present(name)
             state.publish_interface_soon(name)
+            if len(state.allocator.of_radio(name)) > 1:
+                state.publish_interface(name)
             if not interface.exclusion:
                 self._tasks.start("hold", self._backend.claim(name))
             self.reconcile_soon()
         elif interface != before.interfaces[name]:
             state.publish_interface(name)
+        state.check_reservations()
 
     def adapter_gone(self, name: str) -> None:
         """An adapter was pulled out."""
@@ -160,13 +163,19 @@ class BackendEvents(Links):
         if name not in state.allocator.interfaces:
             return
         holder = state.holder(name)
-        identity = state.allocator.interfaces[name].adapter.identity
+        adapter = state.allocator.interfaces[name].adapter
+        sharers = state.allocator.of_radio(name) - {name}
         state.allocator = state.allocator.remove(name)
         _log.info("adapter_removed", interface=name)
         state.publish(InterfaceRemoved(name))
-        self._recovering.removed_adapter(identity)
+        if sharers:  # an interface of the adapter was removed, and the adapter is still there
+            state.publish_interface(min(sharers))
+        if not state.allocator.named(adapter.identity):
+            self._recovering.removed_adapter(adapter.identity)
+        state.note_unplugged(adapter)
         if holder is not None:
             self.adapter_pulled(holder, name)
+        state.check_reservations()
 
     def adapter_firmware_failed(self, name: str) -> None:
         """The driver of an adapter reported a crash of its firmware."""

@@ -161,7 +161,7 @@ class Connections:
     def claim(self, entry: DeviceEntry) -> Claim:
         """A device's request for an interface."""
         device = entry.device
-        return Claim(device.id, device.name, device.last_adapter, self._bands(device))
+        return Claim(device.id, device.last_adapter, self._bands(device))
 
     def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""

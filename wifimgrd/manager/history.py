@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain import sentences
-from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
+from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, Failure
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import (
     AdapterRecovery,
@@ -44,8 +44,19 @@ class _Session:
 
     row: HistoryRow
     signal: Signal
-    interrupted_us: int = 0
-    """Since when its link is interrupted; 0 while it is up."""
+    interruption: Failure | None = None
+    """Why and since when its link is interrupted; None while it is up."""
+
+    def current(self, now_us: int) -> HistoryRow:
+        """Its row with the present values."""
+        seen_us = self.interruption.at_us if self.interruption else now_us
+        return replace(
+            self.row,
+            signal_minimum=self.signal.minimum,
+            signal_mean=self.signal.mean(seen_us),
+            seen_us=seen_us,
+            interrupted_us=seen_us if self.interruption else 0,
+        )
 
 
 class History:
@@ -61,6 +72,8 @@ class History:
         self._pending: dict[int, HistoryRow] = {}
         """Rows whose present values are not on disk, by id."""
         self._timer: asyncio.TimerHandle | None = None
+        self._written_s = -_WRITE_S
+        """When rows were last written, by the loop's clock."""
         self._backend = ""
         self._name_of: Callable[[DeviceId], str] = str
         self._last_backend: tuple[str, str] | None = None
@@ -81,24 +94,25 @@ class History:
             if unended[row.device_id] is not row:
                 self._put(ended_unseen(row, sentences.ended_while_stopped()))
         for status in statuses:
-            if status.state is not DeviceState.CONNECTED:
+            if status.state is not DeviceState.CONNECTED and not status.is_interrupted:
                 continue
             known = unended.pop(status.device.id, None)
             if known is not None and known.interface == status.interface:
                 self._begin(status, known)
-            else:
-                if known is not None:
-                    self._put(ended_unseen(known, sentences.ended_while_stopped()))
+                continue
+            if known is not None:
+                self._put(ended_unseen(known, sentences.ended_while_stopped()))
+            if status.state is DeviceState.CONNECTED:
                 self._begin(status)
         for row in unended.values():
             self._put(ended_unseen(row, sentences.ended_while_stopped()))
-        self._write_later()
+        self._write_later(_CHECKPOINT_S)
 
     async def read(self, wanted: HistoryFilter) -> list[HistoryRow]:
         """The newest rows that match, the newest first, including those that are not on disk yet."""
         now_us = self._clock()
         fresh = self._pending | {
-            session.row.id: self._current(session, now_us) for session in self._sessions.values()
+            session.row.id: session.current(now_us) for session in self._sessions.values()
         }
         on_disk = await self._store.read(wanted)
         rows = {row.id: row for row in on_disk}
@@ -160,9 +174,10 @@ class History:
         if session is None and status.state is DeviceState.CONNECTED:
             self._begin(status)
         elif session is not None and status.state is DeviceState.CONNECTED:
-            session.interrupted_us = 0
+            self._restored(session)
         elif session is not None and status.state is DeviceState.CONNECTING:
-            session.interrupted_us = session.interrupted_us or self._clock()
+            if session.interruption is None:
+                self._interrupted(session, status.device.failure)
         elif session is not None:
             del self._sessions[device_id]
             self._end(session, status)
@@ -191,29 +206,52 @@ class History:
                 weighted=known.signal_mean * passed_us,
                 passed_us=passed_us,
             )
-        self._sessions[device.id] = _Session(row, signal)
+        session = self._sessions[device.id] = _Session(replace(row, interrupted_us=0), signal)
         self._statuses[device.id] = status
         self._put(row)
+        if status.is_interrupted and device.failure is not None:
+            since_us = row.interrupted_us or device.failure.at_us
+            self._interrupted(session, replace(device.failure, at_us=since_us))
+        elif row.interrupted_us:
+            message = sentences.restored_while_stopped()
+            session.interruption = Failure(ErrorCode.CONNECTION_LOST, message, row.interrupted_us)
+            self._restored(session)
+
+    def _interrupted(self, session: _Session, failure: Failure | None) -> None:
+        """A link dropped and may come back: on disk soon, in case the hub is killed meanwhile."""
+        now_us = self._clock()
+        session.interruption = failure or Failure(ErrorCode.CONNECTION_LOST, "", now_us)
+        passed_s = asyncio.get_running_loop().time() - self._written_s
+        self._write_later(max(_END_S, _WRITE_S - passed_s))
+
+    def _restored(self, session: _Session) -> None:
+        """A link came back, if it was interrupted."""
+        failure, session.interruption = session.interruption, None
+        if failure is not None:
+            self._record(
+                HistoryKind.INTERRUPTION,
+                failure.code.value,
+                failure.message,
+                device_id=session.row.device_id,
+                interface=session.row.interface,
+                since_us=failure.at_us,
+            )
 
     def _end(self, session: _Session, status: DeviceStatus) -> None:
-        """DISCONNECTING by a command, or DISCONNECTED because the link has ended."""
+        """DISCONNECTING by a command, or DISCONNECTED because the link has ended.
+
+        A link that was interrupted had ended then, whatever followed.
+        """
         now_us, failure = self._clock(), status.device.failure
-        row = self._current(session, now_us)
-        if failure is not None and status.state is DeviceState.DISCONNECTED:
+        row = session.current(now_us)
+        if status.state is not DeviceState.DISCONNECTED:
+            failure = session.interruption
+        if failure is not None:
             row = replace(row, code=failure.code.value, message=failure.message)
         else:
             row = replace(row, message=sentences.disconnected_by_command())
-        row = replace(row, ended_us=max(session.interrupted_us or now_us, row.time_us), seen_us=0)
-        self._put(row, soon=True)
-
-    def _current(self, session: _Session, now_us: int) -> HistoryRow:
-        """A session's row with its present values."""
-        return replace(
-            session.row,
-            signal_minimum=session.signal.minimum,
-            signal_mean=session.signal.mean(session.interrupted_us or now_us),
-            seen_us=session.interrupted_us or now_us,
-        )
+        row = replace(row, ended_us=max(row.seen_us, row.time_us), seen_us=0, interrupted_us=0)
+        self._put(row, _END_S)
 
     def _failed(self, device_id: DeviceId, code: ErrorCode, message: str) -> None:
         status = self._statuses.get(device_id)
@@ -235,26 +273,29 @@ class History:
         *,
         device_id: DeviceId | None = None,
         interface: str = "",
+        since_us: int = 0,
     ) -> None:
-        name = "" if device_id is None else self._name_of(device_id)
-        self._put(HistoryRow(self._new_id(), self._clock(), kind, device_id, name, interface, code, message))
+        """Something that happened now, or that began at `since_us` and ends now."""
+        name, now_us = "" if device_id is None else self._name_of(device_id), self._clock()
+        row = HistoryRow(self._new_id(), now_us, kind, device_id, name, interface, code, message)
+        self._put(replace(row, time_us=since_us, ended_us=max(now_us, since_us)) if since_us else row)
 
     def _new_id(self) -> int:
         self._next_id += 1
         return self._next_id - 1
 
-    def _put(self, row: HistoryRow, *, soon: bool = False) -> None:
+    def _put(self, row: HistoryRow, within_s: float = _WRITE_S) -> None:
         self._pending[row.id] = row
         if len(self._pending) > _PENDING_LIMIT:
             del self._pending[next(iter(self._pending))]
-        self._write_later(soon=soon)
+        self._write_later(within_s)
 
-    def _write_later(self, *, soon: bool = False) -> None:
-        """Schedule a write after a time that depends on the rows; with `soon` almost at once."""
+    def _write_later(self, within_s: float) -> None:
+        """Schedule a write, if there is anything to write."""
         if not self._pending and not self._sessions:
             return
         loop = asyncio.get_running_loop()
-        at = loop.time() + (_END_S if soon else _WRITE_S if self._pending else _CHECKPOINT_S)
+        at = loop.time() + within_s
         if self._timer is not None:
             if self._timer.when() <= at:
                 return
@@ -267,9 +308,10 @@ class History:
             self._timer = None
         now_us = self._clock()
         for session in self._sessions.values():
-            self._pending[session.row.id] = self._current(session, now_us)
+            self._pending[session.row.id] = session.current(now_us)
         if self._pending:
             rows, self._pending = list(self._pending.values()), {}
             self._store.put(rows)
+            self._written_s = asyncio.get_running_loop().time()
         if self._started:
-            self._write_later()
+            self._write_later(_CHECKPOINT_S)

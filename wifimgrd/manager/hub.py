@@ -26,6 +26,7 @@ from wifimgrd.domain.registration import (
     parse_registration,
     renamed_duplicates,
 )
+from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.backend_events import BackendEvents
 from wifimgrd.manager.connections import Connections
@@ -115,6 +116,7 @@ class Hub:
         await self._adapters.start(self._backend_events)
         await self._backend.start(self._backend_events)
         await self._backend_events.settle_with_backend()
+        self._state.log_reservations()
 
     def _rename_duplicates(self) -> None:
         """Give each device a unique name, since earlier versions and their backups allowed duplicates."""
@@ -147,17 +149,17 @@ class Hub:
         rules = replace(settings.rules, usb_only=before.rules.usb_only)
         shown = list(state.device_statuses())
         state.settings = replace(settings, rules=rules, addresses=state.settings.addresses)
-        state.allocator = before.with_rules(state.registry.with_pins(rules))
         for status in shown:
             now = state.status(state.entries[status.device.id])
             if now != status:
                 state.publish(DeviceUpdated(now))
+        state.apply_rules()
         self._reconnecting.reconfigured()
         self._recovering.reconfigure(settings.recovery)
+        state.log_reservations()
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:
                 continue
-            state.publish_interface(name)
             if interface.exclusion:
                 await self._backend.release(name)
             else:
@@ -187,8 +189,20 @@ class Hub:
 
     @property
     def interface_counts(self) -> InterfaceCounts:
-        """The number of listed interfaces by state."""
+        """The number of listed interfaces, of free ones and of those in use."""
         return self._state.allocator.counts
+
+    @property
+    def kept_interfaces(self) -> Mapping[str, str]:
+        """The available interfaces that are reserved, in natural order of names, and the device's name."""
+        allocator = self._state.allocator
+        kept = ((name, allocator.interfaces[name].reserved_for) for name in allocator.kept)
+        return {name: self._state.device_name(device) for name, device in kept if device is not None}
+
+    @property
+    def absent_adapters(self) -> tuple[AbsentAdapter, ...]:
+        """The adapters that are kept for a device and not plugged in."""
+        return self._state.absent_adapters
 
     # -- commands of clients
 
@@ -221,6 +235,7 @@ class Hub:
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)
         self._state.publish(DeviceCreated(self._state.status(entry)))
+        self._devices_changed()
         if len(self._state.registry.sharing(device.ssid)) == 2:  # a third one changes no other warnings
             self._state.publish_sharing(device.ssid, device.id)
         if self._state.settings.connect_on_create:
@@ -274,8 +289,8 @@ class Hub:
         before, changed = entry.device, replace(entry.device, **changes)
         self._state.registry.replace(entry, written)
         self._state.amend(entry, changed)
-        if changed.pin != before.pin or (changed.pin and changed.name != before.name):
-            self._state.apply_rules()
+        if changed.pin != before.pin or changed.name != before.name:
+            self._devices_changed(*[changed.id] * (changed.pin != before.pin))
         self._reconnecting.amended(
             entry, credentials="ssid" in amendment.changes or amendment.passphrase is not None
         )
@@ -297,8 +312,7 @@ class Hub:
             entry.removing = False
             raise
         self._state.registry.remove(device_id)
-        if entry.device.pin:
-            self._state.apply_rules()
+        self._devices_changed()
         self._reconnecting.removed(device_id)
         self._recovering.removed(device_id)
         _log.info("device_removed", device=device_id)
@@ -306,6 +320,12 @@ class Hub:
         self._state.publish_sharing(entry.device.ssid, device_id)
         for entry in self._state.address_devices():
             self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+    def _devices_changed(self, *pinned: DeviceId) -> None:
+        """A device was registered, renamed or removed, or has another pin: decide what is reserved now."""
+        known = self._state.allocator.rules.reservations.of_no_device
+        self._state.apply_rules()
+        self._state.log_reservations(pinned, known)
 
     async def scan(self, interface: str | None = None) -> ScanReport:
         """See Scans.scan."""

@@ -34,6 +34,8 @@ _log = structlog.get_logger()
 _VERIFY_S: Final = 20.0
 _STEP_S: Final = 30.0
 """How long a step may take, including the return of a replugged adapter."""
+_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
+"""The steps that may end links of other interfaces of the USB device."""
 
 
 class Recovering:
@@ -209,7 +211,8 @@ class Recovering:
             names = {identity: self._state.allocator.named(identity) for identity in self._health.records}
             idle = {identity: name for identity in names for name in names[identity] if self._is_idle(name)}
             for identity, step in self._health.due(now_s, idle):
-                self._start_step(idle[identity], identity, step)
+                if step not in _OF_USB_DEVICE or self._is_usb_device_idle(idle[identity]):
+                    self._start_step(idle[identity], identity, step)
         self._show_changed()
         self._arm()
 
@@ -268,12 +271,15 @@ class Recovering:
             state.publish_interface(name)
 
     def _marked(self, name: str) -> Allocator:
-        """The allocator with an adapter's current health; the same object where nothing changes."""
-        allocator, identity = self._state.allocator, self._identity(name)
-        if identity is None:
+        """The allocator with the current health of an interface's radio; the same object where nothing
+        changes."""
+        allocator, health = self._state.allocator, self._health
+        if name not in allocator.interfaces:
             return allocator
-        trouble, suspect = self._health.obstacle(identity), self._health.is_suspect(identity)
-        return allocator.mark(name, trouble, suspect=suspect)
+        sharers = sorted(allocator.of_radio(name))
+        identities = [allocator.interfaces[one].adapter.identity for one in sharers]
+        trouble = next(filter(None, map(health.obstacle, identities)), "")
+        return allocator.mark(name, trouble, suspect=any(map(health.is_suspect, identities)))
 
     def _arm(self) -> None:
         if self._timer is not None:
@@ -296,6 +302,16 @@ class Recovering:
         """Whether an interface is neither assigned nor scanning for a lost device."""
         status = self._state.allocator.status(name)
         return status.state is InterfaceState.AVAILABLE and not self._reconnecting.is_searching_on(name)
+
+    def _is_usb_device_idle(self, name: str) -> bool:
+        """Whether neither the hub nor another program uses any interface of an interface's USB device."""
+        allocator = self._state.allocator
+        return not any(
+            one in allocator.holders
+            or allocator.interfaces[one].adapter.is_active
+            or self._reconnecting.is_searching_on(one)
+            for one in allocator.of_usb_device(name)
+        )
 
     def _identity(self, name: str) -> AdapterIdentity | None:
         interface = self._state.allocator.interfaces.get(name)

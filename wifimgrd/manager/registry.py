@@ -1,14 +1,14 @@
-"""The registered devices in memory, and values derived from all: taken names, shared networks, pins."""
+"""The registered devices in memory, and values derived from all: taken names, shared networks,
+reservations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from wifimgrd.domain import sentences
-from wifimgrd.domain.allocator import AllocationRules, Reservation
 from wifimgrd.domain.device import Device, DeviceId, Ssid
+from wifimgrd.domain.reservation import ReservationRule, Reservations, reservations_of
 from wifimgrd.manager.entry import DeviceEntry
 
 
@@ -72,33 +72,16 @@ class Registry:
             latest.pop(seen.bssid, None)
         return latest
 
-    def warnings(self, device: Device, rules: AllocationRules) -> tuple[str, ...]:
-        """Settings of a device that were accepted and may be mistakes; `rules` are the configuration's."""
-        found = []
+    def same_network(self, device: Device) -> tuple[str, ...]:
+        """A warning where another device has the network of a device, too."""
         for other_id in self._by_ssid.get(device.ssid, ())[:2]:
             if other_id != device.id:
                 other = self._entries[other_id].device
-                found.append(sentences.same_network(device.ssid, other.id, other.name))
-                break
-        if device.pin and not is_pin_used(device, rules):
-            found.append(sentences.pin_overruled(device.pin))
-        return tuple(found)
+                return (sentences.same_network(device.ssid, other.id, other.name),)
+        return ()
 
-    def with_pins(self, rules: AllocationRules) -> AllocationRules:
-        """The configuration's rules, and the devices' own pins that do not contradict them."""
-        pins = tuple(
-            Reservation(entry.device.id, entry.device.pin.mac, entry.device.pin.usb_port)
-            for _, entry in sorted(self._entries.items())
-            if entry.device.pin and is_pin_used(entry.device, rules)
-        )
-        return replace(rules, reservations=(*rules.reservations, *pins)) if pins else rules
-
-
-def is_pin_used(device: Device, rules: AllocationRules) -> bool:
-    """Whether the configuration reserves this adapter for this device, or neither of them for another one."""
-    pin = device.pin
-    pinned = [
-        (one.device in (device.id, device.name), (one.mac.lower(), one.usb_port) == (pin.mac, pin.usb_port))
-        for one in rules.reservations
-    ]
-    return (True, True) in pinned or not any(is_device or is_adapter for is_device, is_adapter in pinned)
+    def reservations(self, rules: Sequence[ReservationRule]) -> Reservations:
+        """The reservations of the configuration's rules and of the devices' own pins."""
+        devices = [entry.device for entry in self._entries.values()]
+        pins = {one.id: one.pin for one in devices if one.pin}
+        return reservations_of(rules, {one.id: one.name for one in devices}, pins)

@@ -10,6 +10,7 @@ from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.allocator import AllocationRules
 from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.recovery import RecoveryRules
+from wifimgrd.domain.reservation import ReservationRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class HubSettings:
     """Times in seconds."""
 
     rules: AllocationRules = field(default_factory=AllocationRules)
+    """Without reservations, which follow from `reserve` and the devices."""
+    reserve: tuple[ReservationRule, ...] = ()
     connect_on_create: bool = True
     attempt_timeout_s: float = 20.0
     auto_reconnect: bool = True

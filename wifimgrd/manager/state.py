@@ -6,12 +6,14 @@ here, in the order that clients are promised: the interface first, then the devi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
+from wifimgrd.domain import sentences
+from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -26,6 +28,7 @@ from wifimgrd.domain.device import (
 )
 from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
 from wifimgrd.domain.events import (
+    AbsentAdaptersChanged,
     ConnectionFailed,
     DeviceStateChanged,
     DeviceUpdated,
@@ -35,6 +38,7 @@ from wifimgrd.domain.events import (
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
+from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.registry import Registry
 from wifimgrd.manager.settings import HubSettings
@@ -46,6 +50,7 @@ PULL_S: Final = 2.0
 """The time by which the backend may report an unplugged adapter before the adapter source does; udev took
 up to 0.5 s on a busy host."""
 _SIGHTINGS_KEPT: Final = 4
+_UNPLUGGED_KEPT: Final = 64
 _SIGNAL_STEP: Final = 5
 """Percent: a smaller change of signal is not published."""
 
@@ -74,6 +79,12 @@ class HubState:
         """Called when a device is connected, after that was published."""
         self.on_interface: list[Callable[[str], None]] = []
         """Called when an interface may be available now."""
+        self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
+        """The warnings of devices about reservations that keep no adapter for them, as published last."""
+        self.absent_adapters: tuple[AbsentAdapter, ...] = ()
+        """The adapters that are kept for a device and not plugged in."""
+        self._unplugged: list[tuple[Adapter, int]] = []
+        """The adapters that were unplugged last, and when."""
         self._sinks = tuple(sinks)
 
     @property
@@ -126,7 +137,7 @@ class HubState:
             lost_us,
             reachable=link is not None and entry.reachability.reachable,
             icon=self.model(entry.device).icon,
-            warnings=self.registry.warnings(entry.device, self.settings.rules),
+            warnings=self.registry.same_network(entry.device) + self._unmet.get(entry.device.id, ()),
         )
 
     def address(self, entry: DeviceEntry) -> str:
@@ -170,10 +181,11 @@ class HubState:
             sink.publish(event)
 
     def publish_interface(self, name: str) -> None:
-        """Publish the change of an interface, if it is still listed."""
+        """Publish the change of an interface, if it is still listed, and of those that share its radio."""
         if name in self.allocator.interfaces:
-            self.publish(InterfaceChanged(self.allocator.status(name)))
-            self.publish_interface_soon(name)
+            for one in (name, *sorted(self.allocator.of_radio(name) - {name})):
+                self.publish(InterfaceChanged(self.allocator.status(one)))
+                self.publish_interface_soon(one)
 
     def publish_interface_soon(self, name: str) -> None:
         """Notify the other parts that an interface may be available now."""
@@ -226,14 +238,73 @@ class HubState:
         return changed
 
     def apply_rules(self) -> None:
-        """The reservations and pins of adapters may have changed."""
+        """The configuration, a device, its name or its pin may have changed: decide anew which interfaces are
+        excluded and reserved, and publish what is different now."""
         before = self.allocator
-        rules = self.registry.with_pins(self.settings.rules)
-        rules = replace(rules, usb_only=before.rules.usb_only)
+        rules = replace(
+            self.settings.rules,
+            usb_only=before.rules.usb_only,
+            reservations=self.registry.reservations(self.settings.reserve),
+        )
         if rules != before.rules:
             self.allocator = before.with_rules(rules)
-            for name in self.allocator.available:
-                self.publish_interface_soon(name)
+            for name, interface in self.allocator.interfaces.items():
+                if interface != before.interfaces[name]:
+                    self.publish_interface(name)
+        self.check_reservations()
+
+    def check_reservations(self) -> None:
+        """The reservations, the names of devices or the adapters may have changed: publish the devices whose
+        warnings are others now."""
+        self._check_absent()
+        before, now = self._unmet, dict[DeviceId, tuple[str, ...]]()
+        for device, warning in self._unmet_reservations():
+            now[device] = (*now.get(device, ()), warning)
+        self._unmet = now
+        for device in sorted(before.keys() | now.keys()):
+            if before.get(device) != now.get(device) and device in self.entries:
+                self.publish(DeviceUpdated(self.status(self.entries[device])))
+
+    def note_unplugged(self, adapter: Adapter) -> None:
+        """An adapter was unplugged, which may be reserved, now or later."""
+        known = [one for one in self._unplugged if one[0].identity != adapter.identity]
+        self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self.clock())]
+
+    def _check_absent(self) -> None:
+        absent = []
+        for one, holder in self.allocator.unmet():
+            if holder is None:
+                found = [last for last in self._unplugged if one.pin.is_of(last[0].identity)]
+                known = [(adapter.name, adapter.usb_product, at_us) for adapter, at_us in found]
+                absent.append(AbsentAdapter(one.device, one.pin, *(known[-1] if known else ())))
+        if (now := tuple(absent)) != self.absent_adapters:
+            self.absent_adapters = now
+            self.publish(AbsentAdaptersChanged(now))
+
+    def _unmet_reservations(self) -> Iterator[tuple[DeviceId, str]]:
+        """The devices that have an adapter reserved which is not kept for them, and why."""
+        for device in sorted(self.allocator.rules.reservations.overruled):
+            yield device, sentences.pin_overruled(self.entries[device].device.pin)
+        for one, holder in self.allocator.unmet():
+            if holder is None:
+                yield one.device, sentences.no_adapter_to_reserve(one.pin)
+            else:
+                reason = sentences.reserved_otherwise(one.pin, holder, self.device_name(holder))
+                yield one.device, reason
+
+    def log_reservations(
+        self, devices: Container[DeviceId] | None = None, known: Container[ReservationRule] = ()
+    ) -> None:
+        """Log the reservations that keep no adapter: of all devices or of some, and those of the
+        configuration that name no device, but for the `known` ones."""
+        for device, reasons in self._unmet.items():
+            if devices is None or device in devices:
+                name = self.device_name(device)
+                _log.warning("adapter_not_kept", device=device, device_name=name, reason=" ".join(reasons))
+        for rule in self.allocator.rules.reservations.of_no_device:
+            if rule not in known:
+                reason = sentences.reserved_for_no_device(rule.pin, rule.device)
+                _log.warning("reserved_for_no_device", reason=reason)
 
     def publish_sharing(self, ssid: Ssid, but: DeviceId) -> None:
         """The warnings of the devices of a network may have changed; that of `but` was published already."""

@@ -19,13 +19,12 @@ import json
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from wifimgrd import __version__, config
 from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.mqtt.bridge import Bridge
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hardening import forbid_core_dumps
@@ -33,8 +32,11 @@ from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 
+if TYPE_CHECKING:
+    from wifimgrd.mqtt.bridge import Bridge
+
 EX_CONFIG: Final = 78
-"""sysexits(3)."""
+"""sysexits(3); a person alone can mend it, as a library that is missing."""
 
 _log = structlog.get_logger("wifimgrd.mqtt")
 
@@ -59,18 +61,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if not settings.broker.tls and not settings.broker.is_loopback:
         _log.warning("broker_without_tls", broker=str(settings.broker))
-    asyncio.run(_run(settings, options.bus))
+    try:
+        from wifimgrd.mqtt.bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"wifimgrd-mqtt: the package python3-paho-mqtt is not installed ({error})\n")
+        return EX_CONFIG
+    asyncio.run(_run(settings, options.bus, Bridge))
     return 0
 
 
-async def _run(settings: Settings, bus: str) -> None:
+async def _run(settings: Settings, bus: str, make_bridge: type[Bridge]) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     dump_on_signal()
     tasks = Tasks("wifimgrd-mqtt")
-    bridge = Bridge(HubClient(bus, tasks.part("client")), settings, tasks.part("bridge"))
+    bridge = make_bridge(HubClient(bus, tasks.part("client")), settings, tasks.part("bridge"))
     start_watchdog(tasks)
     try:
         await bridge.start()

@@ -90,6 +90,8 @@ class Bridge:
             case DeviceChanged(before, after):
                 only = replace(after, signal_strength=before.signal_strength) == before
                 self._set_device(after, signal_only=only)
+                if after.name != before.name:
+                    self._discover_hub()
             case DeviceRemoved(device_id):
                 self._remove_device(device_id)
             case InterfaceAdded(interface) | InterfaceChanged(interface):
@@ -118,7 +120,7 @@ class Bridge:
         # In the order of publication: of a discovery message, what it names is already there.
         if self._discovery is not None:
             records.insert(0, self._discovery.record)
-            records.append(self._discovery.hub(self._service.version, self._hub.interfaces))
+            records.append(self._hub_discovery(self._discovery))
             records += map(self._discovery.camera, self._hub.devices.values())
         self._records.replace({**dict(records), self._topics.availability: ONLINE})
 
@@ -135,7 +137,13 @@ class Bridge:
 
     def _discover_hub(self) -> None:
         if self._discovery is not None:
-            self._records.set(*self._discovery.hub(self._service.version, self._hub.interfaces))
+            self._records.set(*self._hub_discovery(self._discovery))
+
+    def _hub_discovery(self, discovery: Discovery) -> tuple[str, bytes]:
+        interfaces, devices = self._hub.interfaces, self._hub.devices
+        keepers = {name: devices.get(one.reserved_device_id or 0) for name, one in interfaces.items()}
+        reserved = {name: device.name for name, device in keepers.items() if device is not None}
+        return discovery.hub(self._service.version, interfaces, reserved)
 
     def _hub_record(self) -> bytes:
         commands = self._settings.commands

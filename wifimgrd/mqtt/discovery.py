@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, Final, TypedDict
 from urllib.parse import quote
 
@@ -64,9 +65,16 @@ _IS_WANTED: Final = _switched(
 )
 _ADAPTER_STATES: Final = {"available": "Free", "in-use": "In use", "unavailable": "Unusable"}
 """In words: `unavailable` as a state of a sensor means that nothing is known of it."""
-_ADAPTER_STATE: Final = _of_record(f"{{{{ {_ADAPTER_STATES}[value_json.state] }}}}")
+_RESERVED: Final = "Reserved"
+"""In the place of `Free`; the name of the entity says for which camera."""
+_ADAPTER_STATE: Final = _of_record(
+    f"{{{{ '{_RESERVED}' if value_json.state == 'available' and value_json.reserved_device_id"
+    f" else {_ADAPTER_STATES}[value_json.state] }}}}"
+)
 _ADAPTER_DETAILS: Final = _of_record(
-    "{{ {'reason': value_json.reason, 'camera_id': value_json.device_id} | to_json }}", "{}"
+    "{{ {'reason': value_json.reason, 'camera_id': value_json.device_id,"
+    " 'reserved_camera_id': value_json.reserved_device_id} | to_json }}",
+    "{}",
 )
 _IS_PLUGGED: Final = _of_record("online", "offline")
 
@@ -95,8 +103,11 @@ class Discovery:
         kept: DiscoveryRecordJson = {"prefix": self.prefix}
         return self.topics.discovery_record, dumps(kept).encode()
 
-    def hub(self, version: str, interfaces: Iterable[str]) -> tuple[str, bytes]:
-        """The topic and the message of the hub: whether it is there, and the state of each adapter."""
+    def hub(
+        self, version: str, interfaces: Iterable[str], reserved: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[str, bytes]:
+        """The topic and the message of the hub: whether it is there, and the state of each adapter.
+        `reserved` has the name of the camera for which an interface is reserved."""
         node = self.topics.node(None)
         components: dict[str, Any] = {
             "connectivity": {
@@ -111,7 +122,7 @@ class Discovery:
         }
         for name in sorted(interfaces):
             key = f"adapter_{quote(name, safe='')}"
-            components[key] = self._adapter(f"{node}_{key}", name)
+            components[key] = self._adapter(f"{node}_{key}", name, reserved.get(name))
         device: dict[str, Any] = {
             "identifiers": [node],
             "name": f"wifimgrd {self.topics.hub}",
@@ -147,15 +158,15 @@ class Discovery:
         }
         return self.topics.discovery(self.prefix, camera.id), _message(device, components, shared)
 
-    def _adapter(self, unique_id: str, name: str) -> dict[str, Any]:
+    def _adapter(self, unique_id: str, name: str, camera: str | None) -> dict[str, Any]:
         record = self.topics.interface(name)
         return {
             "platform": "sensor",
             "unique_id": unique_id,
-            "name": f"Adapter {name}",
+            "name": f"Adapter {name}" if camera is None else f"Adapter {name}, reserved for {camera}",
             "icon": "mdi:usb",
             "device_class": "enum",
-            "options": list(_ADAPTER_STATES.values()),
+            "options": [*_ADAPTER_STATES.values(), _RESERVED],
             "state_topic": record,
             "value_template": _ADAPTER_STATE,
             "json_attributes_topic": record,

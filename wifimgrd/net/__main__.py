@@ -55,6 +55,11 @@ def main() -> None:
         "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
     )
     parser.add_argument(
+        "--networkd-bus",
+        metavar="session|system|ADDRESS",
+        help="the message bus of systemd and systemd-networkd (default: the same)",
+    )
+    parser.add_argument(
         "--config",
         type=Path,
         metavar="FILE",
@@ -78,10 +83,11 @@ def main() -> None:
         if arguments.clear:
             KernelState().clear()
             if LinkFiles().remove_all():
-                asyncio.run(_reload_networkd(arguments.bus))
+                asyncio.run(_reload_networkd(arguments.networkd_bus or arguments.bus))
         else:
             uid = pwd.getpwnam(arguments.user).pw_uid
-            asyncio.run(_serve(arguments.bus, uid, arguments.linger, arguments.config))
+            networkd_bus = arguments.networkd_bus or arguments.bus
+            asyncio.run(_serve(arguments.bus, networkd_bus, uid, arguments.linger, arguments.config))
     except KeyError:
         _refuse(EX_OSERR, f"there is no user {arguments.user}")
     except NameTaken as error:
@@ -92,7 +98,7 @@ def main() -> None:
         _refuse(EX_OSERR, error)
 
 
-async def _serve(bus: str, uid: int, linger_s: float, config: Path | None) -> None:
+async def _serve(bus: str, networkd_bus: str, uid: int, linger_s: float, config: Path | None) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -102,10 +108,13 @@ async def _serve(bus: str, uid: int, linger_s: float, config: Path | None) -> No
     connection = await BusConnection.open(bus, sockets=True)
     tasks = Tasks("wifimgrd-net")
     policy = partial(read_policy, config)
-    links = NetworkdLinks(connection, LinkFiles())
+    to_networkd = connection if networkd_bus == bus else await BusConnection.open(networkd_bus)
+    links = NetworkdLinks(to_networkd, LinkFiles())
     service = NetService(connection, kernel, links, policy, uid, linger_s, tasks.part("service"))
     tasks.require("message-bus", connection.wait_closed())
     tasks.check("message-bus", connection.round_trip)
+    if to_networkd is not connection:
+        tasks.require("networkd-bus", to_networkd.wait_closed())
     watch(service.changed, tasks)
     try:
         await service.start()
@@ -117,6 +126,7 @@ async def _serve(bus: str, uid: int, linger_s: float, config: Path | None) -> No
     finally:
         await service.stop()
         await tasks.stop()
+        await to_networkd.close()
         await connection.close()
         kernel.close()
     if not stopping.is_set() and not service.unneeded.is_set():

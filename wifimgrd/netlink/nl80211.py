@@ -1,8 +1,9 @@
-"""The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands, and its power save.
+"""The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands and its power save, and
+what interfaces are.
 
 https://www.kernel.org/doc/html/latest/networking/regulatory.html and, for the numbers,
 include/uapi/linux/nl80211.h, genetlink.h and netlink.h of the kernel. Each function blocks until the kernel
-has replied, which it does at once.
+has replied, which it does at once; a subscription gets what the kernel sends by itself.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
-from wifimgrd.domain.adapter import Band
-from wifimgrd.netlink.messages import DONE, ERROR, attribute, attributes, messages, request
+from wifimgrd.domain.adapter import Band, Mode
+from wifimgrd.netlink.messages import DONE, ERROR, Message, attribute, attributes, messages, request
+from wifimgrd.netlink.subscription import Subscription
 
 _NETLINK_GENERIC: Final = 16
 _REQUEST: Final = 0x0001
@@ -27,17 +29,33 @@ _CONTROLLER: Final = 0x10
 _GET_FAMILY: Final = 3
 _FAMILY_ID: Final = 1
 _FAMILY_NAME: Final = 2
+_FAMILY_GROUPS: Final = 7
+_GROUP_NAME: Final = 1
+_GROUP_ID: Final = 2
+_CONFIGURATION: Final = b"config\0"
+"""The group of messages about interfaces that were made, changed or removed."""
 _GET_WIPHY: Final = 1
+_GET_INTERFACE: Final = 5
 _GET_REGULATORY_DOMAIN: Final = 31
 _SET_POWER_SAVE: Final = 61
 _GET_POWER_SAVE: Final = 62
 _ATTR_IFINDEX: Final = 3
+_ATTR_IFTYPE: Final = 5
 _ATTR_ALPHA2: Final = 33
 _ATTR_WIPHY_BANDS: Final = 22
 _ATTR_POWER_SAVE: Final = 93
 _ATTR_SPLIT_WIPHY_DUMP: Final = 174
 _BANDS: Final = {0: Band.GHZ_2_4, 1: Band.GHZ_5, 3: Band.GHZ_6}
 """enum nl80211_band; of 60 GHz there is none for cameras."""
+_MODES: Final = {
+    3: Mode.ACCESS_POINT,
+    4: Mode.ACCESS_POINT,
+    6: Mode.MONITOR,
+    7: Mode.MESH,
+    8: Mode.P2P,
+    9: Mode.P2P,
+}
+"""enum nl80211_iftype; what is not here can be made a station by who uses it."""
 _POWER_SAVE_OFF: Final = 0
 """enum nl80211_ps_state."""
 _NUMBER: Final = struct.Struct("=I")
@@ -66,6 +84,35 @@ def bands_of(index: int) -> frozenset[Band]:
     return frozenset(_BANDS[number] for number in found)
 
 
+def mode_of(index: int) -> Mode:
+    """What the interface with this index is; a station where that is not known."""
+    with suppress(OSError, struct.error):
+        for answer in _query(_GET_INTERFACE, 0, _interface(index)):
+            (kind,) = _NUMBER.unpack(answer.get(_ATTR_IFTYPE, b""))
+            return _MODES.get(kind, Mode.STATION)
+    return Mode.STATION
+
+
+def watch_interfaces(on_change: Callable[[int], None], on_overrun: Callable[[], None]) -> Subscription | None:
+    """Subscribe to changes of what interfaces are, each by its index; None where the kernel has no Wi-Fi yet.
+    `on_overrun` is called when messages were lost."""
+
+    def received(message: Message) -> None:
+        index = attributes(message.body, _GENERIC.size).get(_ATTR_IFINDEX, b"")
+        if len(index) == _NUMBER.size:
+            on_change(*_NUMBER.unpack(index))
+
+    with suppress(OSError, struct.error), _connected() as netlink:
+        for group in attributes(_family(netlink).get(_FAMILY_GROUPS, b"")).values():
+            found = attributes(group)
+            if found.get(_GROUP_NAME) == _CONFIGURATION:
+                (number,) = _NUMBER.unpack(found.get(_GROUP_ID, b""))
+                subscription = Subscription(_NETLINK_GENERIC, 0, received, on_overrun, joined=(number,))
+                subscription.open()
+                return subscription
+    return None
+
+
 def has_power_save(index: int) -> bool:
     """Whether power save is on for the interface with this index.
 
@@ -90,13 +137,23 @@ def _interface(index: int) -> bytes:
 
 def _query(command: int, flags: int, payload: bytes) -> Iterator[dict[int, bytes]]:
     """The attributes of each reply to a request of nl80211; raises OSError where it is refused."""
+    with _connected() as netlink:
+        (family,) = struct.unpack("=H", _family(netlink).get(_FAMILY_ID, b"\0\0"))
+        yield from _replies(netlink, family, command, flags, payload)
+
+
+@contextmanager
+def _connected() -> Iterator[socket.socket]:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_GENERIC) as netlink:
         netlink.settimeout(_TIMEOUT_S)
         netlink.bind((0, 0))
-        name = attribute(_FAMILY_NAME, b"nl80211\0")
-        for answer in _replies(netlink, _CONTROLLER, _GET_FAMILY, 0, name):
-            (family,) = struct.unpack("=H", answer.get(_FAMILY_ID, b"\0\0"))
-            yield from _replies(netlink, family, command, flags, payload)
+        yield netlink
+
+
+def _family(netlink: socket.socket) -> dict[int, bytes]:
+    """What the kernel says of nl80211; raises OSError where it has no Wi-Fi."""
+    [family] = _replies(netlink, _CONTROLLER, _GET_FAMILY, 0, attribute(_FAMILY_NAME, b"nl80211\0"))
+    return family
 
 
 def _replies(

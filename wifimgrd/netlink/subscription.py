@@ -11,6 +11,9 @@ from typing import Final
 from wifimgrd.netlink.messages import Message, messages
 
 _LARGEST: Final = 1 << 16
+_SOL_NETLINK: Final = 270
+_ADD_MEMBERSHIP: Final = 1
+"""linux/socket.h and linux/netlink.h; Python has no names for them."""
 _DATAGRAMS_AT_ONCE: Final = 32
 """What is left is read in the next iteration of the event loop."""
 
@@ -28,10 +31,13 @@ class Subscription:
         groups: int,
         on_message: Callable[[Message], None],
         on_overrun: Callable[[], None],
+        joined: tuple[int, ...] = (),
     ) -> None:
-        """`groups` is a mask of groups, as for bind: https://man7.org/linux/man-pages/man7/netlink.7.html."""
+        """`groups` is a mask of groups, as for bind; `joined` has groups by their numbers, which the kernel
+        gives to families of generic netlink: https://man7.org/linux/man-pages/man7/netlink.7.html."""
         self._family = family
         self._groups = groups
+        self._joined = joined
         self._on_message = on_message
         self._on_overrun = on_overrun
         self._socket: socket.socket | None = None
@@ -43,6 +49,8 @@ class Subscription:
         )
         try:
             netlink.bind((0, self._groups))
+            for group in self._joined:
+                netlink.setsockopt(_SOL_NETLINK, _ADD_MEMBERSHIP, group)
         except OSError:
             netlink.close()
             raise

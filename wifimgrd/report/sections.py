@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from wifimgrd import __version__
-from wifimgrd.dbus.client.json_records import device_json, interfaces_json, service_json
+from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json
 from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.report.anonymize import Anonymizer
@@ -39,7 +39,7 @@ def state_of(
     """The daemon's state: adapters, and why each is taken, free or unavailable."""
     return {
         "service": service_json(service),
-        "interfaces": interfaces_json(interfaces)["interfaces"],
+        "interfaces": [interface_json(one) for one in interfaces.values()],
         "devices": [
             {key: value for key, value in device_json(device).items() if key != "device_type_icon_url"}
             for device in devices

@@ -88,6 +88,12 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
             "recovery",
             "the adapter {interface} {reason}, nothing helped: it is not used any more",
         ),
+        ("adapter_not_kept", ""): KnownMessage(
+            "3fd4784e041f4d53af0227715891811b", "reservation", _DEVICE + "{reason}"
+        ),
+        ("reserved_for_no_device", ""): KnownMessage(
+            "55fb970e72a94e23bb6c09f6e49b2bf0", "reservation", "{reason}"
+        ),
         ("backend_changed", "unavailable"): KnownMessage(
             "0d6b3fe2879c4a15a0f4c8e95b71d20c", "backend", "{backend} is away: {reason}"
         ),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +22,9 @@ from wifimgrd.store.schema import (
     BACKUP_NAME,
     FILE_NAME,
     check_integrity,
+    migrate,
     open_database,
+    set_aside,
     sync_directory,
     version_of,
 )
@@ -89,14 +90,21 @@ def keep(connection: sqlite3.Connection, directory: Path) -> None:
 
 
 def is_good(directory: Path) -> bool:
-    """Whether there is a backup that can be read to the last row."""
+    """Whether there is a backup that can be read to the last row, of this schema or an older one."""
     path = directory / BACKUP_NAME
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            check_integrity(connection)
-            for row in connection.execute(rows.SELECT_DEVICES):
+        with (
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file,
+            closing(sqlite3.connect(":memory:", isolation_level=None)) as copy,
+        ):
+            check_integrity(file)
+            if not version_of(file):
+                return False
+            file.backup(copy)
+            migrate(copy)
+            for row in copy.execute(rows.SELECT_DEVICES):
                 rows.device_of(row)
-            return version_of(connection) > 0
+            return True
     except (sqlite3.Error, OSError, StoreDamaged):
         return False
 
@@ -114,12 +122,8 @@ def restore(directory: Path) -> Path | None:
         connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'device'", (_IDS_SKIPPED,))
     with fresh.open("rb") as written:
         os.fsync(written.fileno())
-    aside = directory / f"{FILE_NAME}.damaged-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
     was_there = (directory / FILE_NAME).exists()
-    for suffix in ("-wal", "-shm", ""):
-        file = directory / (FILE_NAME + suffix)
-        if file.exists():
-            file.replace(aside.with_name(aside.name + suffix))
+    aside = set_aside(directory / FILE_NAME, "damaged")
     fresh.replace(directory / FILE_NAME)
     sync_directory(directory)
     return aside if was_there else None

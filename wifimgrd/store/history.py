@@ -16,15 +16,14 @@ import structlog
 
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import LARGEST_ID, HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.store.errors import StoreDamaged, StoreError, is_passing, plain_text
+from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError, is_passing, plain_text
 from wifimgrd.store.rows import text_of
-from wifimgrd.store.schema import migrate, version_of
+from wifimgrd.store.schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
 from wifimgrd.store.writing import transaction
 
 _log: Any = structlog.get_logger(__name__)
 
 FILE_NAME: Final = "history.db"
-_SCHEMA_VERSION: Final = 1
 _DAY_US: Final = 86_400_000_000
 _COLUMNS: Final = (
     "id",
@@ -39,39 +38,51 @@ _COLUMNS: Final = (
     "signal_minimum",
     "signal_mean",
     "seen_us",
+    "interrupted_us",
 )
 _SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM history"  # noqa: S608
+_IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
 _PUT: Final = (
     f"INSERT OR REPLACE INTO history ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
 )
-_SCHEMA: Final = (
-    """
-    CREATE TABLE history (
-        id             INTEGER PRIMARY KEY,
-        time_us        INTEGER NOT NULL,       -- since the epoch
-        kind           TEXT NOT NULL,
-        device_id      INTEGER,
-        device_name    TEXT NOT NULL,
-        interface      TEXT NOT NULL,
-        code           TEXT NOT NULL,
-        message        TEXT NOT NULL,
-        ended_us       INTEGER NOT NULL,       -- 0 = has not ended, or cannot
-        signal_minimum INTEGER,
-        signal_mean    INTEGER,
-        seen_us        INTEGER NOT NULL
-    ) STRICT
-    """,
-    "CREATE INDEX history_device ON history (device_id, id)",
-    "CREATE INDEX history_unended ON history (id) WHERE kind = 'session' AND ended_us = 0",
-    "CREATE TABLE counter (next_id INTEGER NOT NULL) STRICT",
-    "INSERT INTO counter VALUES (1)",
+_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    # 1
+    (
+        """
+        CREATE TABLE history (
+            id             INTEGER PRIMARY KEY,
+            time_us        INTEGER NOT NULL,       -- since the epoch
+            kind           TEXT NOT NULL,
+            device_id      INTEGER,
+            device_name    TEXT NOT NULL,
+            interface      TEXT NOT NULL,
+            code           TEXT NOT NULL,
+            message        TEXT NOT NULL,
+            ended_us       INTEGER NOT NULL,       -- 0 = has not ended, or cannot
+            signal_minimum INTEGER,
+            signal_mean    INTEGER,
+            seen_us        INTEGER NOT NULL
+        ) STRICT
+        """,
+        "CREATE INDEX history_device ON history (device_id, id)",
+        "CREATE INDEX history_unended ON history (id) WHERE kind = 'session' AND ended_us = 0",
+        "CREATE TABLE counter (next_id INTEGER NOT NULL) STRICT",
+        "INSERT INTO counter VALUES (1)",
+    ),
+    # 2: since when the link of a session is interrupted, 0 = it is not; and rows of kind `interruption`
+    (
+        "ALTER TABLE history ADD COLUMN interrupted_us INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX history_interruption ON history (id) WHERE kind = 'interruption'",
+    ),
 )
+"""As those of the state (wifimgrd.store.schema). Another kind of row needs none: older versions omit it."""
 
 
 class SqliteHistory:
     """Implements HistoryStore (wifimgrd.ports), with one thread that uses the file.
 
-    A damaged file, or one of a newer version, is set aside and a new one made: no device depends on it.
+    A damaged file, or one of a newer version, is kept under another name and a new one made: no device
+    depends on it.
     """
 
     def __init__(
@@ -104,12 +115,16 @@ class SqliteHistory:
                 path = directory / FILE_NAME
                 try:
                     return cls(_open(path), worker, rows, days)
+                except SchemaFromFuture as error:
+                    aside = set_aside(path, "newer")
+                    _log.warning("history_of_newer_version", reason=str(error), kept_as=aside.name)
                 except (sqlite3.DatabaseError, StoreDamaged) as error:
                     if not isinstance(error, StoreDamaged) and is_passing(error):
                         raise
-                    _log.warning("history_set_aside", reason=str(error))
-                    _set_aside(path)
-                    return cls(_open(path), worker, rows, days)
+                    aside = set_aside(path, "damaged")
+                    _log.warning("history_set_aside", reason=str(error), kept_as=aside.name)
+                sync_directory(directory)
+                return cls(_open(path), worker, rows, days)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(worker, work)
@@ -151,6 +166,12 @@ class SqliteHistory:
             [
                 (_PUT, [_values(row) for row in rows]),
                 ("UPDATE counter SET next_id = max(next_id, ?)", [(max(row.id for row in rows) + 1,)]),
+                # A link that is interrupted all the time leaves room for everything else.
+                (
+                    "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"
+                    " WHERE kind = 'interruption' ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                    [(self._rows // 2,)],
+                ),
                 (
                     "DELETE FROM history WHERE id <="
                     " (SELECT id FROM history ORDER BY id DESC LIMIT 1 OFFSET ?)",
@@ -174,7 +195,7 @@ class SqliteHistory:
             _log.exception("history_not_written")
 
     def _read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
-        conditions, values = ["1"], list[int]()
+        conditions, values = [_IS_KNOWN], list[int]()
         if wanted.device_id is not None:
             conditions.append("device_id = ?")
             values.append(wanted.device_id)
@@ -199,27 +220,13 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA wal_autocheckpoint = 128")
-        if _checked_version(connection) == 0:
-            migrate(connection, (_SCHEMA,))
+        refuse_newer(connection, _MIGRATIONS)
+        check_integrity(connection)
+        migrate(connection, _MIGRATIONS)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _checked_version(connection: sqlite3.Connection) -> int:
-    """The version of an undamaged file, 0 of an empty one; raises StoreDamaged."""
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    version = version_of(connection)
-    if verdict != "ok" or version not in (0, _SCHEMA_VERSION):
-        raise StoreDamaged(f"the history is damaged or of another version ({version})")
-    return version
-
-
-def _set_aside(path: Path) -> None:
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    path.replace(path.with_name(path.name + ".damaged"))
 
 
 def _values(row: HistoryRow) -> tuple[Any, ...]:
@@ -236,6 +243,7 @@ def _values(row: HistoryRow) -> tuple[Any, ...]:
         row.signal_minimum,
         row.signal_mean,
         row.seen_us,
+        row.interrupted_us,
     )
 
 

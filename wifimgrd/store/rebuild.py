@@ -18,8 +18,8 @@ from wifimgrd.domain.device import CONNECTION_TYPE, Device
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import parse_registration
 from wifimgrd.store import rows
-from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged
-from wifimgrd.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate, version_of
+from wifimgrd.store.errors import StoreDamaged
+from wifimgrd.store.schema import MIGRATIONS, migrate, refuse_newer, version_of
 
 _LEFT_OUT: Final = frozenset({"memory"})
 """Notes of the backends: valid on the old computer alone."""
@@ -84,11 +84,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     """Fill an empty database with the source's rows, in the schema of the source's version."""
     (verdict,) = source.execute("PRAGMA integrity_check(1)").fetchone()
     version = version_of(source)
-    if version > SCHEMA_VERSION:
-        raise SchemaFromFuture(
-            f"the state was written by a newer version of the daemon (schema {version},"
-            f" this one supports {SCHEMA_VERSION})"
-        )
+    refuse_newer(source, MIGRATIONS)
     if version < 1 or verdict != "ok":
         raise StoreDamaged(_NO_STATE)
     migrate(target, MIGRATIONS[:version])
@@ -178,7 +174,8 @@ def _makes_sense(device: Device, secret: bytes | None) -> bool:
                 "ssid": device.ssid.octets,
                 "password": secret.decode(),
                 "priority": device.priority,
-            }
+            },
+            is_stored=True,
         )
     except (InvalidRequest, UnicodeDecodeError):
         return False

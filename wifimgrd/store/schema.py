@@ -1,10 +1,11 @@
-"""The file on disk: its place and permissions, its tables and the migrations of older ones."""
+"""The files on disk: their places and permissions, the state's tables, and how older files are migrated."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import stat
+import time
 from pathlib import Path
 from typing import Final
 
@@ -97,8 +98,9 @@ def open_database(directory: Path) -> sqlite3.Connection:
     try:
         _configure(connection)
         _refuse_foreign(connection)
-        migrate(connection)
+        refuse_newer(connection, MIGRATIONS)
         check_integrity(connection)
+        migrate(connection)
     except BaseException:
         connection.close()
         raise
@@ -107,19 +109,24 @@ def open_database(directory: Path) -> sqlite3.Connection:
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
     """Run the migrations that the file lacks, all of them or none; raises SchemaFromFuture."""
+    refuse_newer(connection, migrations)
     if version_of(connection) == len(migrations):
         return
     with transaction(connection):
-        version = version_of(connection)
-        if version > len(migrations):
-            raise SchemaFromFuture(
-                "the state was written by a newer version of the daemon"
-                f" (schema {version}, this one supports {len(migrations)})"
-            )
-        for statements in migrations[version:]:
+        for statements in migrations[version_of(connection) :]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(migrations):d}")
+
+
+def refuse_newer(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...]) -> None:
+    """Raise SchemaFromFuture if a version of the daemon that has more migrations wrote the file."""
+    version = version_of(connection)
+    if version > len(migrations):
+        raise SchemaFromFuture(
+            f"a newer version of wifimgrd wrote the file (schema {version},"
+            f" this one supports {len(migrations)})"
+        )
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -149,7 +156,7 @@ def check_integrity(connection: sqlite3.Connection) -> None:
     """Raise StoreDamaged if SQLite finds the file damaged, or sqlite3.Error."""
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
-        raise StoreDamaged("the state file is damaged (quick_check)")
+        raise StoreDamaged("the file is damaged (quick_check)")
 
 
 def _prepare(directory: Path) -> Path:
@@ -178,6 +185,19 @@ def _prepare(directory: Path) -> Path:
 def _restrict_access(path: Path, mode: int) -> None:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         path.chmod(mode)
+
+
+def set_aside(path: Path, suffix: str) -> Path:
+    """Rename a file, and its log with it, so that another can take its place; returns the new path.
+
+    The log goes first: beside the new file it would be taken for that one's.
+    """
+    aside = path.with_name(f"{path.name}.{suffix}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+    for end in ("-wal", "-shm", ""):
+        file = path.with_name(path.name + end)
+        if file.exists():
+            file.replace(aside.with_name(aside.name + end))
+    return aside
 
 
 def sync_directory(directory: Path) -> None:

@@ -41,7 +41,7 @@ class AutosuspendBlock:
         self._memory = memory
         self._devices = devices
         self._ports: dict[str, str] = {}
-        """The USB port of each interface."""
+        """The USB port of each interface; several may have one."""
         self._in_use: set[str] = set()
         self._verified: set[str] = set()
         """Interfaces in use whose setting was already checked since then."""
@@ -67,7 +67,8 @@ class AutosuspendBlock:
             case InterfaceAdded(status) | InterfaceChanged(status):
                 self._note(status)
             case InterfaceRemoved(name):
-                if port := self._ports.pop(name, ""):
+                port = self._ports.pop(name, "")
+                if port and port not in self._ports.values():
                     self._memory.note(_KEY + port, None)  # after replugging it has the kernel's default
                 self._in_use.discard(name)
                 self._verified.discard(name)
@@ -99,7 +100,8 @@ class AutosuspendBlock:
                 await self._check(interface)
 
     async def _check(self, interface: str) -> None:
-        key = _KEY + self._ports.get(interface, "")
+        port = self._ports.get(interface, "")
+        key = _KEY + port
         if interface in self._in_use:
             found = await asyncio.to_thread(self._devices.control, interface)
             if found not in (None, _ON):
@@ -112,6 +114,8 @@ class AutosuspendBlock:
             self._verified.add(interface)
             return
         self._verified.discard(interface)
+        if any(self._ports.get(other) == port for other in self._in_use):
+            return
         before = self._memory.recall(key)
         if before is not None and await self._set(interface, before):
             self._memory.note(key, None)

@@ -9,11 +9,16 @@ import re
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Mode
+from wifimgrd.netlink.nl80211 import mode_of
 from wifimgrd.netlink.permanent_address import permanent_address
 
 _ARPHRD_ETHER: Final = "1"
-"""A netdev that can be a station; monitors are 801 to 803 (linux/if_arp.h)."""
+_ARPHRD_MONITORS: Final = ("801", "802", "803")
+"""A netdev that is a station, an access point or the like, and one that is a monitor (linux/if_arp.h)."""
+_IFF_UP: Final = 0x1
+_ASSOCIATED: Final = ("up", "dormant")
+"""https://docs.kernel.org/networking/operstates.html; dormant: not authorized yet."""
 _NET_ADDR_PERM: Final = "0"
 """Not random, copied or set (linux/netdevice.h, `addr_assign_type`)."""
 _LONGEST_TEXT: Final = 128
@@ -42,9 +47,10 @@ class UdevDevice(Protocol):
         """The nearest ancestor of a kind."""
 
 
-def is_station(device: UdevDevice) -> bool:
-    """Whether the device is a wireless interface that can join a network."""
-    return device.device_type == "wlan" and attribute(device, "type") == _ARPHRD_ETHER
+def is_wireless(device: UdevDevice) -> bool:
+    """Whether the device is a wireless interface: one that can be a station, or a monitor."""
+    kind = attribute(device, "type")
+    return device.device_type == "wlan" and (kind == _ARPHRD_ETHER or kind in _ARPHRD_MONITORS)
 
 
 def ifindex(device: UdevDevice) -> int:
@@ -64,6 +70,7 @@ def describe(device: UdevDevice) -> Adapter:
         vendor = _usb_id(usb, "idVendor") or _usb_id_property(device, "ID_VENDOR_ID")
         product = _usb_id(usb, "idProduct") or _usb_id_property(device, "ID_MODEL_ID")
     name = str(device.sys_name)
+    mode = Mode.MONITOR if attribute(device, "type") in _ARPHRD_MONITORS else mode_of(ifindex(device))
     port = _usb_port(device, usb) if on_usb else ""
     return Adapter(
         name=name,
@@ -80,6 +87,10 @@ def describe(device: UdevDevice) -> Adapter:
         usb_product_id=product,
         usb_product=_usb_product(device, usb) if on_usb else "",
         rfkill=_rfkill(device),
+        radio=_radio(device),
+        index=ifindex(device),
+        mode=mode,
+        is_active=_is_active(device, mode),
     )
 
 
@@ -152,6 +163,26 @@ def _usb_id_property(device: UdevDevice, name: str) -> str:
 def _checked_id(text: str) -> str:
     text = text.lower()
     return text if _USB_ID.fullmatch(text) else ""
+
+
+def _radio(device: UdevDevice) -> str:
+    """The radio's directory in sysfs, which it keeps while it is present, renamed or not; empty where there
+    is none."""
+    phy = Path(device.sys_path, "phy80211")
+    try:
+        return f"phy/{int((phy / 'index').read_text())}"
+    except (OSError, ValueError):
+        return clean(phy.resolve().name) if phy.exists() else ""
+
+
+def _is_active(device: UdevDevice, mode: Mode) -> bool:
+    """Whether an interface uses its radio: a station has joined a network, another one is up."""
+    if mode is Mode.STATION:
+        return attribute(device, "operstate") in _ASSOCIATED
+    try:
+        return bool(int(attribute(device, "flags"), 16) & _IFF_UP)
+    except ValueError:
+        return False
 
 
 def _rfkill(device: UdevDevice) -> str:

@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
 from wifimgrd.domain.adapter import Adapter
+from wifimgrd.netlink.events import NetworkEvents
+from wifimgrd.netlink.nl80211 import watch_interfaces
+from wifimgrd.netlink.subscription import Subscription
 from wifimgrd.ports import AdapterListener
 from wifimgrd.udev import firmware
-from wifimgrd.udev.describe import UdevDevice, describe, ifindex, is_station
+from wifimgrd.udev.describe import UdevDevice, describe, ifindex, is_wireless
 from wifimgrd.udev.usb import UsbDevices
 
 _log: Any = structlog.get_logger(__name__)
@@ -41,12 +45,19 @@ class _Present:
     ifindex: int
     adapter: Adapter
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What it may share with other interfaces: its radio and its USB device."""
+        return tuple(filter(None, {self.adapter.radio, self.adapter.identity.usb_port}))
+
 
 class UdevAdapterSource:
     """Implements `AdapterSource` (wifimgrd.ports): every wireless interface, on USB or not.
 
     A rename is reported as the old name gone and the new one present, and so is another adapter under a
     known name. Where udev cannot be reached, nothing is reported, and the connection is retried.
+
+    What an interface is and whether it uses its radio are the kernel's to report; udev has no event for that.
     """
 
     def __init__(self, udevd: Path = _UDEVD) -> None:
@@ -57,6 +68,9 @@ class UdevAdapterSource:
         self._context: Any = None
         self._monitor: Any = None
         self._retry: asyncio.TimerHandle | None = None
+        self._links = NetworkEvents(self._link_changed, lambda _: None, self._read_known)
+        self._modes: Subscription | None = None
+        """Opened with the first interface: before that, the kernel may have no Wi-Fi."""
         self._known: dict[str, _Present] = {}
         self._trouble = ""
         """The last logged problem with udev: it is logged once, not at each attempt."""
@@ -64,6 +78,10 @@ class UdevAdapterSource:
     async def start(self, listener: AdapterListener) -> None:
         """Subscribe, then report every adapter that is present; never raises for a missing udev."""
         self._listener = listener
+        try:
+            self._links.open()
+        except OSError as error:
+            _log.warning("links_not_watched", reason=str(error))
         self._subscribe()
 
     async def replug(self, name: str) -> None:
@@ -77,6 +95,10 @@ class UdevAdapterSource:
             self._retry.cancel()
             self._retry = None
         self._unsubscribe()
+        self._links.close()
+        if self._modes is not None:
+            self._modes.close()
+            self._modes = None
         self._context = None
         self._known.clear()
 
@@ -173,7 +195,27 @@ class UdevAdapterSource:
             if now is not None and removed is not None and removed in (0, now.ifindex):
                 now = None
             found[name] = now
+        present = {name: now for name, now in {**self._known, **found}.items() if now is not None}
+        parts = Counter(part for now in present.values() for part in now.parts)
+        for name, known in present.items():
+            if any(parts[part] > 1 for part in known.parts):
+                found[name] = found[name] if name in found else self._find(name)
+            elif known.adapter.is_active:
+                found[name] = replace(known, adapter=replace(known.adapter, is_active=False))
         self._report(found)
+        if self._known and self._modes is None:
+            self._modes = watch_interfaces(self._mode_changed, self._read_known)
+
+    def _link_changed(self, _: int, name: str) -> None:
+        if name in self._known:
+            self._describe({name: None})
+
+    def _mode_changed(self, index: int) -> None:
+        names = [name for name, known in self._known.items() if known.ifindex == index]
+        self._describe(dict.fromkeys(names))
+
+    def _read_known(self) -> None:
+        self._describe(dict.fromkeys(self._known))
 
     def _enumerate(self) -> None:
         try:
@@ -192,7 +234,7 @@ class UdevAdapterSource:
         try:
             device = pyudev.Devices.from_name(self._context, "net", name)
             # udev sends an event once it has initialized the device; without udevd there is none to wait for.
-            if not is_station(device) or not (device.is_initialized or not self._udevd.exists()):
+            if not is_wireless(device) or not (device.is_initialized or not self._udevd.exists()):
                 return None
             return _Present(ifindex(device), describe(device))
         except pyudev.DeviceNotFoundError:

@@ -12,7 +12,7 @@ export type CameraRecord = Pick<
   connection_error_code: string | null;
   connection_error_message: string | null;
 };
-export type AdapterRecord = Pick<Interface, "name" | "state" | "reason" | "device_id">;
+export type AdapterRecord = Pick<Interface, "name" | "state" | "reason" | "device_id" | "reserved_device_id">;
 
 /** The answer to a command. */
 export interface Answer {
@@ -67,6 +67,10 @@ class Members {
 
   countOrNull(name: string, most?: number): number | null {
     return this.members[name] === null ? null : this.count(name, most);
+  }
+
+  has(name: string): boolean {
+    return name in this.members;
   }
 
   inside(name: string): Members {
@@ -133,6 +137,8 @@ export const parseAdapter = (octets: Uint8Array) =>
     state: members.one("state", ["available", "in-use", "unavailable"]),
     reason: members.textOrNull("reason", LONGEST_SENTENCE),
     device_id: members.countOrNull("device_id"),
+    // An earlier version has none.
+    reserved_device_id: members.has("reserved_device_id") ? members.countOrNull("reserved_device_id") : null,
   }));
 
 export const parseAnswer = (octets: Uint8Array) =>

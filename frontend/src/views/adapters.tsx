@@ -1,16 +1,20 @@
 // The Wi-Fi adapters: what they are, who uses them, and why one cannot be used.
 
+import { useEffect, useState } from "preact/hooks";
+import { deviceAddress, request } from "../api";
+import { isFree, isKept } from "../camera_state";
 import { t } from "../messages";
 import { devices, interfaces, isCurrent } from "../state";
-import type { Interface } from "../types";
-import { capitalised, Name } from "./parts";
+import type { AbsentAdapter, Interface } from "../types";
+import { capitalised, moment, Name } from "./parts";
 
 export function Adapters() {
   const all = [...interfaces.value.values()].sort((one, other) =>
     one.name.localeCompare(other.name, "en", { numeric: true }),
   );
-  const free = all.filter((one) => one.state === "available").length;
+  const free = all.filter(isFree).length;
   const current = isCurrent.value;
+  const absent = useAbsent();
   return (
     <section aria-labelledby="adapters-title">
       <div class="section-head">
@@ -26,14 +30,62 @@ export function Adapters() {
         {all.map((one) => (
           <Adapter key={one.name} adapter={one} />
         ))}
+        {current &&
+          absent.map((one) => (
+            <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
+          ))}
       </ul>
     </section>
+  );
+}
+
+/** The reserved adapters that are not plugged in; they are read again when what they depend on has changed. */
+function useAbsent(): AbsentAdapter[] {
+  const [absent, setAbsent] = useState<AbsentAdapter[]>([]);
+  const current = isCurrent.value;
+  const reserved = [...devices.value.values()].map((one) => [one.id, one.pin, one.warnings]);
+  const cause = JSON.stringify([current, [...interfaces.value.keys()], reserved]);
+  useEffect(() => {
+    let wanted = current;
+    if (current)
+      request<{ absent_adapters: AbsentAdapter[] }>(deviceAddress("wifi/interfaces"))
+        .then((answer) => wanted && setAbsent(answer.absent_adapters))
+        .catch(() => undefined);
+    return () => {
+      wanted = false;
+    };
+  }, [cause]);
+  return absent;
+}
+
+/** An adapter that is reserved for a camera, and is not plugged in. */
+function Absent({ adapter }: { adapter: AbsentAdapter }) {
+  const owner = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
+  const about = [adapter.usb_port && t.adapters.port(adapter.usb_port), adapter.mac_address];
+  return (
+    <li class="row" data-absent={adapter.mac_address ?? adapter.usb_port}>
+      <div>
+        <strong>{adapter.interface ?? t.adapters.reserved}</strong> <span>{adapter.product ?? ""}</span>
+        <small>{about.filter(Boolean).join(" · ")}</small>
+        {owner && (
+          <small class="why">
+            {t.adapters.reservedFor}
+            <Name text={owner.name} />
+          </small>
+        )}
+      </div>
+      <span class="badge unavailable">
+        {adapter.unplugged_at ? t.adapters.unpluggedSince(moment(adapter.unplugged_at)) : t.adapters.away}
+      </span>
+    </li>
   );
 }
 
 function Adapter({ adapter }: { adapter: Interface }) {
   const current = isCurrent.value;
   const user = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
+  const keeper = adapter.reserved_device_id === null ? undefined : devices.value.get(adapter.reserved_device_id);
+  const state = isKept(adapter) ? "reserved" : adapter.state;
   const about = [
     adapter.bands.join(", "),
     adapter.usb.port && t.adapters.port(adapter.usb.port),
@@ -48,9 +100,21 @@ function Adapter({ adapter }: { adapter: Interface }) {
         {current && adapter.state === "unavailable" && adapter.reason && (
           <small class="why">{capitalised(adapter.reason)}</small>
         )}
+        {current && state !== "reserved" && keeper && keeper !== user && (
+          <small>
+            {t.adapters.reservedFor}
+            <Name text={keeper.name} />
+          </small>
+        )}
       </div>
-      <span class={`badge ${current ? adapter.state : "stale"}`}>
-        {current ? t.adapters[adapter.state] : t.unknown}
+      <span class={`badge ${current ? state : "stale"}`}>
+        {current ? t.adapters[state] : t.unknown}
+        {current && state === "reserved" && (
+          <>
+            {t.adapters.forWhom}
+            {keeper ? <Name text={keeper.name} /> : t.events.camera(adapter.reserved_device_id ?? 0)}
+          </>
+        )}
         {current && user && (
           <>
             {t.adapters.by}

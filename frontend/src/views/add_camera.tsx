@@ -10,7 +10,7 @@ import { printable } from "../sentences";
 import { devices } from "../state";
 import { notify } from "../toasts";
 import type { Device, Network, Search } from "../types";
-import { wifiText } from "../wifi_text";
+import { isWifiText, wifiText } from "../wifi_text";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
 import { Dialog, Faults, Name, Signal, useFocusOnFault } from "./parts";
 
@@ -114,6 +114,8 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
   const [fault, setFault] = useState("");
   const [isSearching, setSearching] = useState(false);
   const [isPasted, setPasted] = useState(false);
+  /** The text of a QR code that is not understood, or not yet. It may hold a password: a draft is stored. */
+  const [unread, setUnread] = useState("");
   const search = async () => {
     setSearching(true);
     setFault("");
@@ -128,8 +130,11 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
   useEffect(() => void search().then(() => focusOnFirst(part.current)), []);
 
   const type = (text: string) => {
-    const found = wifiText(text);
-    const name = found?.ssid ?? text;
+    // Typed by hand, it is whole once it has its end; what is pasted may lack it.
+    const isWhole = text.endsWith(";;") || text.length > (unread || ssid).length + 1;
+    const found = isWhole ? wifiText(text) : null;
+    setUnread(!found && isWifiText(text) ? text : "");
+    const name = found?.ssid ?? (isWifiText(text) ? "" : text);
     const seen = results?.networks.find((one) => one.ssid === name);
     if (seen) choose(seen);
     else edit({ ssid: name, security: "", isOpen: false, ...(draft.value.isChosen ? {} : { codename: GENERIC, isGuessed: false }) });
@@ -155,7 +160,7 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
           {t.add.searchAgain}
         </button>
       </fieldset>
-      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={ssid} onInput={type} faults={faults.ssid} />
+      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [t.add.unreadable] : faults.ssid} />
       <div role="status" class="remarks">
         {isPasted && <p>{t.add.pasted}</p>}
         {registered && <p class="warning">{t.add.registered(printable(registered.name))}</p>}

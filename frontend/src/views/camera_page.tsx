@@ -146,6 +146,7 @@ function Past({ device }: { device: Device }) {
   }, [device.id, device.connection_status, device.connection_error_at, device.last_disconnection]);
   const sessions = rows?.filter((row) => row.kind === "session") ?? [];
   const failures = rows?.filter((row) => row.kind === "failure") ?? [];
+  const interruptions = rows?.filter((row) => row.kind === "interruption") ?? [];
   return (
     <section class="panel" aria-labelledby="past-title">
       <h3 id="past-title">{t.camera.history}</h3>
@@ -154,7 +155,7 @@ function Past({ device }: { device: Device }) {
       {rows?.length === 0 && <p>{t.camera.noHistory}</p>}
       {rows && rows.length > 0 && (
         <>
-          <TimeLine sessions={sessions} failures={failures} />
+          <TimeLine sessions={sessions} interruptions={interruptions} failures={failures} />
           <ol class="past">
             {rows.slice(0, LISTED).map((row) => (
               <PastRow key={row.id} row={row} />
@@ -166,22 +167,27 @@ function Past({ device }: { device: Device }) {
   );
 }
 
-function TimeLine({ sessions, failures }: { sessions: readonly HistoryRow[]; failures: readonly HistoryRow[] }) {
+/** Sessions as bars, interruptions as notches in them, errors as marks below. */
+function TimeLine({ sessions, interruptions, failures }: Record<"sessions" | "interruptions" | "failures", readonly HistoryRow[]>) {
   const end = Date.now();
   const begin = end - DAY_MS;
   const x = (time: string | null) => (1000 * (Math.min(end, Math.max(begin, time ? Date.parse(time) : end)) - begin)) / DAY_MS;
   const isRecent = (time: string | null) => !time || Date.parse(time) >= begin;
   const recent = sessions.filter((row) => isRecent(row.ended));
+  const notches = interruptions.filter((row) => isRecent(row.ended));
   const errors = [
     ...failures.map((row) => row.time),
     ...recent.filter((row) => row.ended && isOutage(row)).map((row) => row.ended ?? row.time),
   ].filter(isRecent);
-  const summary = t.camera.timelineSummary(recent.length, errors.length);
+  const summary = t.camera.timelineSummary(recent.length, notches.length, errors.length);
   return (
     <>
       <svg class="plot time" viewBox="0 0 1000 30" preserveAspectRatio="none" role="img" aria-label={`${t.camera.timeline}: ${summary}`}>
         {recent.map((row) => (
           <rect key={row.id} class="session" x={x(row.time)} y="4" width={Math.max(3, x(row.ended) - x(row.time))} height="14" />
+        ))}
+        {notches.map((row) => (
+          <rect key={row.id} class="interruption" x={Math.min(997, x(row.time))} y="4" width={Math.max(3, x(row.ended) - x(row.time))} height="9" />
         ))}
         {errors.map((time, index) => (
           <rect key={index} class="error" x={Math.min(997, x(time))} y="18" width="3" height="12" />
@@ -193,6 +199,7 @@ function TimeLine({ sessions, failures }: { sessions: readonly HistoryRow[]; fai
       </p>
       <p class="legend">
         <span>{t.camera.legendSession}</span>
+        {notches.length > 0 && <span class="interruption">{t.camera.legendInterruption}</span>}
         <span class="error">{t.camera.legendError}</span>
       </p>
     </>
@@ -212,6 +219,8 @@ function PastRow({ row }: { row: HistoryRow }) {
     <li data-kind={row.kind}>
       {row.kind === "session" ? (
         <strong>{row.ended ? t.camera.session(moment(row.time), moment(row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
+      ) : row.kind === "interruption" && row.ended ? (
+        <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
       ) : (
         <strong>
           <time dateTime={row.time}>{moment(row.time)}</time>
@@ -224,7 +233,7 @@ function PastRow({ row }: { row: HistoryRow }) {
             {row.kind === "session" ? t.camera.ended(headingFor(row.code)) : headingFor(row.code)}{" "}
             <Name text={row.message ? detailOf(row.code, row.message) : ""} />
           </div>
-          {adviceFor(row.code) && <div>{adviceFor(row.code)}</div>}
+          {adviceFor(row.code) && row.kind !== "interruption" && <div>{adviceFor(row.code)}</div>}
           <Code code={row.code} />
         </>
       )}

@@ -1,10 +1,10 @@
 // What can be done with a camera in its state: the most likely first.
 
 import { useState } from "preact/hooks";
-import { freeFor, stateOf } from "../camera_state";
+import { isFreeFor, stateOf } from "../camera_state";
 import { command, underWay } from "../commands";
 import { t } from "../messages";
-import { devices, interfaces, isCurrent } from "../state";
+import { interfaces, isCurrent } from "../state";
 import type { Device } from "../types";
 import { Edit, Password, Remove } from "./device_forms";
 
@@ -19,7 +19,7 @@ export function DeviceActions({ device, describedBy }: { device: Device; describ
   const isLeaving = device.connection_status === "disconnecting";
   const code = device.connection_error_code;
   const isRefused = state === "failed" && code === "no-interface-available";
-  const free = isRefused ? freeFor(device, interfaces.value.values(), devices.value.values()).length : 0;
+  const isAnyFree = isRefused && [...interfaces.value.values()].some((one) => isFreeFor(device.id, one));
 
   const button = (words: string, onClick: () => void, isPrimary = false, isCommand = true) => (
     <button
@@ -49,7 +49,7 @@ export function DeviceActions({ device, describedBy }: { device: Device; describ
     failed: () =>
       code === "authentication-failed"
         ? [button(t.camera.changePassword, () => setTask("password"), true, false), connect(false)]
-        : isRefused && free === 0
+        : isRefused && !isAnyFree
           ? [button(t.camera.connectWhenFree, () => void command(device, "connect", true), true), connect(false)]
           : [connect(true)],
   };

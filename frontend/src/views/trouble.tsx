@@ -1,8 +1,8 @@
 // What is wrong with a camera now, since when, and what to do about it.
 
-import { freeFor, stateOf, wereAllInUse } from "../camera_state";
+import { isFreeFor, isKept, stateOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
-import { adviceFor, detailOf, headingFor } from "../sentences";
+import { adviceFor, detailOf, headingFor, printable } from "../sentences";
 import { devices, interfaces, isCurrent } from "../state";
 import type { Device } from "../types";
 import { moment, Name } from "./parts";
@@ -50,10 +50,14 @@ export function Trouble({ device }: { device: Device }) {
   );
 }
 
+const nameOf = (id: number): string => printable(devices.value.get(id)?.name ?? t.events.camera(id));
+
 /** A refusal was true when it happened; how many adapters are free now stands beside it. */
 function Refused({ device }: { device: Device }) {
   const total = interfaces.value.size;
-  const free = freeFor(device, interfaces.value.values(), devices.value.values()).length;
+  const adapters = [...interfaces.value.values()];
+  const free = adapters.filter((one) => isFreeFor(device.id, one)).length;
+  const kept = adapters.filter((one) => isKept(one) && one.reserved_device_id !== device.id);
   const time = device.connection_error_at ? moment(device.connection_error_at) : t.trouble.earlier;
   const isInUse = wereAllInUse(device.connection_error_message ?? "");
   return (
@@ -61,6 +65,7 @@ function Refused({ device }: { device: Device }) {
       <p>
         <strong>{isInUse ? t.trouble.allInUse(time) : t.trouble.noneFree(time)}</strong>
         {isCurrent.value && ` ${t.trouble.freeNow(free, total)}`}
+        {isCurrent.value && kept.map((one) => ` ${t.trouble.reservedFor(one.name, nameOf(one.reserved_device_id ?? 0))}`)}
       </p>
       {isCurrent.value && total > 0 && <p>{free > 0 ? t.trouble.freeAdvice : t.trouble.busyAdvice}</p>}
       <Code code={device.connection_error_code} />

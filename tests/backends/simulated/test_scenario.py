@@ -28,7 +28,7 @@ def test_the_default_scenario_is_the_contracts() -> None:
 
 
 def test_adapters_differ_and_look_like_usb() -> None:
-    adapters = [plan.adapter(plan.rfkill) for plan in parse_scenario("adapter_count = 256").adapters.values()]
+    adapters = [plan.adapter for plan in parse_scenario("adapter_count = 256").adapters.values()]
     assert len({adapter.identity.mac for adapter in adapters}) == 256
     assert len({adapter.identity.usb_port for adapter in adapters}) == 256
     assert all(adapter.is_usb for adapter in adapters)
@@ -75,8 +75,8 @@ join_s = 0.1
 """)
     assert list(scenario.adapters) == ["wlan0", "wlp3s0"]
     built_in = scenario.adapters["wlp3s0"]
-    assert not built_in.adapter(built_in.rfkill).is_usb
-    assert built_in.adapter(built_in.rfkill).rfkill == "hard-blocked"
+    assert not built_in.adapter.is_usb
+    assert built_in.adapter.rfkill == "hard-blocked"
     assert built_in.identity.mac == "02:aa:00:00:00:01"
     assert built_in.facts.obstacle == 'carries the connection "Home"'
     assert built_in.facts.bands == {Band.GHZ_5}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -335,3 +336,27 @@ async def test_the_same_network_twice_is_answered_with_a_warning(shim: Served) -
     answer = await shim.post(P, json=camera(1))
     assert answer.status == 201
     assert answer.json["warnings"] == ['The network "SIM-CAM-1" is registered for "Front" (device 1), too.']
+
+
+async def test_a_reserved_adapter_that_is_unplugged_is_absent_and_no_interface(
+    shim: Served, hub: HubClient
+) -> None:
+    device_id = (await shim.post(P, json=camera(1))).json["id"]
+    await shim.ask("PATCH", f"{P}/{device_id}", json={"pin": {"usb_port": "1-1.3"}})
+    interfaces = f"{P}/wifi/interfaces"
+    assert (await shim.get(interfaces)).json["absent_adapters"] == []
+    await hub.simulate("UnplugAdapter", "s", "wlan2")
+    async with asyncio.timeout(5):
+        while not (answer := (await shim.get(interfaces)).json)["absent_adapters"]:
+            await hub.wait_until(lambda client: bool(client.service.absent_adapters), 5)
+    [absent] = answer["absent_adapters"]
+    assert absent.pop("unplugged_at").endswith("Z")
+    assert absent == {
+        "device_id": device_id,
+        "mac_address": None,
+        "usb_port": "1-1.3",
+        "interface": "wlan2",
+        "product": "Simulated 802.11ac adapter",
+    }
+    assert [one["name"] for one in answer["interfaces"]] == ["wlan0", "wlan1"]
+    assert answer["total_interfaces"] == 2

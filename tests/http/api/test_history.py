@@ -43,6 +43,24 @@ async def test_sessions_and_failures_are_reported_newest_first(shim: Served) -> 
     assert await rows(shim, "?device_id=4711") == []
 
 
+async def test_an_interruption_that_is_over_has_its_begin_its_end_and_its_reason(
+    shim: Served, hub: HubClient
+) -> None:
+    device_id = await register(shim)
+    await connect(shim, device_id)
+    for method, signature, rest in (("PowerOffCamera", "ayb", (True,)), ("PowerOnCamera", "ay", ())):
+        before = hub.devices[device_id].state
+        await hub.simulate(method, signature, b"SIM-CAM-1", *rest)
+        await hub.wait_until(lambda client, was=before: client.devices[device_id].state != was, 10)  # type: ignore[misc]
+    interruption, session = await rows(shim)
+    assert interruption.keys() == MEMBERS
+    assert (interruption["kind"], interruption["interface"]) == ("interruption", "wlan0")
+    assert interruption["code"] == "connection-lost"
+    assert interruption["message"].endswith("SIM-CAM-1 was switched off")
+    assert session["time"] < interruption["time"] < interruption["ended"]
+    assert (session["kind"], session["ended"], session["code"]) == ("session", None, None)
+
+
 @pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=1001", "limit=x", "limit=", "limit=-1", "limit=1&limit=2", "before=x", "before=0",

@@ -70,10 +70,22 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
         "wifimgrd_interfaces[available]": 1,
         "wifimgrd_interfaces[in-use]": 1,
         "wifimgrd_interfaces[unavailable]": 1,
+        "wifimgrd_interfaces[reserved]": 0,
     }
     assert (now["wifimgrd_daemon_up"], now["wifimgrd_backend_ready"]) == (1, 1)
     assert any(key.startswith("wifimgrd_build_info[simulated][") for key in now)
     assert now["process_resident_memory_bytes"] > 0
+
+
+async def test_a_reserved_interface_is_not_among_the_available_ones(shim: Served, hub: HubClient) -> None:
+    await connect(shim, camera(1))
+    await hub.update_device(1, {"pin": {"usb_port": "1-1.3"}, "name": "Nose"})
+    await hub.wait_until(lambda client: client.interfaces["wlan2"].reserved_device_id == 1, 5)
+    now = await values(shim)
+    assert (now["wifimgrd_interfaces[available]"], now["wifimgrd_interfaces[reserved]"]) == (1, 1)
+    assert {key for key in now if key.startswith("wifimgrd_interface_reserved")} == {
+        "wifimgrd_interface_reserved[Nose][wlan2]"
+    }
 
 
 async def test_what_was_tried_with_an_adapter_is_counted_by_step(shim: Served, hub: HubClient) -> None:

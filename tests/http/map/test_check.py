@@ -116,6 +116,21 @@ def test_each_way_to_name_a_font_is_read(config: Path, text: str) -> None:
         assert problems(config) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "encoding"), [(TileType.MLT, None), (TileType.MLT, "mvt"), (TileType.MVT, "mlt")]
+)
+def test_a_source_with_the_encoding_of_other_tiles_is_named(
+    config: Path, tmp_path: Path, kind: TileType, encoding: str | None
+) -> None:
+    write_pmtiles(tmp_path / "world.pmtiles", {(0, 0, 0): b"tile"}, kind=kind)
+    base = whole_style()["sources"]["base"]
+    write_sources(config, base=base | ({} if encoding is None else {"encoding": encoding}))
+    [problem] = problems(config)
+    assert "the encoding of the source base is not that of the archive" in problem
+    write_sources(config, base=base | {"encoding": "mlt" if kind is TileType.MLT else "mvt"})
+    assert problems(config) == []
+
+
 def test_fonts_of_one_layer_are_one_name_as_maplibre_asks_for_them(config: Path) -> None:
     write_label(config, {"text-field": "a", "text-font": [FONT, "Other"]})
     assert f"the font {FONT},Other is missing" in problems(config)[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pmtiles.tile import TileType
 
 from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import CONTOUR, FONT, LAYERS, MAP
@@ -96,6 +97,14 @@ async def test_a_raster_archive_gets_a_style_that_shows_its_pictures(
     style = await style_of(Settings(map=Map(tiles=archive)), fake_hub)
     assert style["sources"]["pmtiles"]["type"] == "raster"
     assert [one["type"] for one in style["layers"]] == ["background", "raster"]
+
+
+async def test_an_archive_of_tiles_of_an_unknown_format_has_no_style(
+    fake_hub: FakeHub, tmp_path: Path
+) -> None:
+    archive = write_pmtiles(tmp_path / "a.pmtiles", {(0, 0, 0): b"?"}, kind=TileType.UNKNOWN, metadata={})
+    async with Served.start(fake_hub, Settings(map=Map(tiles=archive))) as served:
+        assert "unknown format" in (await served.get(STYLE)).problem["detail"]
 
 
 async def test_contour_lines_are_drawn_above_the_map(served: Served) -> None:

@@ -21,6 +21,7 @@ from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles import replies
 from wifimgrd.http.tiles.decompress import decompress
 from wifimgrd.http.tiles.replies import blank_png
+from wifimgrd.http.tiles.tile import MLT
 
 WAYS = ["", "?by=the-application"]
 """What is added to an address, so that it goes the short way or the long one."""
@@ -252,6 +253,22 @@ async def test_a_missing_tile_can_be_answered_otherwise(
         answer = await served.get(f"/tiles/t/9/1/1{way}")
     expected = (204, b"") if missing == 204 else (200, blank_png())
     assert (answer.status, answer.octets) == expected
+
+
+async def test_maplibre_tiles_are_described_and_sent_as_what_they_are(
+    fake_hub: FakeHub, tmp_path: Path, way: str
+) -> None:
+    path = write_pmtiles(tmp_path / "a.pmtiles", {(0, 0, 0): b"a layer"}, kind=TileType.MLT)
+    source = TileSource("t", "pmtiles", path, missing="blank")
+    async with Served.start(fake_hub, Settings(tile_sources=(source,))) as served:
+        tile = await served.get(f"/tiles/t/0/0/0{way}")
+        blank = await served.get(f"/tiles/t/1/0/0{way}")
+        described = (await served.get("/tiles/t.json")).json
+    assert (tile.octets, blank.octets) == (b"a layer", b"")
+    assert tile.headers["Content-Type"] == blank.headers["Content-Type"] == MLT
+    assert (described["format"], described["encoding"]) == ("mlt", "mlt")
+    assert described["vector_layers"] == METADATA["vector_layers"]
+    assert described["tiles"] == [f"{served.url}/tiles/t/{{z}}/{{x}}/{{y}}.mlt"]
 
 
 async def test_the_next_source_has_what_the_first_has_not(

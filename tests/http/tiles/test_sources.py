@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import gzip
+import json
 import os
 import random
+import sqlite3
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import brotli
 import pmtiles.tile
@@ -22,6 +26,7 @@ from pmtiles.tile import Compression, TileType
 
 from tests.http.tiles.conftest import KINDS, MISSING
 from tests.http.tiles.making import (
+    METADATA,
     PNG,
     Place,
     picture,
@@ -32,11 +37,20 @@ from tests.http.tiles.making import (
     write_pmtiles,
 )
 from wifimgrd.http.tiles import decompress as decompress_module
+from wifimgrd.http.tiles import mbtiles as mbtiles_module
 from wifimgrd.http.tiles import pmtiles as pmtiles_module
 from wifimgrd.http.tiles.decompress import decompress
+from wifimgrd.http.tiles.mbtiles import MBTilesSource
 from wifimgrd.http.tiles.pmtiles import PMTilesSource
 from wifimgrd.http.tiles.source import FileSource
-from wifimgrd.http.tiles.tile import VECTOR, DamagedError, NotReadyError, Tile
+from wifimgrd.http.tiles.tile import (
+    MLT,
+    TYPE_OF_FORMAT,
+    VECTOR,
+    DamagedError,
+    NotReadyError,
+    Tile,
+)
 from wifimgrd.http.tiles.tileset import OPENERS
 
 SMALL = pyramid(2)
@@ -288,6 +302,144 @@ def test_a_database_that_is_being_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.mbtiles-wal").write_bytes(b"x")
     with pytest.raises(DamagedError, match="being written"):
         OPENERS["mbtiles"](path)
+
+
+def test_an_archive_of_an_unknown_type_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = write_pmtiles(tmp_path / "a.pmtiles", SMALL)
+    octets = bytearray(path.read_bytes())
+    octets[99] = 7  # PMTiles version 3: tile type
+    path.write_bytes(octets)
+    with pytest.raises(DamagedError, match="its tiles have the unknown type 7"):
+        PMTilesSource(path)
+
+
+@pytest.mark.parametrize("layers", [True, False])
+def test_what_an_archive_does_not_state_is_read_in_its_first_tile(tmp_path: Path, layers: bool) -> None:
+    packed = {(0, 0, 0): vector(0, 0, 0)}
+    metadata = METADATA if layers else {}
+    unstated = {"kind": TileType.UNKNOWN, "compression": Compression.UNKNOWN}
+    pictures = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", SMALL, metadata=metadata, **unstated))
+    assert pictures.summary.media_type == "image/png"
+    vectors = PMTilesSource(write_pmtiles(tmp_path / "b.pmtiles", packed, metadata=metadata, **unstated))
+    assert vectors.summary.media_type == (VECTOR if layers else "application/octet-stream")
+
+
+@pytest.mark.parametrize("name", ["mlt", MLT, "application/vnd.maplibre-tile"])
+def test_a_database_of_maplibre_tiles_is_one_by_each_name_of_the_format(tmp_path: Path, name: str) -> None:
+    source = OPENERS["mbtiles"](
+        write_mbtiles(tmp_path / "a.mbtiles", {(0, 0, 0): vector(0, 0, 0)}, format=name)
+    )
+    tile = source.read(0, 0, 0)
+    assert tile is not None
+    assert (source.summary.media_type, tile.media_type, tile.encoding) == (MLT, MLT, "gzip")
+
+
+@pytest.mark.parametrize("ending", ["png", "webp", "mvt", "mlt", "mvt.gz"])
+def test_a_folder_serves_tiles_and_not_what_lies_beside_them(tmp_path: Path, ending: str) -> None:
+    """gdal2tiles writes `0.kml` beside `0.png`, GDAL `0.png.aux.xml`."""
+    for other in ("kml", f"{ending}.aux.xml", "html"):
+        write_folder(tmp_path, dict.fromkeys(SMALL, b"<kml/>"), ending=other)
+    source = OPENERS["folder"](write_folder(tmp_path, SMALL, ending=ending))
+    assert octets_of(source, (2, 1, 1)) == picture(2, 1, 1)
+    assert counts_of(source) == {0: 1, 1: 4, 2: 16}
+    assert source.summary.media_type == TYPE_OF_FORMAT[ending.removesuffix(".gz")]
+    assert "files .kml are no tiles, and not served" in source.remarks
+
+
+def test_a_check_names_a_tile_of_another_format_in_a_folder(tmp_path: Path) -> None:
+    write_folder(tmp_path, SMALL)
+    source = OPENERS["folder"](write_folder(tmp_path, {(1, 1, 0): picture(1, 1, 0)}, ending="webp"))
+    with pytest.raises(DamagedError, match=r"1/1/0\.webp is not served: only tiles \.png are"):
+        counts_of(source)
+
+
+@pytest.mark.parametrize("kind", ["folder", "mbtiles"])
+def test_a_tile_without_octets_is_a_missing_one(kind: str, tmp_path: Path) -> None:
+    tiles = {**SMALL, (1, 0, 1): b""}
+    write_folder(tmp_path / "folder", tiles)
+    write_mbtiles(tmp_path / "mbtiles", tiles)
+    source = OPENERS[kind](tmp_path / kind)
+    assert octets_of(source, (1, 0, 1)) is None
+    assert octets_of(source, (1, 0, 0)) == picture(1, 0, 0)
+    with contextlib.suppress(NotReadyError):
+        assert source.peek(1, 0, 1) is None
+    with pytest.raises(DamagedError, match="is empty, and served as a missing tile"):
+        counts_of(source)
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+def hostile(path: Path, *, tiles: str = "", metadata: str = "SELECT 'format' name, 'png' value") -> Path:
+    """A database whose tables are views; by default of one tile."""
+    tiles = tiles or "SELECT 0 zoom_level, 0 tile_column, 0 tile_row, x'89504E47' tile_data"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE VIEW tiles AS {tiles}")
+        connection.execute(f"CREATE VIEW metadata AS {metadata}")
+    return path
+
+
+def test_a_tile_of_an_impossible_size_is_not_made(tmp_path: Path) -> None:
+    large = "SELECT 0 zoom_level, 0 tile_column, 0 tile_row, zeroblob(900000000) tile_data"
+    with pytest.raises(DamagedError, match="too big"):
+        MBTilesSource(hostile(tmp_path / "a", tiles=large))
+
+
+@pytest.mark.parametrize(
+    "row", ["i name, 'value' value", "'a' name, '' value", "i name, zeroblob(1000000) value"]
+)
+def test_metadata_without_end_is_refused(tmp_path: Path, row: str) -> None:
+    with pytest.raises(DamagedError, match="its metadata is over 1 MB or 1000 rows"):
+        MBTilesSource(hostile(tmp_path / "a", metadata=f"{ENDLESS} SELECT {row} FROM n"))
+
+
+def test_one_row_is_read_for_a_tile_that_has_them_without_end(tmp_path: Path) -> None:
+    rows = f"{ENDLESS} SELECT 0 zoom_level, 0 tile_column, 0 tile_row, x'89504E47' tile_data FROM n"
+    metadata = "SELECT 'minzoom' name, 0 value UNION SELECT 'maxzoom', 0"
+    source = MBTilesSource(hostile(tmp_path / "a", tiles=rows, metadata=metadata))
+    assert octets_of(source, (0, 0, 0)) == b"\x89PNG"
+
+
+@pytest.mark.parametrize("place", ["tiles", "metadata"])
+def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setattr(mbtiles_module, "_OPEN_S", 0.1)
+    columns = {
+        "tiles": "i zoom_level, 0 tile_column, 0 tile_row, x'' tile_data",
+        "metadata": "i name, i value",
+    }
+    view = f"{ENDLESS} SELECT {columns[place]} FROM n WHERE i < 0"
+    with pytest.raises(DamagedError, match="a query takes too long"):
+        MBTilesSource(hostile(tmp_path / "a", **{place: view}))
+
+
+def test_a_query_ends_when_the_process_stops(tmp_path: Path) -> None:
+    stopped = Event()
+    view = f"{ENDLESS} SELECT i zoom_level, 0 tile_column, 0 tile_row, x'' tile_data FROM n WHERE i < 0"
+    path = hostile(tmp_path / "a", tiles=view)
+    with ThreadPoolExecutor(1) as executor:
+        opening = executor.submit(MBTilesSource, path, stopped)
+        stopped.set()
+        with pytest.raises(DamagedError, match="a query takes too long"):
+            opening.result(timeout=10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_with_more_layers_than_a_style_can_have_is_refused(kind: str, tmp_path: Path) -> None:
+    path, layers = tmp_path / "tiles", [{"id": str(number)} for number in range(1001)]
+    match kind:
+        case "pmtiles":
+            write_pmtiles(path, SMALL, metadata={"vector_layers": layers})
+        case "mbtiles":
+            write_mbtiles(path, SMALL, json=json.dumps({"vector_layers": layers}))
+        case _:
+            write_folder(path, SMALL, vector_layers=layers)
+    with pytest.raises(DamagedError, match="1001 layers"):
+        OPENERS[kind](path)
+
+
+def test_an_archive_with_metadata_that_grows_when_it_is_unpacked_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DamagedError):
+        PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", SMALL, metadata={"name": "x" * (1 << 20)}))
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
   the recovery step that heals it, or until it is replugged by hand; where it `crashed`, its driver reports it
 - `signal` (`ssid`, `percent`): another signal strength
 - `silent` (`ssid`, else all): cameras stay joined and answer no probe
-- `rfkill` (`interface`; `hard`): blocks an adapter, whose link or attempt ends in InterfaceLost
+- `rfkill` (`interface`; `hard`): blocks a radio, whose link or attempt ends in InterfaceLost
 - `backend-gone` (`seconds`, else until `off`): UNAVAILABLE; links end in ConnectionLost, joins in
   BackendUnavailable
 

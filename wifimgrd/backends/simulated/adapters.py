@@ -62,6 +62,17 @@ class SimulatedAdapters:
             raise FileNotFoundError(f"{name} is not on USB")
         self.on_replug(name)
 
+    def of_radio(self, name: str) -> list[str]:
+        """The plugged-in interfaces of the radio of one."""
+        return [one for one in self._plugged if self._known[one].radio == self._known[name].radio]
+
+    def of_usb_device(self, name: str) -> list[str]:
+        """The plugged-in interfaces of the USB device of one."""
+        port = self._known[name].identity.usb_port
+        return [
+            one for one in self._plugged if one == name or port == self._known[one].identity.usb_port != ""
+        ]
+
     def block(self, name: str, rfkill: str) -> None:
         """Block one by rfkill, or unblock it with the empty string. Raises InvalidRequest."""
         self.require(name)
@@ -82,4 +93,4 @@ class SimulatedAdapters:
         """Report one to the listener."""
         plan = self._known[name]
         if self._listener is not None:
-            self._listener.adapter_present(plan.adapter(plan.rfkill))
+            self._listener.adapter_present(plan.adapter)

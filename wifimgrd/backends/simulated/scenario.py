@@ -13,13 +13,19 @@ from typing import Final
 
 from wifimgrd.backends.simulated import check
 from wifimgrd.backends.simulated.check import FieldError, Table
-from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
+from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.interface import BackendFacts
 
 _MAX_GENERATED: Final = 100_000
 _CHANNELS: Final[Mapping[Band, int]] = {Band.GHZ_2_4: 2437, Band.GHZ_5: 5180, Band.GHZ_6: 5975}
 """A camera's frequency where only its band is given, MHz."""
+_MODES: Final[Mapping[str, Mode]] = {
+    "station": Mode.STATION,
+    "ap": Mode.ACCESS_POINT,
+    "monitor": Mode.MONITOR,
+    "p2p": Mode.P2P,
+}
 
 
 class ScenarioError(Exception):
@@ -36,7 +42,7 @@ class Security(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdapterPlan:
-    """An adapter: its identity, its bands, and its obstacle."""
+    """An adapter's interface: the adapter's identity, its bands, and its obstacle."""
 
     name: str
     identity: AdapterIdentity
@@ -45,11 +51,15 @@ class AdapterPlan:
     usb_product_id: str
     usb_product: str
     facts: BackendFacts
+    radio: str = ""
+    index: int = 0
+    mode: Mode = Mode.STATION
     rfkill: str = ""
     plugged: bool = True
 
-    def adapter(self, rfkill: str) -> Adapter:
-        """The adapter for the adapter source, blocked or not."""
+    @property
+    def adapter(self) -> Adapter:
+        """The adapter for the adapter source."""
         return Adapter(
             self.name,
             self.identity,
@@ -57,7 +67,11 @@ class AdapterPlan:
             self.usb_vendor_id,
             self.usb_product_id,
             self.usb_product,
-            rfkill,
+            self.rfkill,
+            self.radio,
+            self.index,
+            self.mode,
+            self.mode is not Mode.STATION,
         )
 
 
@@ -119,7 +133,8 @@ def load_scenario(path: Path | None = None) -> Scenario:
         else:
             text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ScenarioError(f"{path}: cannot be read: {reason}") from error
     return parse_scenario(text, str(path or "default.toml"))
 
 
@@ -197,11 +212,14 @@ def read_adapter(table: Table, number: int) -> AdapterPlan:
         usb_product_id=table.take("usb_product_id", check.text, "8812" if usb else ""),
         usb_product=table.take("usb_product", check.text, "Simulated 802.11ac adapter" if usb else ""),
         facts=BackendFacts(table.take("obstacle", check.text, ""), frozenset(Band(band) for band in bands)),
+        radio=table.take("radio", check.text, identity.usb_port or name),
+        index=number,
+        mode=_MODES[table.take("mode", check.one_of(_MODES), "station")],
         rfkill=table.take("rfkill", check.one_of(("", "soft-blocked", "hard-blocked")), ""),
         plugged=table.take("plugged", check.flag, default=True),
     )
     table.finish()
-    if not usb and plan.adapter("").is_usb:
+    if not usb and plan.adapter.is_usb:
         raise table.error("usb", "is false, but a USB port or vendor is given")
     return plan
 

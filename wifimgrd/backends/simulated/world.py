@@ -75,7 +75,8 @@ class SimulatedWorld:
         }
 
     def plug_adapter(self, name: str) -> None:
-        """Plug an adapter in: a known one that was unplugged, or a new one for a new name."""
+        """Plug an adapter in: a known one that was unplugged, or a new one for a new name. Of an adapter with
+        several interfaces this makes one of them, and `unplug_adapter` removes one."""
         _checked("the adapter's name", check.interface_name, name)
         self.adapters.plug(name)
         self.backend.appeared(name)
@@ -196,11 +197,14 @@ class SimulatedWorld:
                 self.adapters.firmware_failed(name)
 
     def _replug(self, name: str) -> None:
-        stuck = self._faults.stuck.get(name)
-        self.unplug_adapter(name)
-        if stuck not in (None, RecoveryStep.REPLUG):
-            self._faults.stuck[name] = stuck
-        self.plug_adapter(name)
+        interfaces = self.adapters.of_usb_device(name)
+        stuck = {one: self._faults.stuck.get(one) for one in interfaces}
+        for one in interfaces:
+            self.unplug_adapter(one)
+        for one, healed_by in stuck.items():
+            if healed_by not in (None, RecoveryStep.REPLUG):
+                self._faults.stuck[one] = healed_by
+            self.plug_adapter(one)
 
     def _signal(self, table: Table) -> None:
         off, camera = _off(table), self._camera(table.need("ssid", check.ssid).octets)
@@ -216,12 +220,12 @@ class SimulatedWorld:
         off, name = _off(table), table.need("interface", check.interface_name)
         hard = table.take("hard", check.flag, default=False)
         table.finish()
-        if off:
-            self.adapters.block(name, "")
-        else:
-            rfkill = "hard-blocked" if hard else "soft-blocked"
-            self.adapters.block(name, rfkill)
-            self.backend.blocked(name, rfkill)
+        self.adapters.require(name)
+        rfkill = "" if off else "hard-blocked" if hard else "soft-blocked"
+        for one in self.adapters.of_radio(name):
+            self.adapters.block(one, rfkill)
+            if rfkill:
+                self.backend.blocked(one, rfkill)
 
     def _backend_gone(self, table: Table) -> None:
         off, seconds = _off(table), table.take("seconds", check.seconds, None)

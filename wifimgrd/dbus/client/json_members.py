@@ -13,7 +13,14 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, TypedDict
 
-from wifimgrd.dbus.client.json_types import FAILED, Id, InterfaceName, Keywords, SettingsJson
+from wifimgrd.dbus.client.json_types import (
+    FAILED,
+    AbsentAdapterJson,
+    Id,
+    InterfaceName,
+    Keywords,
+    SettingsJson,
+)
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import BoundField, DeviceRecord, InterfaceRecord, Kind, fields_of
 
@@ -224,3 +231,4 @@ class InterfacesJson(TypedDict):
     interface_assignments: Annotated[dict[str, str], "Device id -> interface."]
     total_interfaces: Annotated[int, Keywords(minimum=0)]
     assigned_interfaces: Annotated[int, Keywords(minimum=0)]
+    absent_adapters: Annotated[list[AbsentAdapterJson], "Reserved, and not plugged in: no interfaces."]

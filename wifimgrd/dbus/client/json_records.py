@@ -52,16 +52,27 @@ def interface_json(interface: InterfaceRecord) -> InterfaceJson:
     return InterfaceJson((name, read(interface)) for name, read in _INTERFACE)
 
 
-def interfaces_json(interfaces: Mapping[str, InterfaceRecord]) -> InterfacesJson:
+def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceRecord) -> InterfacesJson:
     """The answer to the interfaces request, all of it from the same moment, so that it is consistent."""
     everyone = interfaces.values()
     assignments = {str(one.device_id): one.name for one in everyone if one.device_id is not None}
     return {
         "interfaces": [interface_json(one) for one in everyone],
-        "available_interfaces": [one.name for one in everyone if one.state == "available"],
+        "available_interfaces": [one.name for one in everyone if one.is_free],
         "interface_assignments": assignments,
-        "total_interfaces": len(interfaces),
+        "total_interfaces": service.total_interfaces,
         "assigned_interfaces": len(assignments),
+        "absent_adapters": [
+            {
+                "device_id": one.device_id,
+                "mac_address": one.mac_address,
+                "usb_port": one.usb_port,
+                "interface": one.interface,
+                "product": one.product,
+                "unplugged_at": time_text(one.unplugged_us),
+            }
+            for one in service.absent_adapters
+        ],
     }
 
 

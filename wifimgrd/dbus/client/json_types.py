@@ -79,11 +79,15 @@ class HistoryRowJson(TypedDict):
     kind: Annotated[str, Keywords(enum=[one.value for one in HistoryKind])]
     interface: InterfaceName | None
     code: (
-        Annotated[str, "Why a session ended or an attempt failed; what happened to an adapter or a backend."]
+        Annotated[
+            str,
+            "Why a session ended, a link was interrupted or an attempt failed; what happened to an adapter or"
+            " a backend.",
+        ]
         | None
     )
     message: Annotated[str, "The same as a sentence for people."] | None
-    ended: Annotated[Time, "When a session ended."] | None
+    ended: Annotated[Time, "When a session or an interruption ended."] | None
     signal_minimum: Annotated[Percent, "The weakest signal of a session."] | None
     signal_mean: Annotated[Percent, "The mean signal of a session."] | None
 
@@ -92,6 +96,19 @@ class HistoryJson(TypedDict):
     """Entries of the history."""
 
     history: Annotated[list[HistoryRowJson], "The newest first."]
+
+
+class AbsentAdapterJson(TypedDict):
+    """An adapter that is reserved for a device, and is not plugged in."""
+
+    device_id: Id | None
+    mac_address: Annotated[str, "By which it is reserved."] | None
+    usb_port: Annotated[str, "By which it is reserved."] | None
+    interface: Annotated[str, "Its interface when it was last plugged in."] | None
+    product: str | None
+    unplugged_at: (
+        Annotated[Time, "When it was unplugged; null if it was not there since the daemon's start."] | None
+    )
 
 
 class ServiceJson(TypedDict):

@@ -54,7 +54,7 @@ class HistoryRecord:
     id: int
     time_us: int
     kind: str
-    """`session`, `failure`, `adapter` or `backend`."""
+    """`session`, `interruption`, `failure`, `adapter`, `backend`, or what a later version has."""
     device_id: int | None
     device_name: str | None
     interface: str | None
@@ -94,6 +94,30 @@ class SearchRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AbsentRecord:
+    """An adapter that is kept for a device and not plugged in; what is not known is None."""
+
+    device_id: int | None
+    mac_address: str | None = None
+    usb_port: str | None = None
+    interface: str | None = None
+    product: str | None = None
+    unplugged_us: int | None = None
+
+    @classmethod
+    def of(cls, properties: Properties) -> AbsentRecord:
+        """Read one row of the property."""
+        return cls(
+            device_id=names.device_id_of(properties["device"]),
+            mac_address=properties.get("mac") or None,
+            usb_port=properties.get("usb_port") or None,
+            interface=properties.get("interface") or None,
+            product=properties.get("product") or None,
+            unplugged_us=properties.get("unplugged") or None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceRecord:
     """`org.wifimgrd1.Manager` at one moment."""
 
@@ -106,6 +130,7 @@ class ServiceRecord:
     """Why it is this backend; empty where the configuration names it."""
     total_interfaces: int = 0
     assigned_interfaces: int = 0
+    absent_adapters: tuple[AbsentRecord, ...] = ()
     recoveries: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """How often each recovery step was taken."""
 
@@ -121,4 +146,7 @@ class ServiceRecord:
             "AssignedInterfaces": "assigned_interfaces",
             "Recoveries": "recoveries",
         }
-        return replace(self, **{known[name]: value for name, value in properties.items() if name in known})
+        values = {known[name]: value for name, value in properties.items() if name in known}
+        if (rows := properties.get("AbsentAdapters")) is not None:
+            values["absent_adapters"] = tuple(map(AbsentRecord.of, rows))
+        return replace(self, **values)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,7 +28,11 @@ _ALLOW_USER_INTERACTION: Final = 1
 _ANSWER_S: Final = 20.0
 _DIALOGUE_S: Final = 120.0
 """How long a user may take to enter a password."""
+_NAME_S: Final = 2.0
+"""How long the name of a user may take, which a directory service may be asked for."""
 _ROOT: Final = 0
+_GROUP: Final = "wifimgrd"
+"""The group whose members polkit's rules allow everything (`dbus-policy/org.wifimgrd1.rules`)."""
 
 
 @dataclass(slots=True)
@@ -104,7 +109,11 @@ class Authorization:
             _log.warning("authorization_unknown", action=action, member=call.member, reason=str(error))
             raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
         _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
-        raise NotAuthorized(f"user {caller.uid} is not authorized for {action}")
+        name = await _name_of(caller.uid)
+        raise NotAuthorized(
+            f"user {name or caller.uid} is not authorized for {action}; to allow what members of the group"
+            f" {_GROUP} may do: sudo adduser {name or 'NAME'} {_GROUP}, then log in again"
+        )
 
     async def _check_with_agent(self, sender: str, action: str) -> bool:
         """Check with a password dialogue; a grant is not cached here, because polkit's rules decide that."""
@@ -150,3 +159,12 @@ class Authorization:
         del signal
         for caller in self._callers.values():
             caller.allowed.clear()
+
+
+async def _name_of(uid: int) -> str:
+    """The name of a user; empty where it is not known."""
+    try:
+        async with asyncio.timeout(_NAME_S):
+            return (await asyncio.to_thread(pwd.getpwuid, uid)).pw_name
+    except (KeyError, TimeoutError):
+        return ""

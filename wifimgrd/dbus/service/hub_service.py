@@ -11,13 +11,14 @@ from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.dbus.properties import properties_of
 from wifimgrd.dbus.service.authorization import Authorization
 from wifimgrd.dbus.service.device_object import DeviceObject
-from wifimgrd.dbus.service.manager_object import ManagerObject, backend_properties
+from wifimgrd.dbus.service.manager_object import ManagerObject, absent_properties, backend_properties
 from wifimgrd.dbus.service.object_server import ObjectServer
 from wifimgrd.dbus.service.objects import ExportedObject, valid_text
 from wifimgrd.dbus.service.simulator_object import SimulatorObject, World
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import (
+    AbsentAdaptersChanged,
     AdapterRecovery,
     BackendChanged,
     ConnectionFailed,
@@ -133,6 +134,8 @@ class HubService:
             case AdapterRecovery(step=step):
                 self._recoveries[step.value] += 1
                 self._change(self._manager, {"Recoveries": dict(self._recoveries)})
+            case AbsentAdaptersChanged(adapters):
+                self._change(self._manager, absent_properties(adapters))
             case BackendChanged(backend):
                 self._change(self._manager, backend_properties(backend))
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from wifimgrd import __version__
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import MethodCall, Variant
 from wifimgrd.dbus.packing import Value, pack_rows
-from wifimgrd.dbus.service.objects import ExportedObject
+from wifimgrd.dbus.service.objects import ExportedObject, valid_text
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.events import BackendStatus
 from wifimgrd.domain.history import HistoryRow, parse_filter
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 
@@ -48,6 +49,7 @@ class ManagerObject(ExportedObject):
                 **backend_properties(hub.backend_status),
                 "TotalInterfaces": 0,
                 "AssignedInterfaces": 0,
+                **absent_properties(hub.absent_adapters),
                 "Recoveries": dict.fromkeys(map(str, RecoveryStep), 0),
             },
         )
@@ -119,6 +121,22 @@ class ManagerObject(ExportedObject):
     async def _diagnose(self, call: MethodCall) -> Sequence[Any]:
         del call
         return (await self._make_report(),)
+
+
+def absent_properties(adapters: Iterable[AbsentAdapter]) -> dict[str, Any]:
+    """The property of the adapters that are kept for a device and not plugged in."""
+    rows = [
+        {
+            "device": Variant("o", names.device_path(one.device)),
+            "mac": Variant("s", one.pin.mac),
+            "usb_port": Variant("s", one.pin.usb_port),
+            "interface": Variant("s", valid_text(one.interface)),
+            "product": Variant("s", valid_text(one.product)),
+            "unplugged": Variant("t", one.unplugged_us),
+        }
+        for one in adapters
+    ]
+    return {"AbsentAdapters": rows}
 
 
 def _row_dictionary(row: HistoryRow) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""The history: sessions, failures, adapters and the backend."""
+"""The history: sessions, interruptions, failures, adapters and the backend."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class History:
         errors=(ErrorCode.BACKEND_UNAVAILABLE,),
     )
     async def list(self, request: web.Request) -> web.Response:
-        """The history, the newest first: sessions, failures, adapters and the backend.
+        """The history, the newest first: sessions, interruptions, failures, adapters and the backend.
 
         The next page is requested with `before` and the `id` of the last row.
         """

@@ -32,7 +32,8 @@ class Interfaces:
     )
     async def list(self, _: web.Request) -> web.Response:
         """Every interface, which are available, and which device has which."""
-        return json_response(interfaces_json(available(self._client).interfaces))
+        client = available(self._client)
+        return json_response(interfaces_json(client.interfaces, client.service))
 
     @operation(
         "list_networks",

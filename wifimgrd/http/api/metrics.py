@@ -39,6 +39,7 @@ _ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
 _SENDING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 _OUTAGE_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600)
 _SUCCESS: Final = "success"
+_RESERVED: Final = "reserved"
 _ATTEMPT_CODES: Final = (
     ErrorCode.NO_INTERFACE_AVAILABLE,
     ErrorCode.DEVICE_NOT_REACHABLE,
@@ -148,8 +149,7 @@ class Metrics:
             yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
             reachable = sum(device.reachable for device in client.devices.values())
             yield _gauge("wifimgrd_devices_reachable", "Connected cameras that answer.", reachable)
-            interfaces = Tally(interface.state for interface in client.interfaces.values())
-            yield _by_state("wifimgrd_interfaces", "Wi-Fi interfaces.", InterfaceState, interfaces)
+            yield from _interfaces(client)
         recoveries = CounterMetricFamily(
             "wifimgrd_adapter_recoveries",
             "Steps taken with adapters that do not work, since the daemon's start.",
@@ -245,6 +245,25 @@ def _seconds_to_connect(device: DeviceRecord) -> float:
     """By the daemon's own clock."""
     begun, done = device.last_connection_attempt or 0, device.last_successful_connection or 0
     return max(0, done - begun) / 1e6
+
+
+def _interfaces(client: HubClient) -> Iterator[Metric]:
+    """One that waits for its device is `reserved` here, so that those `available` are free."""
+    interfaces = client.interfaces.values()
+    counted = Tally(_RESERVED if interface.is_kept else interface.state for interface in interfaces)
+    states = (*InterfaceState, _RESERVED)
+    yield _by_state("wifimgrd_interfaces", "Wi-Fi interfaces; `available` are free.", states, counted)
+    reserved = GaugeMetricFamily(
+        "wifimgrd_interface_reserved",
+        "Interfaces that are reserved for a camera, in whatever state. Always 1.",
+        labels=["interface", "device"],
+    )
+    for interface in interfaces:
+        if interface.reserved_device_id is not None:
+            device = client.devices.get(interface.reserved_device_id)
+            name = f"device {interface.reserved_device_id}" if device is None else device.name
+            reserved.add_metric([interface.name, name], 1)
+    yield reserved
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

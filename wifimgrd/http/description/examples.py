@@ -23,7 +23,13 @@ from wifimgrd.dbus.client.json_records import (
     status_json,
 )
 from wifimgrd.dbus.client.json_types import HistoryJson
-from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRecord
+from wifimgrd.dbus.client.records import (
+    AbsentRecord,
+    HistoryRecord,
+    NetworkRecord,
+    SearchRecord,
+    ServiceRecord,
+)
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.http.api.body_types import (
     ChangeInput,
@@ -113,6 +119,18 @@ _ADAPTERS: Final = {
         ),
     )
 }
+_SERVICE: Final = ServiceRecord(
+    total_interfaces=len(_ADAPTERS),
+    absent_adapters=(
+        AbsentRecord(
+            1,
+            usb_port="1-1.3",
+            interface="wlan2",
+            product="Simulated 802.11ac adapter",
+            unplugged_us=_microseconds("2026-11-20T17:02:12.000000+00:00"),
+        ),
+    ),
+)
 _NEW: Final = DeviceRecord(
     1,
     "Front",
@@ -163,6 +181,15 @@ _SESSION: Final = HistoryRecord(
     signal_minimum=55,
     signal_mean=68,
 )
+_INTERRUPTION: Final = replace(
+    _SESSION,
+    id=2,
+    time_us=_microseconds("2026-11-20T17:52:10.305872+00:00"),
+    kind="interruption",
+    ended_us=_microseconds("2026-11-20T17:52:14.471220+00:00"),
+    signal_minimum=None,
+    signal_mean=None,
+)
 _CREATE: Final[CreateInput] = {
     "codename": "insta360-x3",
     "connection_type": "wifi",
@@ -187,7 +214,7 @@ _DISCONNECT: Final[DisconnectAnswer] = {
     "device_connection_id": 1,
 }
 _MODELS: Final[ModelsJson] = {"supported_devices": [model_json(load()["insta360-x3"])]}
-_HISTORY: Final[HistoryJson] = {"history": [history_json(_SESSION)]}
+_HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}
 _HEALTH: Final[HealthJson] = {
     "status": "ok",
     "daemon": "available",
@@ -260,7 +287,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "disconnect": Example(answer=_DISCONNECT),
         "connection_status": Example(answer=status_json(_DEVICE)),
         "relay": Example(answer=_CAMERA),
-        "list_interfaces": Example(answer=interfaces_json(_ADAPTERS)),
+        "list_interfaces": Example(answer=interfaces_json(_ADAPTERS, _SERVICE)),
         "list_networks": Example(answer=search_json(_NETWORKS)),
         "list_history": Example(answer=_HISTORY),
         "health": Example(answer=_HEALTH),

@@ -15,14 +15,14 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from wifimgrd.config import Map, TileSource
-from wifimgrd.http.map.default_style import layer_names
+from wifimgrd.http.map.default_style import UNKNOWN_TILES, has_style, layer_names
 from wifimgrd.http.map.open_file import OpenFile, ResourceFolder
 from wifimgrd.http.map.resource import read_style
 from wifimgrd.http.map.style_places import font_file, has_sprite
 from wifimgrd.http.tiles.check import Progress
 from wifimgrd.http.tiles.pmtiles import PMTilesSource
 from wifimgrd.http.tiles.source import Summary
-from wifimgrd.http.tiles.tile import VECTOR, DamagedError
+from wifimgrd.http.tiles.tile import VECTOR_TYPES, DamagedError, vector_encoding
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _OWN_ROUTE: Final = re.compile(r".*/map/resources/(.+)")
@@ -74,8 +74,10 @@ def check_map(settings: Map, sources: Sequence[TileSource], progress: Progress) 
             report.problems += dict.fromkeys(_StyleCheck(style, folder, tiles, contours, tilesets).problems())
     elif settings.tiles is None:
         add("tiles: neither a style nor an archive is configured, so that there is no map")
-    elif tiles is not None and tiles.media_type == VECTOR and not layer_names(tiles):
+    elif tiles is not None and tiles.media_type in VECTOR_TYPES and not layer_names(tiles):
         add("tiles: the archive does not name its layers, so that no style can be made for it")
+    elif tiles is not None and not has_style(tiles):
+        add(f"tiles: {UNKNOWN_TILES}")
     return report
 
 
@@ -159,10 +161,9 @@ class _StyleCheck:
                 yield f"style: the sprite {name} is missing: {name}.json and {name}.png in `resources`"
 
     def _source(self, name: str, source: Mapping[str, Any]) -> Iterator[str]:
-        kind = source.get("type")
         archive = _archive_of(name, source)
         if archive is not None:
-            yield from self._archive(name, archive, kind)
+            yield from self._archive(name, archive, source)
             return
         data = source.get("data")
         found = [source.get("url"), data, *_list(source.get("tiles")), *_list(source.get("urls"))]
@@ -174,12 +175,17 @@ class _StyleCheck:
             if own is None or own[1] not in self._tilesets:
                 yield from self._resource(f"the source {name}", address)
 
-    def _archive(self, name: str, key: str, kind: object) -> Iterator[str]:
+    def _archive(self, name: str, key: str, source: Mapping[str, Any]) -> Iterator[str]:
+        kind = source.get("type")
         summary = self._contours if key == "contours" else self._tiles
         if summary is None:
             yield f"style: the source {name} is missing: [map] {key} has no archive that can be used"
-        elif (summary.media_type == VECTOR) != (kind == "vector"):
+        elif (summary.media_type in VECTOR_TYPES) != (kind == "vector"):
             yield f"style: the source {name} is of type {kind}, and the archive has {summary.media_type}"
+        elif kind == "vector" and source.get("encoding", "mvt") != vector_encoding(summary.media_type).get(
+            "encoding", "mvt"
+        ):
+            yield f"style: the encoding of the source {name} is not that of the archive, {summary.media_type}"
 
     def _layer(self, layer: Mapping[str, Any]) -> Iterator[str]:
         name, source = layer.get("source"), layer.get("source-layer")

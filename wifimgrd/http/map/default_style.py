@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wifimgrd.http.tiles.source import Summary
-from wifimgrd.http.tiles.tile import VECTOR
+from wifimgrd.http.tiles.tile import VECTOR_TYPES, vector_encoding
 
 TILES: Final = "pmtiles"
 CONTOURS: Final = "contours"
 """Names of sources, by which the platform's map selects the archive."""
 
+UNKNOWN_TILES: Final = "the archive has tiles of an unknown format, so that no style can be made for it"
+_RASTER: Final = {"type": "raster", "tileSize": 256}
 _LAND: Final = "#f2efe9"
 _TEXT: Final = "#333333"
 _COLOURS: Final = (
@@ -53,6 +55,11 @@ class Places:
     """Names of the images in the sprite."""
 
 
+def has_style(tiles: Summary) -> bool:
+    """Whether a style can be made: these are vector tiles or pictures."""
+    return tiles.media_type in VECTOR_TYPES or tiles.media_type.startswith("image/")
+
+
 def default_style(tiles: Summary, contours: Summary | None, places: Places) -> dict[str, Any]:
     """The style for an archive, and the contour lines above it."""
     style: dict[str, Any] = {"version": 8, "name": tiles.texts.get("name") or "Map"}
@@ -63,9 +70,9 @@ def default_style(tiles: Summary, contours: Summary | None, places: Places) -> d
         style["glyphs"] = places.glyphs
     if places.sprite:
         style["sprite"] = places.sprite
-    is_vector = tiles.media_type == VECTOR
-    source = {"type": "vector" if is_vector else "raster", "url": places.tiles}
-    style["sources"] = {TILES: source if is_vector else source | {"tileSize": 256}}
+    is_vector = tiles.media_type in VECTOR_TYPES
+    kind = {"type": "vector", **vector_encoding(tiles.media_type)} if is_vector else _RASTER
+    style["sources"] = {TILES: {**kind, "url": places.tiles}}
     layers: list[dict[str, Any]] = [
         {"id": "background", "type": "background", "paint": {"background-color": _LAND}}
     ]

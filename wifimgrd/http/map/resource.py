@@ -21,7 +21,7 @@ from wifimgrd.http.map.send_file import send_file
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.tiles.coordinates import exists, place_of
 from wifimgrd.http.tiles.replies import Reply, Terms, is_named, tile_reply
-from wifimgrd.http.tiles.tile import VECTOR, DamagedError
+from wifimgrd.http.tiles.tile import VECTOR, VECTOR_TYPES, DamagedError
 
 if TYPE_CHECKING:  # the modules that read archives are imported only if there is an archive
     from wifimgrd.http.map.archive import Archive
@@ -129,7 +129,7 @@ class MapResource:
         if source is None:
             raise _nothing("there are no contour lines")
         address = f"{self._base(request)}/contours/contours/{{z}}/{{x}}/{{y}}.mvt"
-        value = description("contours", address, [source.summary], VECTOR)
+        value = description("contours", address, [source.summary], source.summary.media_type)
         return json_response(value, headers={"Cache-Control": _CHECKED})
 
     @operations.CONTOUR_TILE
@@ -164,7 +164,7 @@ class MapResource:
         return octets
 
     def _default_style(self, base: str) -> dict[str, Any]:
-        from wifimgrd.http.map.default_style import default_style  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.map import default_style  # noqa: PLC0415 - needed with an archive alone
         from wifimgrd.http.map.style_places import style_places  # noqa: PLC0415
 
         tiles = None if self._tiles is None else self._tiles.source()
@@ -174,7 +174,11 @@ class MapResource:
             )
         contours = _vector_source(self._contours)
         places = style_places(base, self._folder)
-        return default_style(tiles.summary, None if contours is None else contours.summary, places)
+        if not default_style.has_style(tiles.summary):
+            raise _nothing(default_style.UNKNOWN_TILES)
+        return default_style.default_style(
+            tiles.summary, None if contours is None else contours.summary, places
+        )
 
     def _base(self, request: web.Request) -> str:
         from wifimgrd.http.tiles.tilejson import base_address  # noqa: PLC0415 - needed with an archive alone
@@ -206,7 +210,7 @@ def _archive(path: Any) -> Archive:
 def _vector_source(archive: Archive | None) -> Any:
     """The archive, opened, if its tiles are vector tiles."""
     source = None if archive is None else archive.source()
-    return source if source is not None and source.summary.media_type == VECTOR else None
+    return source if source is not None and source.summary.media_type in VECTOR_TYPES else None
 
 
 async def _opened(archive: Archive | None, otherwise: str) -> OpenFile:

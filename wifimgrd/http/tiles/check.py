@@ -42,6 +42,8 @@ class SourceReport:
     """Its summary, as in `/healthz?verbose`."""
     tiles: dict[int, int] = field(default_factory=dict)
     """The number of tiles of each zoom; empty for an upstream."""
+    remarks: list[str] = field(default_factory=list)
+    """What was found beside tiles, and is no error."""
 
 
 @dataclass(slots=True)
@@ -122,6 +124,7 @@ def _check_file(
         if question.deep:
             for done, total in source.verify(report.tiles):
                 progress(f"checking {path.name}", done, total)
+            report.remarks.extend(source.remarks)
     except DamagedError as error:
         report.problem = str(error)
     except OSError as error:

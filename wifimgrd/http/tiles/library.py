@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any, Final
 
 from wifimgrd.config import TileSource
@@ -35,6 +36,7 @@ class Library:
         self.readers = Readers()
         self._workers = ThreadPoolExecutor(_WORKERS, "tiles")
         self._unpackers = ThreadPoolExecutor(_UNPACKERS, "unpack")
+        self._stopped = Event()
         self._files: list[FileSlot] = []
         self._upstreams: list[UpstreamSlot] = []
         self._listeners: list[Listener] = []
@@ -61,6 +63,7 @@ class Library:
 
     async def stop(self) -> None:
         """Close everything."""
+        self._stopped.set()
         await self._tasks.stop()
         for upstream in self._upstreams:
             await upstream.stop()
@@ -120,7 +123,7 @@ class Library:
             upstream = UpstreamSlot(source.tileset, source.url or "")
             self._upstreams.append(upstream)
             return upstream
-        slot = FileSlot(source.tileset, source.type, source.path, self._workers)
+        slot = FileSlot(source.tileset, source.type, source.path, self._workers, self._stopped)
         self._files.append(slot)
         return slot
 

@@ -20,10 +20,18 @@ from wifimgrd.http.tiles.pmtiles_directory import (
     Header,
     Section,
 )
-from wifimgrd.http.tiles.source import Summary, bounds_of, json_object, texts_of, unfolded
+from wifimgrd.http.tiles.source import (
+    METADATA_LIMIT,
+    Summary,
+    bounds_of,
+    json_object,
+    layers_of,
+    texts_of,
+    type_of_tiles,
+    unfolded,
+)
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
-    UNKNOWN,
     DamagedError,
     NotReadyError,
     Tile,
@@ -34,11 +42,12 @@ from wifimgrd.http.tiles.tile import (
 KEPT_ENTRIES: Final = 1 << 20
 """Entries of leaf directories in memory, 24 MB."""
 _DEEPEST_LEAF: Final = 4
-_METADATA_LIMIT: Final = 16 << 20
 
 
 class PMTilesSource:
     """Tiles in an archive."""
+
+    remarks = ()
 
     def __init__(self, path: Path) -> None:
         self._file = File(path)
@@ -52,18 +61,18 @@ class PMTilesSource:
         self._tiles_offset, self._tiles_length = header.tiles
         self._root = Directory(self._directory_octets(header.root))
         metadata = self._metadata()
-        layers = metadata.get("vector_layers")
+        layers = layers_of(metadata)
+        self._media_type = type_of_tiles(header.media_type, self._first_tile(), layers)
         self.summary = Summary(
-            media_type=header.media_type,
+            media_type=self._media_type,
             minzoom=header.minzoom,
             maxzoom=header.maxzoom,
             bounds=bounds_of(header.bounds),
             center=header.center,
             texts=texts_of(metadata),
-            vector_layers=layers if isinstance(layers, list) else None,
+            vector_layers=layers,
             count=header.addressed or None,
         )
-        self._check_one()
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
         """A tile whose directories are cached and whose octets are in memory."""
@@ -126,7 +135,7 @@ class PMTilesSource:
         encoding = self._header.encoding
         if encoding is None:
             encoding = encoding_of(octets)
-        media_type = self._header.media_type or UNKNOWN
+        media_type = self._media_type
         if not encoding:
             media_type = media_type_of(octets, media_type)
         return Tile(octets, media_type, encoding, f"{self._tag}-{z}-{x}-{y}", "pmtiles")
@@ -188,13 +197,13 @@ class PMTilesSource:
         section = self._header.metadata
         if not section.length:
             return {}
-        if section.length > _METADATA_LIMIT:
+        if section.length > METADATA_LIMIT:
             raise DamagedError(f"its metadata has {section.length} octets")
-        octets = decompress(self._file.read(*section), self._header.internal, _METADATA_LIMIT)
+        octets = decompress(self._file.read(*section), self._header.internal, METADATA_LIMIT)
         return unfolded(json_object(octets))
 
-    def _check_one(self) -> None:
-        """Read the first tile, by every directory on the path to it."""
+    def _first_tile(self) -> bytes:
+        """The first tile, uncompressed, by every directory on the path to it; raises DamagedError."""
         entry = next(iter(self._root))
         for _ in range(_DEEPEST_LEAF):
             if entry.run:
@@ -202,7 +211,9 @@ class PMTilesSource:
             entry = next(iter(self._leaf(entry)))
         if not entry.run:
             raise DamagedError("its directories are nested too deeply")
-        decompress(self._content(entry), self._header.encoding or "", LARGEST_TILE)
+        octets = self._content(entry)
+        encoding = self._header.encoding
+        return decompress(octets, encoding_of(octets) if encoding is None else encoding, LARGEST_TILE)
 
 
 def _check_depth(depth: int) -> None:

@@ -14,7 +14,7 @@ from struct import Struct
 from typing import Final, NamedTuple, Self
 
 from wifimgrd.http.tiles.coordinates import first_id, zoom_of_id
-from wifimgrd.http.tiles.tile import LARGEST_TILE, VECTOR, DamagedError
+from wifimgrd.http.tiles.tile import LARGEST_TILE, MLT, VECTOR, DamagedError
 
 HEADER_LENGTH: Final = 127
 DIRECTORY_LIMIT: Final = 16 << 20
@@ -28,7 +28,9 @@ _LONGEST: Final = 10
 _NUMBER: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
 _HEADER: Final = Struct("<7sB11Q6B4iB2i")
 _ENCODINGS: Final = {1: "", 2: "gzip", 3: "br", 4: "zstd"}
-_TYPES: Final = {1: VECTOR, 2: "image/png", 3: "image/jpeg", 4: "image/webp", 5: "image/avif"}
+_TYPES: Final = {
+    0: "", 1: VECTOR, 2: "image/png", 3: "image/jpeg", 4: "image/webp", 5: "image/avif", 6: MLT,
+}  # fmt: skip
 
 
 class Section(NamedTuple):
@@ -53,6 +55,7 @@ class Header:
     encoding: str | None
     """Compression of tiles; None = not stated."""
     media_type: str
+    """Empty = not stated."""
     minzoom: int
     maxzoom: int
     bounds: tuple[float, float, float, float]
@@ -76,12 +79,14 @@ class Header:
             raise DamagedError(f"its directories have the unknown compression {internal}")
         if encoding not in _ENCODINGS and encoding != 0:
             raise DamagedError(f"its tiles have the unknown compression {encoding}")
+        if kind not in _TYPES:
+            raise DamagedError(f"its tiles have the unknown type {kind}")
         if not lowest <= highest <= 31:
             raise DamagedError(f"its zooms {lowest} to {highest} are none")
         west, south, east, north = (number / 1e7 for number in fields[19:23])
         return cls(
             root, metadata, leaves, tiles, fields[10], _ENCODINGS[internal], _ENCODINGS.get(encoding),
-            _TYPES.get(kind, ""), lowest, highest, (west, south, east, north),
+            _TYPES[kind], lowest, highest, (west, south, east, north),
             (fields[24] / 1e7, fields[25] / 1e7, float(fields[23])),
         )  # fmt: skip
 

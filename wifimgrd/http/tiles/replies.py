@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from wifimgrd.http.errors import TILE_NOT_FOUND, Problem, is_for_picture
 from wifimgrd.http.tiles.decompress import decompress
-from wifimgrd.http.tiles.tile import LARGEST_TILE, VECTOR, Tile
+from wifimgrd.http.tiles.tile import LARGEST_TILE, VECTOR_TYPES, Tile
 
 _CODINGS: Final = ("gzip", "br", "zstd")
 _FRESHNESS: Final = "no-cache"
@@ -97,8 +97,8 @@ def missing_reply(missing: int | str, media_type: str) -> Reply | None:
     if missing == 204:
         return Reply(204, {"Cache-Control": _FRESHNESS}, b"")
     if missing == "blank":
-        is_vector = media_type == VECTOR
-        headers = {"Cache-Control": _FRESHNESS, "Content-Type": VECTOR if is_vector else "image/png"}
+        is_vector = media_type in VECTOR_TYPES
+        headers = {"Cache-Control": _FRESHNESS, "Content-Type": media_type if is_vector else "image/png"}
         return Reply(200, headers, b"" if is_vector else blank_png())
     return None
 

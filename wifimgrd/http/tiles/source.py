@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from wifimgrd.http.tiles.files import Identity
 from wifimgrd.http.tiles.gaps import Square
-from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, DamagedError, Tile
+from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, UNKNOWN, VECTOR, DamagedError, Tile, media_type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,38 @@ class Summary:
         }  # fmt: skip
 
 
+METADATA_LIMIT: Final = 1 << 20
+"""Octets of a file's metadata, uncompressed: it is parsed at once, and much larger then."""
+_LAYERS: Final = 1000
+"""Layers in metadata: TileJSON has each, and a generated style has several times as many."""
+
+
+def layers_of(metadata: Mapping[str, Any]) -> list[Any] | None:
+    """The layers of vector tiles, None if the metadata does not list any; raises DamagedError."""
+    layers = metadata.get("vector_layers")
+    if not isinstance(layers, list):
+        return None
+    if len(layers) > _LAYERS:
+        raise DamagedError(f"its metadata has {len(layers)} layers, more than {_LAYERS}")
+    return layers
+
+
+def type_of_tiles(stated: str, first: bytes, vector_layers: list[Any] | None) -> str:
+    """The media type of a file's tiles: as it states, else by its first tile, uncompressed. Vector tiles have
+    no magic number, but their files list layers."""
+    return stated or media_type_of(first, UNKNOWN if vector_layers is None else VECTOR)
+
+
 class FileSource(Protocol):
     """Tiles in a file or a folder that is open; it keeps the content that it was opened on, even if
     the file is replaced."""
 
     identity: Identity
     summary: Summary
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What `verify` found beside tiles, and is no error."""
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
         """A tile, None if there is none; raises NotReadyError if that needs the disk. Never waits."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 VECTOR: Final = "application/vnd.mapbox-vector-tile"
-"""Of the one format of vector tiles. TileJSON, blank tiles, tile servers and the map with a style distinguish
-it from pictures: `git grep -w VECTOR`."""
+MLT: Final = "application/vnd.maplibre-vector-tile"
+"""MapLibre tiles (https://maplibre.org/maplibre-tile-spec/); the media type is not registered yet."""
+VECTOR_TYPES: Final = frozenset({VECTOR, MLT})
+"""TileJSON, blank tiles and the map with a style distinguish these from pictures."""
 UNKNOWN: Final = "application/octet-stream"
 
 TYPE_OF_FORMAT: Final = {
@@ -18,8 +20,14 @@ TYPE_OF_FORMAT: Final = {
     "gif": "image/gif",
     "pbf": VECTOR,
     "mvt": VECTOR,
+    VECTOR: VECTOR,
+    "application/x-protobuf": VECTOR,
+    "application/protobuf": VECTOR,
+    "mlt": MLT,
+    MLT: MLT,
+    "application/vnd.maplibre-tile": MLT,
 }
-"""Media types by the names of formats in metadata and file names."""
+"""Media types by the names of formats in metadata and file names, and in the headers of tile servers."""
 FORMAT_OF_TYPE: Final = {
     "image/png": "png",
     "image/jpeg": "jpg",
@@ -27,9 +35,12 @@ FORMAT_OF_TYPE: Final = {
     "image/avif": "avif",
     "image/gif": "gif",
     VECTOR: "pbf",
+    MLT: "mlt",
 }
 """The names of formats in TileJSON and in the suffixes of tiles' addresses; each type here is in the API's
 description."""
+EMPTY: Final = "is empty, and served as a missing tile"
+"""What a check says of a tile without octets."""
 LARGEST_TILE: Final = 32 << 20
 """Octets; an entry with a larger size is damaged."""
 
@@ -88,6 +99,12 @@ def media_type_of(octets: bytes, otherwise: str) -> str:
             return "image/jpeg"
         case _:
             return "image/avif" if octets[4:12] in (b"ftypavif", b"ftypavis") else otherwise
+
+
+def vector_encoding(media_type: str) -> dict[str, str]:
+    """The member `encoding` that a vector source of MapLibre needs, in a style or in its TileJSON, unless its
+    tiles are Mapbox's."""
+    return {"encoding": "mlt"} if media_type == MLT else {}
 
 
 def encoding_of(octets: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from wifimgrd.http.access.request_safety import host_name
 from wifimgrd.http.tiles.source import Summary
-from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, VECTOR
+from wifimgrd.http.tiles.tile import FORMAT_OF_TYPE, VECTOR_TYPES, vector_encoding
 from wifimgrd.http.tiles.tileset import Tileset
 
 _WORLD: Final = (-180.0, -85.05112877980659, 180.0, 85.05112877980659)
@@ -72,9 +72,10 @@ def description(name: str, tiles: str, summaries: Sequence[Summary], media_type:
     if first.center is not None:
         longitude, latitude, zoom = first.center
         value["center"] = [longitude, latitude, int(zoom)]
-    if media_type == VECTOR:
+    if media_type in VECTOR_TYPES:
         layers = (one.vector_layers for one in summaries if one.vector_layers is not None)
         value["vector_layers"] = next(layers, [])
+        value |= vector_encoding(media_type)
     if media_type in FORMAT_OF_TYPE:
         value["format"] = FORMAT_OF_TYPE[media_type]
     return value

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
@@ -60,7 +61,8 @@ class Slot(Protocol):
 class FileSlot:
     """A path for a file or a folder of tiles, which may be missing."""
 
-    def __init__(self, tileset: str, kind: str, path: Path, workers: Executor) -> None:
+    def __init__(self, tileset: str, kind: str, path: Path, workers: Executor, stopped: Event) -> None:
+        """`stopped`: nothing is to be opened or read any more."""
         self.tileset = tileset
         self.kind = kind
         self.place = str(path)
@@ -68,6 +70,7 @@ class FileSlot:
         self.source: FileSource | None = None
         self._path = path
         self._workers = workers
+        self._stopped = stopped
         self._seen: Identity | None = None
         self._damaged_tag = ""
 
@@ -124,7 +127,11 @@ class FileSlot:
 
     def _open(self, identity: Identity) -> None:
         try:
-            source = OPENERS[self.kind](self._path)
+            opener = OPENERS[self.kind]
+            if opener is MBTilesSource:  # the one whose reading may never end by itself
+                source: FileSource = MBTilesSource(self._path, self._stopped)
+            else:
+                source = opener(self._path)
         except (DamagedError, OSError) as error:
             settled = time.time() - identity[3] / 1e9 > _SETTLED_S
             lasting = isinstance(error, DamagedError) and not error.passing

@@ -23,7 +23,6 @@ from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
     TYPE_OF_FORMAT,
     UNKNOWN,
-    VECTOR,
     NotReadyError,
     Tile,
     UnavailableError,
@@ -40,7 +39,6 @@ _FRESH_S: Final = 60.0
 _LEAST_MISSING_S: Final = 5.0
 """A missing tile is not requested again sooner, whatever the headers: maps request it again and again."""
 _LONGEST_FRESH_S: Final = 86400.0
-_VECTOR_TYPES: Final = frozenset({VECTOR, "application/x-protobuf", "application/protobuf"})
 _NO_TILES: Final = frozenset(
     {
         "text/html", "application/xhtml+xml", "text/xml", "application/xml", "image/svg+xml",
@@ -223,7 +221,7 @@ def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
     if not (
         media_type.startswith("image/") and "svg" not in media_type
     ):  # no type that a browser would execute
-        media_type = VECTOR if media_type in _VECTOR_TYPES else otherwise or UNKNOWN
+        media_type = TYPE_OF_FORMAT.get(media_type) or otherwise or UNKNOWN
     tag = blake2b(octets, digest_size=12).hexdigest()
     return Tile(octets, media_type_of(octets, media_type), encoding, tag, "upstream")
 

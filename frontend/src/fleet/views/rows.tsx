@@ -1,7 +1,7 @@
 // The row of a hub, and the row of a camera with its command.
 
 import { signal } from "@preact/signals";
-import type { CameraState } from "../../camera_state";
+import { type CameraState, isFree, isFreeFor, isKept } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { detailOf, failureText, headingFor, printable } from "../../sentences";
@@ -28,7 +28,8 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const cameras = [...hub.cameras.values()];
   const adapters = [...hub.adapters.values()];
   const number = (state: CameraState) => cameras.filter((one) => one.state === state).length;
-  const free = adapters.filter((one) => one.state === "available").length;
+  const free = adapters.filter(isFree).length;
+  const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
   const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
   return (
     <div class="hub" data-hub={hub.id}>
@@ -44,7 +45,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
           {isOnline
             ? t.fleet.ofHub(number("connected") + number("not-answering"), cameras.length, number("failed"))
             : t.fleet.ofOfflineHub(cameras.length)}
-          {isOnline && `, ${t.fleet.adapters(free, adapters.length)}`}
+          {isOnline && [t.fleet.adapters(free, adapters.length), ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
@@ -55,6 +56,8 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
     </div>
   );
 }
+
+const keeperOf = (hub: Hub, id: number): string => hub.cameras.get(id)?.record.name ?? t.events.camera(id);
 
 interface CameraProps {
   hub: Hub;
@@ -112,7 +115,7 @@ const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, wh
 /** The most likely command in a state. */
 function choiceFor(hub: Hub, camera: Camera["record"], state: CameraState): Choice {
   const isRefused = state === "failed" && camera.connection_error_code === "no-interface-available";
-  const isFree = [...hub.adapters.values()].some((one) => one.state === "available");
+  const isFree = [...hub.adapters.values()].some((one) => isFreeFor(camera.id, one));
   return isRefused && !isFree ? WHEN_FREE : CHOICES[state];
 }
 
