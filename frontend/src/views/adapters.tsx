@@ -65,7 +65,7 @@ function Absent({ adapter }: { adapter: AbsentAdapter }) {
   return (
     <li class="row" data-absent={adapter.mac_address ?? adapter.usb_port}>
       <div>
-        <strong>{adapter.interface ?? t.adapters.reserved}</strong> <span>{adapter.product ?? ""}</span>
+        <strong>{adapter.interface ?? t.adapters.unnamed}</strong> <span>{adapter.product ?? ""}</span>
         <small>{about.filter(Boolean).join(" · ")}</small>
         {owner && (
           <small class="why">
