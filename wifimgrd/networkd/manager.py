@@ -46,5 +46,5 @@ class NetworkdLink(Proxy):
     INTERFACE = definitions.NETWORK1_LINK
 
     def __init__(self, connection: BusConnection, index: int) -> None:
-        first, *others = str(index)  # an object path's element that begins with a digit is escaped
-        super().__init__(connection, f"{definitions.NETWORK1_PATH}/link/_{ord(first):x}{''.join(others)}")
+        number = str(index)  # an object path's element that begins with a digit is escaped
+        super().__init__(connection, f"{definitions.NETWORK1_PATH}/link/_{ord(number[0]):x}{number[1:]}")
