@@ -29,6 +29,8 @@ USABLE = [
     Lease("169.254.8.9", 16),
 ]
 """With an address that nobody else has. Their networks are other hosts', too."""
+BROADCASTS = ("192.168.1.127", "192.168.255.255", "10.255.255.255", "172.31.255.255", "169.254.255.255")
+"""The broadcast addresses of the leases, which are hosts' in other networks."""
 
 
 def page(address: str | None) -> str:
@@ -50,9 +52,8 @@ async def test_a_lease_that_can_be_used_changes_no_route_of_the_host(
     with outside.lan(tmp_path / "lan"):  # there before the adapters, as on most hosts
         for _ in range(4):
             await plug()
-        ours = {lease.address for lease in USABLE} | {"192.168.1.127", "192.168.255.255", "10.255.255.255"}
-        ours |= {"172.31.255.255", "169.254.255.255"}  # broadcast addresses of the leases
-        asked = [address for address in outside.addresses() if address not in ours]
+        ours = {lease.address for lease in USABLE}
+        asked = [address for address in outside.addresses(*BROADCASTS) if address not in ours]
         before = outside.routes(asked), outside.settings()
         async with whole_hub() as hub, AsyncExitStack() as stack:
             for number in range(4):

@@ -6,6 +6,7 @@ networkd reads the .network files of a folder when it starts, and when it is rel
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus.connection import BusConnection, BusError, MethodCall, Variant
+from wifimgrd.dbus.names import PROPERTIES
 from wifimgrd.networkd import definitions
+from wifimgrd.networkd.manager import NetworkdLink
 
 
 @dataclass
@@ -30,6 +33,10 @@ class FakeHost:
     """The files as networkd has read them last, by name."""
     reconfigured: list[int] = field(default_factory=list)
     """The indexes of the links that networkd was to configure from the beginning."""
+    described: dict[int, str] = field(default_factory=dict)
+    """What networkd answers about links, by index; of any other, that it applies the helper's file."""
+    describes: asyncio.Event = field(default_factory=asyncio.Event)
+    """networkd was asked about a link."""
     refusal: BusError | None = None
     """What the services answer, where they refuse."""
     has_lost_the_bus: bool = False
@@ -106,8 +113,26 @@ class FakeHost:
         if self.starts:
             await self.start_networkd()
 
+    def describe(self, index: int, **described: object) -> None:
+        """Describe a link in this way from now on, and signal that."""
+        assert self.networkd is not None
+        self.described[index] = json.dumps(described)
+        changed = [definitions.NETWORK1_LINK, {"AdministrativeState": Variant("s", "configuring")}, []]
+        path = NetworkdLink(self.networkd, index).path
+        self.networkd.emit(path, PROPERTIES, "PropertiesChanged", "sa{sv}as", changed)
+
+    def _own(self, index: int) -> str:
+        """The description of a link with the helper's file, which has the number of the link's table."""
+        table = f"Table={0x774A0000 + index}\n"
+        files = [str(self.networks / name) for name, text in self.read.items() if table in text]
+        return json.dumps({"NetworkFile": files[0]} if files else {"AdministrativeState": "unmanaged"})
+
     async def _configure(self, call: MethodCall) -> None:
         assert self.networkd is not None
+        if call.member == "DescribeLink":
+            self.describes.set()
+            self.networkd.reply(call, "s", [self.described.get(call.body[0]) or self._own(call.body[0])])
+            return
         self.calls.append(call.member)
         if self.refusal is not None:
             self.networkd.reply_error(call, self.refusal.name, self.refusal.message)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from ipaddress import IPv4Network
 
 import pytest
 
@@ -124,6 +126,12 @@ last.sendto(b"end", ("{LEASE}", 8554))
 print("sent")
 """
 """One flow, or as many; the end is of a flow that the kernel remembers."""
+BROADCAST = """
+import socket
+one = socket.socket(type=socket.SOCK_DGRAM)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+one.sendto(b"to all", ("192.168.42.255", 8554))
+"""
 CONNECT_IPV6 = """
 import socket
 one = socket.socket(socket.AF_INET6)
@@ -273,6 +281,86 @@ async def test_a_lease_in_the_cameras_network_takes_no_camera_away(world: SmallW
     assert await world.lead_to(*cameras) == ""
     for number in (1, 2, 3):
         assert await world.fetch(f"10.77.0.{number}") == f"camera {number}"
+
+
+def ways(world: SmallWorld, addresses: Sequence[str]) -> list[str]:
+    """How the host reaches addresses, a line each."""
+    lines = "".join(f"route get {address}\n" for address in addresses)
+    found = world.on_host("sh", "-c", f"ip -4 -oneline -batch - <<'END'\n{lines}END")
+    return [line.split(" uid ")[0].replace(" table local", "") for line in found.splitlines()]
+
+
+async def until_ways(world: SmallWorld, addresses: Sequence[str], wanted: list[str]) -> None:
+    """Wait until the host reaches addresses in these ways."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await asyncio.to_thread(ways, world, addresses) != wanted:
+            pass
+
+
+async def test_a_lease_in_the_lan_hides_no_host_there(world: SmallWorld) -> None:
+    """`192.168.8.127` would be a broadcast address of the camera's link, whatever the routes."""
+    camera = world.add_camera(1)
+    world.add_lan(8)
+    asked = [f"192.168.8.{host}" for host in (2, 20, 127, 128)]
+    before = ways(world, asked)
+    await world.start_helper()
+    await world.lead_to((*camera[:3], "", ""))  # assigned, and no link yet
+    end = ("dev", "w1", "noprefixroute")
+    world.on_host("ip", "address", "add", "192.168.8.77/25", "broadcast", "192.168.8.20", *end)
+    await until_ways(world, asked, before)
+    await world.lead_to(camera)
+    assert ways(world, asked) == before
+    assert await world.fetch("10.77.0.1") == "camera 1"
+    world.on_host("ip", "link", "set", "w1", "down")
+    world.on_host("ip", "link", "set", "w1", "up")
+    await until_ways(world, asked, before)
+    await world.until_reached("10.77.0.1", "camera 1")
+    assert ways(world, asked) == before
+
+
+async def test_a_link_that_was_up_before_the_helper_hides_no_host(world: SmallWorld) -> None:
+    camera = world.add_camera(1)
+    world.add_lan(8)
+    asked = ["192.168.8.127"]
+    before = ways(world, asked)
+    world.on_host("ip", "address", "add", "192.168.8.77/25", "dev", "w1", "noprefixroute")
+    assert ways(world, asked) != before
+    await world.start_helper()
+    await world.lead_to(camera)
+    assert ways(world, asked) == before
+
+
+async def test_a_thousand_hosts_keep_their_ways_with_any_lease(world: SmallWorld) -> None:
+    camera = world.add_camera(1)
+    world.add_lan(8)
+    world.on_host("ip", "route", "add", "default", "via", "192.168.8.2")
+    await world.start_helper()
+    await world.lead_to(camera)
+    chosen = random.Random(28)
+    networks = [
+        IPv4Network(one) for one in ("192.168.8.0/24", "192.168.0.0/16", "10.0.0.0/8", "172.16.0.0/12")
+    ]
+    asked = [str(network[chosen.randrange(1, network.num_addresses - 1)]) for network in networks * 250]
+    before = ways(world, asked)
+    for _ in range(20):
+        network = chosen.choice(networks)
+        leased = str(network[chosen.randrange(1, network.num_addresses - 1)])
+        lease = f"{leased}/{chosen.randrange(8, 33)}"
+        end = ("dev", "w1", "noprefixroute")
+        world.on_host("ip", "address", "add", lease, "broadcast", chosen.choice(asked), *end)
+        kept = [(one, way) for one, way in zip(asked, before, strict=True) if one != leased]
+        await until_ways(world, [one for one, _ in kept], [way for _, way in kept])
+        world.on_host("ip", "address", "del", lease, "dev", "w1")
+
+
+async def test_a_broadcast_of_a_camera_arrives_at_an_accepted_port(world: SmallWorld) -> None:
+    await world.configure(ACCEPT)
+    camera = world.add_camera(1)
+    await world.start_helper()
+    await world.lead_to(camera)
+    async with receiver(world) as received:
+        inside_camera(world, BROADCAST)
+        assert await next_line(received) == "udp 10.77.0.1 to all"
 
 
 async def test_one_camera_is_reached_at_its_own_address_too(world: SmallWorld) -> None:

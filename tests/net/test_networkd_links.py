@@ -15,7 +15,7 @@ import pytest
 
 from tests.net.fake_networkd import FakeHost, fake_host
 from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
 from wifimgrd.net import networkd_links, wireless
 from wifimgrd.net.kernel_state import KernelState
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
@@ -80,16 +80,9 @@ async def test_networkd_is_started_once_the_files_are_there(host: FakeHost, link
     assert [file.name for file in host.settings.iterdir()] == ["50-wifimgrd.conf"]
 
 
-async def test_what_is_so_already_asks_nobody(
-    host: FakeHost, links: NetworkdLinks, connection: BusConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_so_already_is_not_read_again(host: FakeHost, links: NetworkdLinks) -> None:
     await links.configure(WLAN0)
     host.calls.clear()
-
-    async def refuse(*_: object) -> None:
-        raise AssertionError("the message bus was used")
-
-    monkeypatch.setattr(connection, "_answer_to", refuse)
     await links.configure(WLAN0)
     await links.release("wlan1")
     assert not host.calls
@@ -180,7 +173,7 @@ async def test_a_released_link_is_read_to_be_gone(
     await links.release("wlan0")
     assert host.read == host.files == {FILE1: WLAN1.text}
     assert host.calls == ["StartUnit", "Reload", "Reload"]
-    assert not without_address  # networkd has done that
+    assert without_address == ["wlan0"]
     await links.release("wlan0")
     assert host.calls == ["StartUnit", "Reload", "Reload"]
 
@@ -313,6 +306,85 @@ async def test_a_refused_reload_or_restart_is_said_and_made_up_for(
     await links.configure(WLAN0)
     assert host.calls == [("RestartUnit" if old_settings else "Reload")] * 2
     assert host.read == {FILE0: WLAN0.text}
+
+
+# -- the files of the host
+
+
+OTHER: Final = "/etc/systemd/network/00-wlan0.network"
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """networkd has done what it does by the time it replies."""
+    monkeypatch.setattr(networkd_links, "RELOADED_S", 0.05)
+
+
+async def configured_with(host: FakeHost, links: NetworkdLinks, **described: object) -> str:
+    """How a configuration fails while networkd describes the link in this way."""
+    await host.start_networkd()
+    host.describe(3, **described)
+    with pytest.raises(AddressFailed) as caught:
+        await links.configure(WLAN0)
+    return caught.value.message
+
+
+async def test_a_file_of_the_host_that_is_in_force_is_named_and_the_helpers_is_removed(
+    host: FakeHost, links: NetworkdLinks, at_once: None
+) -> None:
+    message = await configured_with(host, links, NetworkFile=OTHER)
+    assert message == (
+        f"systemd-networkd applies {OTHER} to wlan0, before the hub's own file: exclude wlan0 in its "
+        "[Match], or rename it so that it sorts after 05-wifimgrd-wlan0.network; then `networkctl reload`"
+    )
+    assert not host.files
+    assert host.calls == ["Reload", "Reload"]
+    host.described.clear()
+    await links.configure(WLAN0)  # once that file was renamed, without a reload
+    assert set(host.read) == {FILE0}
+
+
+async def test_a_drop_in_of_the_helpers_file_is_named(
+    host: FakeHost, links: NetworkdLinks, at_once: None
+) -> None:
+    dropin = "/etc/systemd/network/05-wifimgrd-wlan0.network.d/dns.conf"
+    own = str(host.networks / FILE0)
+    message = await configured_with(host, links, NetworkFile=own, NetworkFileDropins=[dropin])
+    assert message == f"systemd-networkd applies {dropin} to wlan0: remove that file"
+
+
+async def test_a_link_that_networkd_is_told_to_leave_alone_is_said_to_be(
+    host: FakeHost, links: NetworkdLinks, at_once: None
+) -> None:
+    message = await configured_with(host, links, AdministrativeState="unmanaged")
+    assert message == (
+        f"systemd-networkd does not apply {host.networks / FILE0}: `networkctl status wlan0` may say why"
+    )
+
+
+@pytest.mark.parametrize("before", [{"NetworkFile": "/etc/systemd/network/10-wl.network"}, {}])
+async def test_a_file_that_networkd_is_just_leaving_is_waited_for(
+    host: FakeHost, links: NetworkdLinks, before: dict[str, str]
+) -> None:
+    await host.start_networkd()
+    host.describe(3, AdministrativeState="pending", **before)
+    configuring = asyncio.create_task(links.configure(WLAN0))
+    for _ in range(2):
+        await asyncio.wait_for(host.describes.wait(), PATIENCE_S)
+        host.describes.clear()
+    host.describe(3, NetworkFile=str(host.networks / FILE0))
+    await configuring
+    assert set(host.read) == {FILE0}
+
+
+async def test_a_link_that_networkd_does_not_configure_is_not_waited_for_for_ever(
+    host: FakeHost, links: NetworkdLinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networkd_links, "START_S", 0.1)
+    await host.start_networkd()
+    host.describe(3, AdministrativeState="pending")
+    with pytest.raises(BackendUnavailable, match="systemd-networkd does not configure wlan0"):
+        await links.configure(WLAN0)
 
 
 # -- by the helper's methods

@@ -11,6 +11,8 @@ import pytest
 from wifimgrd.domain.addresses import AcceptedPort, SocketKind
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.routing import (
+    broadcast_routes,
+    broadcasts,
     concerned_by,
     conflict,
     direct_cameras,
@@ -19,6 +21,7 @@ from wifimgrd.net.routing import (
     gates,
     gates_of,
     is_complete,
+    makes_broadcast,
     stale_routes,
 )
 from wifimgrd.net.ruleset import elements
@@ -242,6 +245,39 @@ def test_what_earlier_versions_have_left_is_deleted_and_nothing_else() -> None:
         f"route del default dev wlan1 table {mark}",
         f"route del unreachable default metric 4294967294 table {mark}",
     ]
+
+
+def test_broadcast_addresses_of_cameras_links_in_local_are_found() -> None:
+    hiding = {"type": "broadcast", "dst": "192.168.1.127", "dev": "wlan1", "table": "local"}
+    routes: list[dict[str, Any]] = [
+        hiding,
+        {**hiding, "dev": "lan0"},
+        {**hiding, "type": "local"},
+        {**hiding, "table": "2001272839"},
+    ]
+    assert broadcasts(PLAN, routes) == [("192.168.1.127", PLAN.cameras[0])]
+    assert stale_routes(PLAN, [routes[3]]) == []  # for what comes from the camera
+
+
+def test_a_broadcast_address_is_one_for_its_camera_alone() -> None:
+    addresses = map(IPv4Address, ("192.168.42.255", "192.168.42.1"))
+    assert broadcast_routes(camera(), addresses) == [
+        "route replace broadcast 192.168.42.255 dev wlan1 scope link table 2001272839"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "does"),
+    [
+        ("broadcast 192.168.1.127 dev wlan1 table local proto kernel scope link src 192.168.1.77", True),
+        ("broadcast 192.168.1.127 dev wlan2 table local proto kernel scope link src 192.168.1.77", False),
+        ("broadcast 192.168.1.127 dev wlan1 table 2001272839 proto boot scope link", False),
+        ("Deleted broadcast 192.168.1.127 dev wlan1 table local proto kernel scope link", False),
+        ("", False),
+    ],
+)
+def test_a_new_broadcast_address_of_a_cameras_link_is_noticed(line: str, does: bool) -> None:
+    assert makes_broadcast(PLAN, line) is does
 
 
 # -- changes by others

@@ -202,16 +202,20 @@ class BaseLinkMonitor(ABC, Generic[R]):
         try:
             self._require_usable(self.held.ssid, reading)
         except AddressFailed as error:
-            self._log.warning("address_refused", reason=error.message)
-            self._refusal = error
-            try:
-                await self._disconnect()
-            finally:
-                if not self._closed:
-                    self.end(error)
+            await self._refuse(error)
             return True
         self._checked = reading.lease
         return False
+
+    async def _refuse(self, error: AddressFailed) -> None:
+        """Take the link down and end it, because of its address."""
+        self._log.warning("address_refused", reason=error.message)
+        self._refusal = error
+        try:
+            await self._disconnect()
+        finally:
+            if not self._closed:
+                self.end(error)
 
     # -- tasks
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from wifimgrd.domain.addresses import PRIVATE_NETWORKS, is_private
 
-_SHORTEST_BROADCAST: Final = 30
+SHORTEST_BROADCAST: Final = 30
 """Networks with longer prefixes have no broadcast address (RFC 3021)."""
 
 
@@ -48,12 +48,12 @@ def obstacle(
         return f"{address}, which is no private address"
     if not any(network.subnet_of(private) for private in PRIVATE_NETWORKS):
         return f"{lease}, whose network is larger than a private one"
-    if network.prefixlen <= _SHORTEST_BROADCAST and address in (
+    if network.prefixlen <= SHORTEST_BROADCAST and address in (
         network.network_address,
         network.broadcast_address,
     ):
         return f"{lease}, which is no host's address"
-    taken = [address, network.broadcast_address] if network.prefixlen <= _SHORTEST_BROADCAST else [address]
+    taken = [address, network.broadcast_address] if network.prefixlen <= SHORTEST_BROADCAST else [address]
     for one in taken:
         if reason := _taken(one, host, cameras):
             return (

@@ -18,7 +18,8 @@ from wifimgrd.net.iproute import ReadyBatch
 from wifimgrd.net.nftables import Nftables, NftablesError
 from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
 from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, ruleset
-from wifimgrd.netlink.routes import list_routes, list_rules
+from wifimgrd.netlink.host_addresses import broadcast_addresses
+from wifimgrd.netlink.routes import delete_broadcast, list_routes, list_rules
 from wifimgrd.runtime.used_addresses import used_addresses
 
 _log = structlog.get_logger()
@@ -114,6 +115,14 @@ class KernelState:
                 self._is_settled = True
             self._batch.get_ready()
 
+    def take_broadcasts(self) -> None:
+        """Make the broadcast addresses of cameras' links such ones for what comes from the cameras alone.
+        Raises CommandError."""
+        if self._plan is not None:
+            taken = self._delete_broadcasts(self._plan)
+            reachable = [one for one in self._plan.reachable if one in taken]
+            iproute.batch([line for one in reachable for line in _broadcast_routes(one)])
+
     def clear(self) -> None:
         """Remove everything, also what an earlier run has left; raises CommandError, NftablesError."""
         self._remove_all()
@@ -194,6 +203,7 @@ class KernelState:
         except CommandError as error:
             failure = error
         self._gates |= gates
+        self._delete_broadcasts(plan)
         self._nftables.run(ruleset(plan, to_open) if applied is None else elements(plan, to_open))
         self._limit_link_layer(plan)
         self._forwarding.open(to_open)
@@ -223,8 +233,22 @@ class KernelState:
             for name, value in _WANTED_SETTINGS.items():
                 self._change_setting(camera.interface, name, value)
         commands = routing.additions(plan, self._marks) + routing.camera_routes(plan, but=applied)
+        for camera in plan.reachable:
+            if camera not in applied:
+                commands += _broadcast_routes(camera)
         self._marks = [*self._marks, *(mark for mark in plan.marks if mark not in self._marks)]
         self._batch.run([f"rule add {gate}" for gate in sorted(gates)] + commands)
+
+    def _delete_broadcasts(self, plan: Plan) -> list[Camera]:
+        """Delete the broadcast addresses of cameras' links from the table `local`, which decides first on all
+        packets of the host; returns the cameras."""
+        found = routing.broadcasts(plan, _all_routes())
+        for address, camera in found:
+            try:
+                delete_broadcast(address, camera.index)
+            except OSError as error:  # its interface has just gone
+                _log.debug("broadcast_not_deleted", interface=camera.interface, reason=str(error))
+        return [camera for _, camera in found]
 
     def _set_direct_routes(self, plan: Plan) -> None:
         """Make the routes in `main`, and delete those that NetworkManager or an earlier version has made."""
@@ -328,6 +352,13 @@ class KernelState:
             for name in names:
                 default = (_SETTINGS / "default" / name).read_text().strip()
                 self._changed_settings.setdefault((interface, name), default)
+
+
+def _broadcast_routes(camera: Camera) -> list[str]:
+    try:
+        return routing.broadcast_routes(camera, broadcast_addresses(camera.index))
+    except OSError as error:
+        raise CommandError(f"the addresses cannot be listed: {error}") from None
 
 
 def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:

@@ -18,12 +18,9 @@ from typing import Final
 from wifimgrd.domain.errors import InternalError, InvalidRequest
 from wifimgrd.net.routing import LINK_TABLES
 from wifimgrd.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
+from wifimgrd.networkd.link_file import NETWORKS, PREFIX, SUFFIX, own_file
 
-NETWORKS: Final = Path("/run/systemd/network")
 _INTERFACES: Final = Path("/sys/class/net")
-_PREFIX: Final = "05-wifimgrd-"
-"""Before the names of most other .network files: the first one that matches an interface is used."""
-_SUFFIX: Final = ".network"
 _READABLE: Final = 0o644
 """networkd runs as a user of its own."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,15}", re.ASCII)
@@ -140,7 +137,7 @@ class LinkFiles:
 
     def write(self, configuration: LinkConfiguration) -> bool:
         """Write the file of a link."""
-        return _write(self._file(configuration.interface), configuration.text)
+        return _write(self.file(configuration.interface), configuration.text)
 
     def write_settings(self, run: str) -> bool:
         """Write the settings that keep networkd away from what other programs have in the kernel, where they
@@ -155,25 +152,25 @@ class LinkFiles:
 
     def has(self, interface: str) -> bool:
         """Whether the link has a file."""
-        return self._file(interface).exists()
+        return self.file(interface).exists()
 
     def remove(self, interface: str) -> bool:
         """Remove the file of a link."""
-        return _remove(self._file(interface))
+        return _remove(self.file(interface))
 
     def remove_absent(self) -> bool:
         """Remove the files of interfaces that the kernel does not have: of adapters that were pulled out."""
         removed = [
             _remove(file)
-            for file in self._networks.glob(f"{_PREFIX}*{_SUFFIX}")
-            if not (self._interfaces / file.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)).exists()
+            for file in self._networks.glob(f"{PREFIX}*{SUFFIX}")
+            if not (self._interfaces / file.name.removeprefix(PREFIX).removesuffix(SUFFIX)).exists()
         ]
         return any(removed)
 
     def remove_all(self) -> bool:
         """Remove every file, also what a write that was interrupted has left."""
-        files = [*self._networks.glob(_PREFIX + "*"), *self._settings.parent.glob(self._settings.name + "*")]
-        removed = [_remove(file) for file in files]
+        files = [*self._networks.glob(PREFIX + "*"), *self._settings.parent.glob(self._settings.name + "*")]
+        removed = [_remove(file) for file in files if not file.is_dir()]  # one is of another's drop-ins
         return any(removed)
 
     def _read_settings(self) -> str:
@@ -182,11 +179,11 @@ class LinkFiles:
         except OSError:
             return ""
 
-    def _file(self, interface: str) -> Path:
+    def file(self, interface: str) -> Path:
         """The file of a link; raises InvalidRequest."""
         if not _NAME.fullmatch(interface):
             raise InvalidRequest(f"systemd-networkd cannot be given an interface named {interface!r}")
-        return self._networks / f"{_PREFIX}{interface}{_SUFFIX}"
+        return own_file(interface, self._networks)
 
 
 def _write(file: Path, text: str) -> bool:

@@ -10,13 +10,14 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal
-from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.wireless import delete_addresses
 from wifimgrd.netlink.host_addresses import first_address
-from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT
-from wifimgrd.networkd.manager import Networkd
+from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK
+from wifimgrd.networkd.link_file import other_configuration
+from wifimgrd.networkd.manager import Networkd, NetworkdLink
 from wifimgrd.networkd.units import ServiceManager
 
 _log = structlog.get_logger()
@@ -28,7 +29,9 @@ _SERIALIZES: Final = 257
 delete them and request them again: with an interface's last address the kernel deletes all routes through it,
 also those of other programs."""
 START_S: Final = 10.0
-"""How long networkd may take from its start to its bus name."""
+"""How long networkd may take from its start to its bus name, and from there to a link."""
+RELOADED_S: Final = 2.0
+"""How long after the reply to a reload networkd may still apply another file to a link."""
 
 
 class NetworkdLinks:
@@ -62,7 +65,8 @@ class NetworkdLinks:
 
     async def configure(self, configuration: LinkConfiguration) -> None:
         """Have networkd take an address on an interface that is not associated, and start it if it does not
-        run; raises InvalidRequest, InternalError and BackendUnavailable."""
+        run; raises InvalidRequest, InternalError, BackendUnavailable, and AddressFailed where another file
+        of the host is in force for the interface."""
         if not self._is_watched:
             async with self._lock:
                 await self._watch()
@@ -76,11 +80,51 @@ class NetworkdLinks:
                 await self._restart()
             elif self._is_outdated:
                 await self._reload()
+        await self._require_own_file(configuration)
         if _is_addressed(configuration.index):
             # Mostly the address of the link before is just being deleted. But where networkd could not set
             # all of a lease, such as one that no host can have, it leaves what it has set, and does nothing
             # more for the interface.
             await self._reconfigure(configuration.index)
+
+    async def _require_own_file(self, configuration: LinkConfiguration) -> None:
+        """Return once networkd applies the helper's file alone; otherwise remove that, and raise."""
+        changed = asyncio.Event()
+        watch: Watch | None = None
+        begin = asyncio.get_running_loop().time()
+        try:
+            while (other := await self._other_configuration(configuration)) != "":
+                if watch is None:
+                    link = NetworkdLink(self._connection, configuration.index)
+                    watch = await link.watch_properties(lambda _: changed.set())
+                    continue  # it may have changed meanwhile
+                async with asyncio.timeout_at(begin + (START_S if other is None else RELOADED_S)):
+                    await changed.wait()
+                changed.clear()
+        except TimeoutError:
+            await self._remove(configuration.interface)  # the next call has networkd read all files again
+            if other is None:
+                raise BackendUnavailable(
+                    f"systemd-networkd does not configure {configuration.interface}"
+                ) from None
+            _log.warning("link_file_not_applied", interface=configuration.interface, reason=other)
+            raise AddressFailed(other) from None
+        finally:
+            if watch is not None:
+                watch.drop()
+
+    async def _other_configuration(self, configuration: LinkConfiguration) -> str | None:
+        """As `other_configuration`."""
+        try:
+            description = await self._networkd.describe(configuration.index)
+        except BusError as error:
+            if error.name == NO_SUCH_LINK:
+                return None
+            raise BackendUnavailable(f"systemd-networkd does not describe a link: {_reason(error)}") from None
+        except (BusClosed, TimeoutError) as error:
+            raise BackendUnavailable(f"systemd-networkd does not describe a link: {_reason(error)}") from None
+        interface = configuration.interface
+        return other_configuration(interface, description, self._files.file(interface))
 
     @property
     def _has_settings(self) -> bool:
@@ -97,11 +141,16 @@ class NetworkdLinks:
 
     async def release(self, interface: str) -> None:
         """Have networkd leave an interface alone; raises as `configure`."""
-        if not self._files.remove(interface):
+        if not self._files.has(interface):
             return
-        await self._reread()
-        if not self._running.is_set():  # so that networkd does not do it
-            self._delete_addresses(interface)
+        # networkd does that, too, where it runs, but with another file in force some seconds after the loss
+        # of the carrier. The routes go with the addresses.
+        self._delete_addresses(interface)
+        await self._remove(interface)
+
+    async def _remove(self, interface: str) -> None:
+        if self._files.remove(interface):
+            await self._reread()
 
     async def request_lease(self, interface: str, index: int) -> None:
         """Have networkd request the lease of an interface again, if it runs and has the interface; raises

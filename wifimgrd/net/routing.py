@@ -63,6 +63,26 @@ def camera_routes(plan: Plan, but: Collection[Camera] = ()) -> list[str]:
     return commands
 
 
+def broadcasts(plan: Plan, routes: Iterable[Route]) -> list[tuple[str, Camera]]:
+    """The broadcast addresses of cameras' links that the kernel has made ones of this host, with the cameras:
+    another host with such an address could not be reached, whatever routes there are to it."""
+    cameras = {one.interface: one for one in plan.cameras}
+    return [
+        (str(route["dst"]), cameras[str(route["dev"])])
+        for route in routes
+        if _is_broadcast(route) and route.get("table") == "local" and route.get("dev") in cameras
+    ]
+
+
+def broadcast_routes(camera: Camera, addresses: Iterable[IPv4Address]) -> list[str]:
+    """The commands by which these are broadcast addresses for what comes from a camera alone."""
+    return [
+        f"route replace broadcast {address} dev {camera.interface} scope link table {camera.mark}"
+        for address in sorted(addresses)
+        if address != camera.camera_address
+    ]
+
+
 def forget(marks: Collection[int], rules: Collection[int] | None = None) -> list[str]:
     """The commands that delete the rules and routes of marks; `rules` are the marks that have a rule, None =
     all."""
@@ -121,7 +141,7 @@ def is_complete(
     found = {
         (str(one.get("table")), one.get("dev"), one.get("dst"))
         for one in routes
-        if _is_in(one, MARKS) and one.get("dev")
+        if _is_in(one, MARKS) and one.get("dev") and not _is_broadcast(one)
     }
     wanted = {(str(one.mark), one.interface, str(one.camera_address)) for one in plan.reachable}
     owned = plan.network is None or any(
@@ -133,6 +153,7 @@ def is_complete(
         and wanted == found
         and in_main == {(str(one.camera_address), one.interface) for one in direct}
         and not earlier_routes(plan, routes)
+        and not broadcasts(plan, routes)
         and sorted(marks_of(rules)) == sorted(plan.marks)
         and gates_of(rules) == set(gates)
     )
@@ -188,7 +209,9 @@ def stale_routes(plan: Plan, routes: Iterable[Route]) -> list[str]:
     return [
         _deletion(one)
         for one in routes
-        if str(one.get("table")) in tables and (str(one.get("table")), str(one.get("dst"))) not in wanted
+        if str(one.get("table")) in tables
+        and (str(one.get("table")), str(one.get("dst"))) not in wanted
+        and not _is_broadcast(one)
     ]
 
 
@@ -248,6 +271,15 @@ def concerned_by(plan: Plan, line: str) -> bool:
     )
 
 
+def makes_broadcast(plan: Plan, line: str) -> bool:
+    """Whether a line of `ip monitor` says that the kernel has made a broadcast address of a camera's link one
+    of this host: with a new address, or when the link is up again."""
+    match line.split():
+        case ["broadcast", _, "dev", interface, "table", "local", *_]:
+            return any(one.interface == interface for one in plan.cameras)
+    return False
+
+
 def _is_ours(route: Route, plan: Plan) -> bool:
     """Whether a route is the helper's, or is of a camera's link and made by NetworkManager or the kernel."""
     interfaces = {one.interface for one in plan.cameras}
@@ -258,6 +290,10 @@ def _is_ours(route: Route, plan: Plan) -> bool:
         or _is_direct(route)
         or (route.get("dev") in interfaces and (_is_earlier(route) or route.get("table") == "local"))
     )
+
+
+def _is_broadcast(route: Route) -> bool:
+    return route.get("type") == "broadcast"
 
 
 def _is_in(route: Route, first: int) -> bool:

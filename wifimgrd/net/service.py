@@ -30,7 +30,7 @@ from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
-from wifimgrd.net.routing import concerned_by
+from wifimgrd.net.routing import concerned_by, makes_broadcast
 from wifimgrd.net.sockets import open_socket
 from wifimgrd.net.wireless import end_power_save, register_interface, restart_link
 from wifimgrd.runtime.tasks import Tasks
@@ -97,6 +97,8 @@ class NetService:
 
     def changed(self, line: str) -> None:
         """The kernel's tables were changed, according to a line of `watch`."""
+        if self._wanted is not None and makes_broadcast(self._wanted, line):
+            self._do(self._kernel.take_broadcasts)
         if self._check_timer is not None or self._wanted is None:
             return
         if not line or concerned_by(self._wanted, line):
@@ -151,11 +153,13 @@ class NetService:
             self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
         else:
             self._connection.reply(call, *answer)
-            asyncio.get_running_loop().call_later(_LATER_S, self._settle)
+            asyncio.get_running_loop().call_later(_LATER_S, self._do, self._kernel.settle)
 
-    def _settle(self) -> None:
+    @staticmethod
+    def _do(change: Callable[[], None]) -> None:
+        """Make a change that no caller waits for."""
         try:
-            self._kernel.settle()
+            change()
         except CommandError as error:
             _log.error("tables_unknown", reason=str(error))
 

@@ -6,10 +6,10 @@ import socket
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Interface
 from typing import Final
 
-from wifimgrd.domain.leases import HostAddresses
+from wifimgrd.domain.leases import SHORTEST_BROADCAST, HostAddresses
 from wifimgrd.netlink.messages import attributes
 from wifimgrd.netlink.routes import list_routes
 from wifimgrd.netlink.rtnetlink import dump
@@ -20,7 +20,7 @@ _ADDRESS: Final = struct.Struct("=BBBBI")
 """struct ifaddrmsg: family, prefix length, flags, scope, interface index."""
 _NEIGHBOUR: Final = struct.Struct("=BBHIHBB")
 """struct ndmsg: family, padding, interface index, state, flags, type."""
-_IFA_ADDRESS, _IFA_LOCAL, _NDA_DST = 1, 2, 1
+_IFA_ADDRESS, _IFA_LOCAL, _IFA_BROADCAST, _NDA_DST = 1, 2, 4, 1
 _ANSWERED: Final = 0x02 | 0x04 | 0x08 | 0x10 | 0x80
 """NUD_REACHABLE, STALE, DELAY, PROBE, PERMANENT: the host there has a known hardware address."""
 
@@ -44,6 +44,22 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
 def first_address(index: int) -> IPv4Address | None:
     """The first IPv4 address of an interface, if it has one; raises OSError."""
     return next((address for of, address in _addresses() if of == index), None)
+
+
+def broadcast_addresses(index: int) -> frozenset[IPv4Address]:
+    """The broadcast addresses of an interface: those that its addresses were given, and those of their
+    networks. Raises OSError."""
+    found = set()
+    for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size):
+        _, prefix, _, _, of = _ADDRESS.unpack_from(body)
+        given = attributes(body, _ADDRESS.size)
+        if of == index and (address := _ipv4(given.get(_IFA_LOCAL, given.get(_IFA_ADDRESS)))) is not None:
+            network = IPv4Interface((address, prefix)).network
+            if prefix <= SHORTEST_BROADCAST:
+                found.add(network.broadcast_address)
+            if (broadcast := _ipv4(given.get(_IFA_BROADCAST))) is not None:
+                found.add(broadcast)
+    return frozenset(found)
 
 
 def _addresses() -> Iterator[tuple[int, IPv4Address]]:

@@ -1,4 +1,5 @@
-"""The IPv4 routes and routing rules of the kernel, as `ip -j` lists them, without the start of a process.
+"""The IPv4 routes and routing rules of the kernel, as `ip -j` lists them, without the start of a process; and
+one change of them.
 
 The numbers are those of include/uapi/linux/rtnetlink.h and fib_rules.h of the kernel.
 """
@@ -12,10 +13,10 @@ from contextlib import suppress
 from ipaddress import IPv4Address
 from typing import Any, Final
 
-from wifimgrd.netlink.messages import attributes
-from wifimgrd.netlink.rtnetlink import dump
+from wifimgrd.netlink.messages import attribute, attributes
+from wifimgrd.netlink.rtnetlink import change, dump
 
-_NEW_ROUTE, _GET_ROUTE, _NEW_RULE, _GET_RULE = 24, 26, 32, 34
+_NEW_ROUTE, _DELETE_ROUTE, _GET_ROUTE, _NEW_RULE, _GET_RULE = 24, 25, 26, 32, 34
 _HEADER: Final = struct.Struct("=BBBBBBBBI")
 """struct rtmsg: family, lengths of destination and source, type of service, table, protocol, scope, type,
 flags; and struct fib_rule_hdr: the same with two reserved octets and the action."""
@@ -26,13 +27,16 @@ _RTA_DST, _RTA_OIF, _RTA_GATEWAY, _RTA_PRIORITY, _RTA_MULTIPATH, _RTA_TABLE = 1,
 _FRA_IIFNAME, _FRA_PRIORITY, _FRA_FWMARK, _FRA_TABLE = 3, 6, 10, 15
 _HOST_PREFIX: Final = 32
 _MAIN: Final = 254
-_TABLES: Final = {253: "default", _MAIN: "main", 255: "local"}
+_LOCAL: Final = 255
+_TABLES: Final = {253: "default", _MAIN: "main", _LOCAL: "local"}
+_BROADCAST: Final = 3
+_ANY_SCOPE: Final = 255
 _BOOT: Final = 3
 _PROTOCOLS: Final = {2: "kernel", 4: "static", 16: "dhcp"}
 _UNICAST: Final = 1
 _TYPES: Final = {
     2: "local",
-    3: "broadcast",
+    _BROADCAST: "broadcast",
     4: "anycast",
     5: "multicast",
     6: "blackhole",
@@ -54,6 +58,15 @@ def list_rules() -> list[dict[str, Any]]:
     """The rules: `priority`, and `fwmark`, `iif`, `table`, `action` where `ip -j rule show` has them. Raises
     OSError."""
     return [_rule(body) for body in dump(_GET_RULE, _NEW_RULE, _HEADER.size)]
+
+
+def delete_broadcast(address: str, index: int) -> None:
+    """Delete the entry of the table `local` that makes an address a broadcast address of an interface; there
+    may be none. Needs CAP_NET_ADMIN. Raises OSError."""
+    header = _HEADER.pack(socket.AF_INET, _HOST_PREFIX, 0, 0, _LOCAL, 0, _ANY_SCOPE, _BROADCAST, 0)
+    destination = attribute(_RTA_DST, IPv4Address(address).packed)
+    with suppress(ProcessLookupError):  # ESRCH: there is none
+        change(_DELETE_ROUTE, header + destination + attribute(_RTA_OIF, _NUMBER.pack(index)))
 
 
 def _route(body: bytes) -> dict[str, Any]:

@@ -9,6 +9,7 @@ NETWORK1: Final = "org.freedesktop.network1"
 """https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.network1.html"""
 NETWORK1_PATH: Final = "/org/freedesktop/network1"
 NETWORK1_MANAGER: Final = NETWORK1 + ".Manager"
+NETWORK1_LINK: Final = NETWORK1 + ".Link"
 NETWORKD_UNIT: Final = "systemd-networkd.service"
 
 SETTINGS_FOLDER: Final = Path("/run/systemd/networkd.conf.d")

@@ -1,4 +1,4 @@
-"""systemd-networkd's root object."""
+"""systemd-networkd's objects: the root, and a link."""
 
 from __future__ import annotations
 
@@ -37,3 +37,14 @@ class Networkd(Proxy):
         """A link's state, addresses, routes and lease, as JSON."""
         [description] = await self.call("DescribeLink", "i", [index])
         return str(description)
+
+
+class NetworkdLink(Proxy):
+    """A link, by the kernel's index."""
+
+    SERVICE = definitions.NETWORK1
+    INTERFACE = definitions.NETWORK1_LINK
+
+    def __init__(self, connection: BusConnection, index: int) -> None:
+        number = str(index)  # an object path's element that begins with a digit is escaped
+        super().__init__(connection, f"{definitions.NETWORK1_PATH}/link/_{ord(number[0]):x}{number[1:]}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 
 from wifimgrd.dbus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.dbus.names import PROPERTIES
-from wifimgrd.networkd.definitions import SYSTEMD1, SYSTEMD1_UNIT
+from wifimgrd.networkd.definitions import NETWORK1, NETWORK1_LINK, SYSTEMD1, SYSTEMD1_UNIT
+from wifimgrd.networkd.manager import NetworkdLink
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 
@@ -18,6 +20,8 @@ class Host:
     bus: str
     registered: set[str] = field(default_factory=set)
     """The interfaces that wpa_supplicant has."""
+    network_file: str = ""
+    """The file that networkd applies to every link, if it applies one."""
     active_units: dict[str, str] = field(default_factory=dict)
     """The sub states of those that are active, by name."""
     programs: dict[str, BusConnection] = field(default_factory=dict)
@@ -59,6 +63,9 @@ class Host:
             case "ListUnitsByNames":
                 units = [self._listed(one) for one in call.body[0]]
                 self.programs[SYSTEMD1].reply(call, "a(ssssssouso)", [units])
+            case "DescribeLink":
+                described = {"NetworkFile": self.network_file} if self.network_file else {}
+                self.programs[NETWORK1].reply(call, "s", [json.dumps(described)])
             case "Subscribe":
                 self.programs[SYSTEMD1].reply(call)
             case _:
@@ -72,6 +79,13 @@ class Host:
         self.programs[SYSTEMD1].emit(
             self._unit_path(unit), PROPERTIES, "PropertiesChanged", "sa{sv}as", [SYSTEMD1_UNIT, {}, []]
         )
+
+    def link_changes(self, index: int, network_file: str) -> None:
+        """Have networkd signal that it applies another file to a link."""
+        self.network_file = network_file
+        changed = [NETWORK1_LINK, {"AdministrativeState": Variant("s", "configured")}, []]
+        path = NetworkdLink(self.programs[NETWORK1], index).path
+        self.programs[NETWORK1].emit(path, PROPERTIES, "PropertiesChanged", "sa{sv}as", changed)
 
     def _listed(self, unit: str) -> list[object]:
         state = "active" if unit in self.active_units else "inactive"
@@ -94,7 +108,7 @@ class Host:
         self.changes.put_nowait(None)
 
     def networkd_lost(self) -> None:
-        raise AssertionError
+        """Its links are not of these tests."""
 
     def owners_changed(self) -> None:
         self.changes.put_nowait(None)

@@ -15,7 +15,7 @@ from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend, link_monitor
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
-from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading
+from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, NotOurs
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, ConnectionLost
@@ -133,6 +133,21 @@ async def test_the_address_of_an_adopted_link_is_checked(
     backend._watch_adopted([await monitor_of(backend, interface, refuse)], "")
     ended = await listener.next("link_ended")
     assert isinstance(ended.error, AddressFailed)
+
+
+async def test_a_link_that_networkd_configures_by_another_file_is_ended_and_released(
+    backend: Any, listener: Recorder, released: asyncio.Queue[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read_address(*_: object) -> LinkAddress:
+        raise NotOurs("systemd-networkd applies 00-wlan0.network to wlan0")
+
+    monkeypatch.setattr(link_monitor, "read_address", read_address)
+    interface = WifiInterface(1 << 20, "wlan0", reserved=True)
+    backend._watch_adopted([await monitor_of(backend, interface)], "")
+    ended = await listener.next("link_ended")
+    assert isinstance(ended.error, AddressFailed)
+    assert ended.error.message == "systemd-networkd applies 00-wlan0.network to wlan0"
+    assert released.get_nowait() == "wlan0"
 
 
 async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listener: Recorder) -> None:

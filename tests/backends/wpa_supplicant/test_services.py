@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,8 +17,11 @@ from wifimgrd.backends.wpa_supplicant import other_supplicants
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.registration import Registrations
 from wifimgrd.backends.wpa_supplicant.services import IWD, Services
-from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.domain.errors import InterfaceLost
+from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.dbus.errors import NAME_OF
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
+from wifimgrd.networkd.definitions import NETWORK1
+from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.country import Country
 from wifimgrd.wpa_supplicant.definitions import WPAS
@@ -29,15 +34,21 @@ BY_IWD = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plu
 
 
 @asynccontextmanager
-async def watched(host: Host) -> AsyncIterator[Services]:
-    """The services, once wpa_supplicant was found."""
+async def watched(host: Host, refusal: BusError | None = None) -> AsyncIterator[Services]:
+    """The services, once wpa_supplicant was found; `refusal` is what the helper replies about networkd."""
     connection = await BusConnection.open(host.bus)
 
     async def no_link(*arguments: str) -> None:
-        raise AssertionError(arguments)
+        raise refusal or AssertionError(arguments)
 
     services = Services(
-        connection, host, Registrations(BriefMemory(), host.register), no_link, no_link, Country(None)
+        connection,
+        host,
+        Registrations(BriefMemory(), host.register),
+        no_link,
+        no_link,
+        no_link,
+        Country(None),
     )
     watching = asyncio.create_task(services.watch())
     try:
@@ -165,3 +176,57 @@ async def test_after_the_end_no_program_is_watched(host: Host) -> None:
         await host.start(IWD)
         assert await services.obstacle("wlan0") == ""
         assert host.changes.empty()
+
+
+HOST_FILE = "/etc/systemd/network/00-wlan0.network"
+REFUSED = other_configuration("wlan0", json.dumps({"NetworkFile": HOST_FILE})) or ""
+NOT_OURS = BusError(NAME_OF[AddressFailed.code], REFUSED)
+
+
+@pytest.fixture
+async def networkd(host: Host, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """networkd, which applies a file of the host's to every link."""
+    monkeypatch.setattr(socket, "if_nametoindex", lambda _: 1 << 20)
+    await host.start(NETWORK1)
+    host.network_file = HOST_FILE
+    return host
+
+
+async def test_one_that_networkd_configures_by_a_file_of_the_hosts_is_not_used_while_it_does(
+    networkd: Host,
+) -> None:
+    async with watched(networkd, NOT_OURS) as services:
+        assert await services.obstacle("wlan0") == ""  # a file that sorts after the hub's would not matter
+        with pytest.raises(AddressFailed) as caught:
+            await services.configure_address("wlan0", "")
+        assert caught.value.message == REFUSED
+        await networkd.changes.get()
+        assert await services.obstacle("wlan0") == REFUSED
+        assert await services.obstacle("wlan1") == ""
+        networkd.link_changes(1 << 20, "")
+        await networkd.changes.get()
+        assert await services.obstacle("wlan0") == ""
+
+
+async def test_one_is_used_again_once_networkd_has_gone(networkd: Host) -> None:
+    async with watched(networkd, NOT_OURS) as services:
+        with pytest.raises(AddressFailed):
+            await services.configure_address("wlan0", "")
+        await networkd.changes.get()
+        await networkd.end(NETWORK1)
+        await networkd.changes.get()
+        assert await services.obstacle("wlan0") == ""
+
+
+@pytest.mark.parametrize("reason", [f"systemd-networkd applies {HOST_FILE}.d/x.conf", "a lease of no use"])
+async def test_what_cannot_be_seen_to_end_takes_no_interface_away(networkd: Host, reason: str) -> None:
+    async with watched(networkd, NOT_OURS) as services:
+        await services.refuse_address("wlan0", reason)
+        assert await services.obstacle("wlan0") == ""
+
+
+async def test_a_helper_that_cannot_use_networkd_is_no_fault_of_the_address(networkd: Host) -> None:
+    refusal = BusError(NAME_OF[BackendUnavailable.code], "systemd-networkd cannot be reloaded")
+    async with watched(networkd, refusal) as services:
+        with pytest.raises(BackendUnavailable, match="cannot be used: systemd-networkd cannot be reloaded"):
+            await services.configure_address("wlan0", "")

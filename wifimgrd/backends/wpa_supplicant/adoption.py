@@ -7,7 +7,7 @@ import structlog
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
-from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, read_address
+from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.backends.wpa_supplicant.network import bssid_of, marked_device, ssid_of
 from wifimgrd.backends.wpa_supplicant.services import Services
@@ -28,10 +28,17 @@ async def adopt(
     state = await supplicant.state()
     settings = await supplicant.current_settings()
     device_id = marked_device(settings)
-    address = await read_address(services.connection, interface.index)
+    not_ours = ""
+    try:
+        address = await read_address(services.connection, interface)
+    except NotOurs as error:
+        address, not_ours = None, error.message
     if device_id is None or state != SupplicantState.COMPLETED or address is None:
         await services.disconnect(supplicant)
         supplicant.close()
+        if not_ours:
+            _log.warning("address_refused", interface=interface.name, reason=not_ours)
+            await services.refuse_address(interface.name, not_ours)
         if device_id is not None:
             _log.info("leftover_removed", interface=interface.name, device=device_id)
         return None

@@ -16,7 +16,7 @@ from wifimgrd.backends.wpa_supplicant.network import settings_for
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusError
-from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost, WifimgrdError
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant import bss, diagnosis
 from wifimgrd.wpa_supplicant.association import AssociationMonitor
@@ -104,9 +104,14 @@ class Attempt(BaseAttempt[Joined]):
         monitor = network.monitor
         interface.on_address.append(self._address_changed)
         await supplicant.select_network(network.path)
-        address = await self._wait_for_address(interface, monitor)
-        reading = await self._reading(supplicant, address, network)
-        self._check.require_usable(self._ssid, reading)
+        try:
+            address = await self._wait_for_address(interface, monitor)
+            reading = await self._reading(supplicant, address, network)
+            self._check.require_usable(self._ssid, reading)
+        except AddressFailed as error:  # there is one
+            await self._services.disconnect(supplicant)
+            await self._services.refuse_address(interface.name, error.message)
+            raise
         self._unsubscribe(interface)
         monitor.close()
         return Joined(interface, supplicant, reading, self.bssid)
@@ -144,7 +149,7 @@ class Attempt(BaseAttempt[Joined]):
         interface.on_address.append(changed.set)
         try:
             async with asyncio.timeout(_OLD_ADDRESS_S):
-                while await read_address(self._services.connection, interface.index) is not None:
+                while await read_address(self._services.connection, interface) is not None:
                     await changed.wait()
                     changed.clear()
         except TimeoutError:
@@ -167,7 +172,7 @@ class Attempt(BaseAttempt[Joined]):
             is_due |= isinstance(event, Mapping) and "State" in event
             if monitor.has_events or not (is_due and monitor.is_associated):
                 continue
-            address = await read_address(self._services.connection, interface.index)
+            address = await read_address(self._services.connection, interface)
             is_due = monitor.has_events
             if address is not None and monitor.diagnosis.completed and not is_due:
                 return address

@@ -124,7 +124,13 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
 
     def _services_on(self, connection: BusConnection) -> Services:
         return Services(
-            connection, self, self._registrations, self._configure_link, self._request_lease, self._country
+            connection,
+            self,
+            self._registrations,
+            self._configure_link,
+            self._request_lease,
+            self._release_link,
+            self._country,
         )
 
     def _attempt(self, services: Services, request: JoinRequest, deadline: float) -> Attempt:
@@ -155,7 +161,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         try:
             async with asyncio.timeout(READY_S):
                 await services.close_interface(name)
-                await self._release_link(name)
+                await services.release_address(name)
         except BUS_ERRORS as error:
             _log.warning("interface_not_given_back", interface=name, error=str(error))
 

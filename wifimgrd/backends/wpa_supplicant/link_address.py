@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Interface
 from typing import Any, Final
 
+from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.device import Link, Sighting
+from wifimgrd.domain.errors import AddressFailed
 from wifimgrd.domain.leases import camera_address
 from wifimgrd.networkd.definitions import NO_SUCH_LINK
+from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd
 
 _IPV4: Final = 2
@@ -89,14 +92,21 @@ def _address(described: Mapping[str, Any]) -> LinkAddress:
     return LinkAddress(lease, str(IPv4Address(bytes(provider))) if provider else "")
 
 
-async def read_address(connection: BusConnection, index: int) -> LinkAddress | None:
-    """The address of the link with this index; None where it has none, or networkd does not have the link.
+class NotOurs(AddressFailed):
+    """networkd configures the link by a file of the host's."""
 
-    Raises BusError, BusClosed, TimeoutError.
+
+async def read_address(connection: BusConnection, interface: WifiInterface) -> LinkAddress | None:
+    """The address of a link; None where it has none, or networkd does not have the link.
+
+    Raises NotOurs, BusError, BusClosed, TimeoutError.
     """
     try:
-        return address_in(await Networkd(connection).describe(index))
+        description = await Networkd(connection).describe(interface.index)
     except BusError as error:
         if error.name == NO_SUCH_LINK:
             return None
         raise
+    if other := other_configuration(interface.name, description):
+        raise NotOurs(other)
+    return address_in(description)

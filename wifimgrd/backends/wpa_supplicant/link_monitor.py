@@ -9,7 +9,7 @@ from typing import Final
 from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.lease_retry import LeaseRetry
-from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, read_address
+from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusError
 from wifimgrd.domain.device import HeldLink, Ssid
@@ -80,6 +80,8 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
 
     async def _disconnect(self) -> None:
         await self._services.disconnect(self.supplicant)
+        reason = self._refusal.message if self._refusal else ""
+        await self._services.refuse_address(self.held.interface, reason)
 
     def _gone(self) -> None:
         self.end(diagnosis.adapter_gone(self.held.interface))
@@ -109,7 +111,11 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
     async def _read(self) -> None:
         while self._read_due:
             self._read_due = False
-            address = await read_address(self._services.connection, self.interface.index)
+            try:
+                address = await read_address(self._services.connection, self.interface)
+            except NotOurs as error:
+                await self._refuse(error)
+                return
             if self._read_due:
                 continue
             if address is None:

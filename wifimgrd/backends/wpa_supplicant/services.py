@@ -14,9 +14,13 @@ from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
-from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
+from wifimgrd.dbus.errors import error_of_reply
+from wifimgrd.dbus.names import PROPERTIES
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
 from wifimgrd.netlink.host_addresses import first_address
-from wifimgrd.networkd.definitions import NETWORK1
+from wifimgrd.networkd.definitions import NETWORK1, NETWORK1_LINK
+from wifimgrd.networkd.link_file import other_configuration
+from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.country import Country
 from wifimgrd.wpa_supplicant.definitions import WPAS
@@ -67,6 +71,7 @@ class Services:
         registrations: Registrations,
         configure_link: ConfigureLink,
         request_lease: RequestLease,
+        release_link: ReleaseLink,
         country: Country,
     ) -> None:
         self.connection = connection
@@ -74,11 +79,15 @@ class Services:
         self._registrations = registrations
         self._configure_link = configure_link
         self._request_lease = request_lease
+        self._release_link = release_link
         self._country = country
         self._bus_id = ""
         self._owner = ""
         self._networkd_since: float | None = None
         """The loop time at which networkd was first seen; None while it does not run."""
+        self._host_files: dict[str, str] = {}
+        """The interfaces that could not be used since networkd configures them by a file of the host's, with
+        that as a sentence."""
         self._others: set[str] = set()
         """NetworkManager and iwd, where they run."""
         self._other_supplicants = OtherSupplicants(connection, listener.owners_changed)
@@ -144,6 +153,7 @@ class Services:
             return
         if name == NETWORK1:
             self._networkd_since = asyncio.get_running_loop().time() if after else None
+            self._link_changed(signal)
             if not after:
                 self._listener.networkd_lost()
             return
@@ -168,6 +178,8 @@ class Services:
         """
         if IWD in self._others:
             return "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
+        if reason := await self._host_file(name):
+            return reason
         if self._registrations.is_own(name, self.owner):
             return ""
         try:
@@ -217,11 +229,57 @@ class Services:
             _log.debug("networks_not_removed", path=supplicant.path, error=str(error))
 
     async def configure_address(self, name: str, local_address: str) -> None:
-        """Have networkd take an address on an interface; raises BackendUnavailable, TimeoutError."""
+        """Have networkd take an address on an interface; raises AddressFailed where it takes it by a file of
+        the host's, BackendUnavailable, TimeoutError."""
         try:
             await self._configure_link(name, local_address)
         except BusError as error:
+            if isinstance(failure := error_of_reply(error), AddressFailed):
+                await self._note_host_file(name, failure.message)
+                raise failure from None
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+
+    async def release_address(self, name: str) -> None:
+        """Have networkd take no address on an interface any more, which loses the one that it has."""
+        try:
+            await self._release_link(name)
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.warning("address_not_released", interface=name, error=str(error))
+
+    async def refuse_address(self, name: str, reason: str) -> None:
+        """Have networkd drop the address of an interface, which cannot be used for this reason."""
+        await self.release_address(name)
+        await self._note_host_file(name, reason)
+
+    async def _note_host_file(self, name: str, reason: str) -> None:
+        """An interface could not be used for this reason, which may be a file of the host's for networkd."""
+        if not self._host_files:
+            watch = await self.connection.watch(
+                self._link_changed,
+                sender=NETWORK1,
+                interface=PROPERTIES,
+                member="PropertiesChanged",
+                arg0=NETWORK1_LINK,
+            )
+            self._watches.append(watch)
+        self._host_files[name] = reason
+        self._listener.owners_changed()
+
+    async def _host_file(self, name: str) -> str:
+        """The file of the host's by which networkd configures an interface, as a sentence; empty where it
+        does not any more, or that cannot be told without a file of the helper's."""
+        if not (reason := self._host_files.get(name, "")):
+            return ""
+        with suppress(OSError, BusError):
+            description = await Networkd(self.connection).describe(socket.if_nametoindex(name))
+            if other_configuration(name, description) == reason:
+                return reason
+        self._host_files.pop(name, None)
+        return ""
+
+    def _link_changed(self, _: Signal) -> None:
+        if self._host_files:
+            self._listener.owners_changed()
 
     async def request_lease(self, name: str) -> None:
         """Have networkd request the lease of an interface again, where that is possible."""
