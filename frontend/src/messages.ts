@@ -372,7 +372,7 @@ const en = {
     count: (online: number, total: number) => `${online} of ${plural(total, "hub", "hubs")} online`,
     countUnknown: (total: number) => `${plural(total, "hub", "hubs")}, states unknown`,
     cameras: (total: number) => `${plural(total, "camera", "cameras")}:`,
-    none: "No hub publishes at this broker, or this user may not read their topics.",
+    none: "No hub publishes at this broker, this user may not read their topics, or the broker does not send what it retains.",
     noneAdvice: "A hub publishes with [mqtt] broker in its configuration, and wifimgrd-mqtt running.",
     find: "Find",
     findHint: "Hub, camera, network or model",

@@ -17,6 +17,7 @@ from tests.mqtt.private_host import PrivateHost, inside, network_of
 
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
 START_S = 20.0
+_SUBSCRIBE, _DO_NOT_SEND_RETAINED = 0x82, 0x20
 
 
 def free_port() -> int:
@@ -92,14 +93,18 @@ class Mosquitto:
 
 
 @asynccontextmanager
-async def old_broker(port: int) -> AsyncIterator[int]:
-    """A broker that refuses MQTT 5 as one of 3.1.1 does (MQTT 3.1.1, 3.1.2.2), in front of a newer one."""
+async def old_broker(port: int, refusal: bytes | None = b"\x20\x02\x00\x01") -> AsyncIterator[int]:
+    """A broker of MQTT 3.1.1 alone, in front of a newer one. It refuses MQTT 5 by this answer, which is what
+    3.1.2.2 there wants, and an end of the connection; None = it says nothing."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await reader.read(4096)
         level = first[first.index(b"MQTT") + 4]
         if level > 4:
-            writer.write(b"\x20\x02\x00\x01")
+            if refusal is None:
+                await reader.read()
+            else:
+                writer.write(refusal)
             await writer.drain()
             writer.close()
             return
@@ -112,6 +117,45 @@ async def old_broker(port: int) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
+
+
+@asynccontextmanager
+async def broker_without_wildcards(port: int) -> AsyncIterator[int]:
+    """A broker that sends what it retains for filters without wildcards alone, as RabbitMQ: in front of
+    another one, which it asks for that by the option of MQTT 5 (3.8.3.1)."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(up(reader, inner_writer), _copy(inner_reader, writer))
+
+    async def up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readexactly(2)
+                while head[-1] & 0x80:
+                    head += await reader.readexactly(1)
+                length = sum((octet & 0x7F) << 7 * place for place, octet in enumerate(head[1:]))
+                packet = bytearray(await reader.readexactly(length))
+                if head[0] == _SUBSCRIBE:
+                    assert packet[2] == 0, "it has no properties"
+                    _without_retained(packet)
+                writer.write(head + packet)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+def _without_retained(packet: bytearray) -> None:
+    place = 3
+    while place < len(packet):
+        end = place + 2 + int.from_bytes(packet[place : place + 2])
+        if set(b"+#") & set(packet[place + 2 : end]):
+            packet[end] |= _DO_NOT_SEND_RETAINED
+        place = end + 1
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -13,7 +13,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tests.mqtt.private_host import PrivateHost, network_of
-from wifimgrd.mqtt.broker import connect
+from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import Connection
 from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.settings import Settings
@@ -86,8 +86,7 @@ async def observer(
     received: list[Received] = []
     seen: list[Observer] = []
     with network_of(host):
-        connection = await connect(
-            plain.access,
+        connection = await Broker(plain.access).connect(
             f"observer-{id(received)}",
             None,
             lambda message: seen[0].receive(message) if seen else received.append(message),

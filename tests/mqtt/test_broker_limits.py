@@ -148,8 +148,8 @@ async def test_what_was_refused_for_the_quota_is_published_again(
 ) -> None:
     records = RetainedRecords()
     records.replace({RECORD: b"{}"})
-    after_marker_and_claim = 3
-    refused = {after_marker_and_claim, after_marker_and_claim + 1}
+    first = 5  # after three at the topic `marker`, and the claim
+    refused = {first, first + 1}
     async with over_quota(broker.port, refused) as port, observer(broker.port) as seen:
         settings = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
         session = Session(settings, records, EventQueue("0" * 16), retry_s=0.1)

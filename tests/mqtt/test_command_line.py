@@ -14,7 +14,7 @@ from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.certificates import Authority
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.fleet_process import device, publish_hub
-from tests.mqtt.mosquitto import Mosquitto, old_broker
+from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
 from tests.mqtt.test_connection import PASSWORD, authority, client, with_tls
 from tests.processes import Hub
@@ -53,6 +53,17 @@ async def test_without_hubs(at: At) -> None:
         assert (ran.status, ran.out) == (0, "")
         assert "No hub publishes at this broker" in ran.err
         assert (await at(command, "--json")).value == []
+
+
+async def test_a_broker_without_wildcards_is_named(broker: Mosquitto, at: At) -> None:
+    async with broker_without_wildcards(broker.port) as port, observer(broker.port) as seen:
+        await publish_hub(seen, "boat")
+        for line in (["hubs"], ["devices"], ["connect", "boat/1"], ["monitor"]):
+            ran = await at(*line, port=port)
+            assert (ran.status, ran.out) == (1, "")
+            assert "does not send what it retains for filters with wildcards" in ran.err
+        assert (await at("--json", "hubs", port=port)).value["error"]["code"] == "broker-unavailable"
+        assert {topic for topic in seen.retained if "wifimgrd-fleet-" in topic} == set()
 
 
 async def test_hubs_and_their_devices(hub: Hub, broker: Mosquitto, bridge: BridgeProcess, at: At) -> None:

@@ -16,6 +16,7 @@ from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
 from wifimgrd.mqtt.access import Tls
+from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet_client import connected
 from wifimgrd.mqtt.settings import Settings
@@ -158,8 +159,11 @@ async def test_a_certificate_that_the_broker_refuses_is_logged_with_its_reason(
     assert said in line
 
 
-async def test_a_broker_of_mqtt_3_1_1_is_used(hub: Hub, broker: Mosquitto, bridges: Start) -> None:
-    async with old_broker(broker.port) as port:
+@pytest.mark.parametrize("refusal", [b"\x20\x02\x00\x01", b""], ids=["says so", "closes"])
+async def test_a_broker_of_mqtt_3_1_1_is_used(
+    hub: Hub, broker: Mosquitto, bridges: Start, refusal: bytes
+) -> None:
+    async with old_broker(broker.port, refusal) as port:
         bridge = bridges("commands = true", f"mqtt://127.0.0.1:{port}")
         await bridge.start()
         assert "mqtt=3.1.1" in await bridge.until_logged("broker_connected")
@@ -173,6 +177,50 @@ async def test_a_broker_of_mqtt_3_1_1_is_used(hub: Hub, broker: Mosquitto, bridg
             device = await hub.create(1)
             await seen.until(lambda: seen.record(f"{HUB}/devices/{device}"))
         assert await bridge.end() == 0
+
+
+REFUSALS = {
+    "closes": b"",
+    "says nothing": None,
+    "refuses by a code of 3.1.1": b"\x20\x02\x00\x02",
+    "accepts in 3.1.1, and closes": b"\x20\x02\x00\x00",
+    "sends rubbish": b"\xff" * 100,
+}
+
+
+async def connect(broker: Broker) -> bool:
+    """Connect, and return whether that was with MQTT 5."""
+    connection = await broker.connect("client", None, lambda _: None, lambda: None)
+    connection.disconnect()
+    return connection.is_v5
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+async def test_a_broker_that_does_not_answer_in_mqtt_5_gets_3_1_1_next(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch, refusal: bytes | None
+) -> None:
+    monkeypatch.setattr("wifimgrd.mqtt.connection._ACCEPT_S", 0.5)
+    async with old_broker(broker.port, refusal) as port:
+        assert not await connect(Broker(access(port)))
+
+
+async def test_a_broker_that_had_mqtt_5_gets_no_other_version_soon_after(broker: Mosquitto) -> None:
+    client = Broker(access(broker.port))
+    assert await connect(client)
+    await broker.kill()
+    tried = 0
+
+    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal tried
+        tried += 1
+        writer.close()
+
+    server = await asyncio.start_server(close, "127.0.0.1", broker.port)
+    for attempts in (1, 2, 3, 5):
+        with pytest.raises(BrokerError, match="limit"):
+            await connect(client)
+        assert tried == attempts, "the fourth time it may be another broker, of 3.1.1 alone"
+    server.close()
 
 
 async def test_a_broker_that_accepts_and_says_nothing_does_not_hold_up_the_stop(bridges: Start) -> None:

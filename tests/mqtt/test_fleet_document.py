@@ -23,7 +23,7 @@ from tests.mqtt.observer import Observer, observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
 from wifimgrd.mqtt.access import Access, Tls
-from wifimgrd.mqtt.broker import Will, connect
+from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet_client import FleetClient, connected
@@ -67,8 +67,7 @@ class Fleet:
         found: list[Observer] = []
         early: list[Received] = []
         with network_of(self.central):
-            connection = await connect(
-                access,
+            connection = await Broker(access).connect(
                 f"client-{id(found)}",
                 will,
                 lambda message: found[0].receive(message) if found else early.append(message),

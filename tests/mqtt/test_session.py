@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.mqtt.conftest import HUB
-from tests.mqtt.mosquitto import Mosquitto, old_broker
+from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
 from wifimgrd.mqtt.claim import Claim
 from wifimgrd.mqtt.connection import BrokerError
@@ -128,3 +128,42 @@ async def test_many_answers_do_not_hold_up_a_record(broker: Mosquitto) -> None:
         assert topics.index(f"{HUB}/hub") < topics.index(f"{HUB}/result") + 50
         running.cancel()
         await asyncio.wait([running])
+
+
+async def test_at_a_broker_without_wildcards_a_second_hub_with_one_id_publishes_nothing(
+    broker: Mosquitto, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with broker_without_wildcards(broker.port) as port, observer(broker.port) as seen:
+        running = asyncio.create_task(session(port, challenge_s=10.0).run())
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        own = seen.record(CLAIM)
+        records = RetainedRecords()
+        second = session(port, challenge_s=10.0, records=records)
+        records.set(f"{HUB}/hub", b"{}")
+        for _ in range(2):
+            with pytest.raises(HubIdTaken):
+                await asyncio.wait_for(second.run(), 30)
+        await seen.connection.until_delivered(10)
+        assert not seen.seen(f"{HUB}/hub")
+        assert seen.record(CLAIM) == own
+        running.cancel()
+        await asyncio.wait([running])
+    assert capsys.readouterr().out.count("broker_unsuitable") == 2, "once for each bridge"
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+async def test_a_broker_with_wildcards_is_not_taken_for_one_without(
+    broker: Mosquitto, capsys: pytest.CaptureFixture[str], version: str
+) -> None:
+    async with observer(broker.port) as seen, old_broker(broker.port) as old_port:
+        port = broker.port if version == "5" else old_port
+        one = session(port, challenge_s=0.1)
+        for times in (1, 2):  # with nothing retained, and with what the first one left
+            running = asyncio.create_task(one.run())
+            await seen.until(lambda times=times: len(seen.seen(AVAILABILITY)) == 2 * times - 1)  # type: ignore[misc]
+            await one.stop()
+            running.cancel()
+            await asyncio.wait([running])
+            await seen.until(lambda times=times: len(seen.seen(AVAILABILITY)) == 2 * times)  # type: ignore[misc]
+        assert f"{HUB}/marker" not in seen.retained
+    assert "broker_unsuitable" not in capsys.readouterr().out

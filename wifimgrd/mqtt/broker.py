@@ -20,6 +20,7 @@ CONNECT_S: Final = 30.0
 """The time limit of connecting: name, TCP, TLS and MQTT."""
 RECONNECT: Final = Backoff(first_s=0.5, last_s=10.0, spread=1.0)
 """The pauses between connections."""
+_PATIENCE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,49 +31,66 @@ class Will:
     payload: bytes
 
 
-async def connect(
-    access: Access,
-    client_id: str,
-    will: Will | None,
-    receive: Callable[[Received], None],
-    room: Callable[[], None],
-) -> Connection:
-    """Connect with MQTT 5, or with 3.1.1 if the broker does not support that; raises BrokerError."""
-    try:
-        return await _connect(access, client_id, will, receive, room, is_v5=True)
-    except Unsupported:
-        return await _connect(access, client_id, will, receive, room, is_v5=False)
+class Broker:
+    """A broker, to which one connection after the other is made."""
 
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._patience = 0
+        """Attempts without an answer that do not mean that it has no MQTT 5, since it had."""
 
-async def _connect(
-    access: Access,
-    client_id: str,
-    will: Will | None,
-    receive: Callable[[Received], None],
-    room: Callable[[], None],
-    *,
-    is_v5: bool,
-) -> Connection:
-    client = new_client(client_id, is_v5=is_v5)
-    if will is not None:
-        client.will_set(will.topic, will.payload, qos=1, retain=True)
-    if access.user:
-        client.username_pw_set(access.user, access.password)
-    client.max_inflight_messages_set(2 * WINDOW)
-    try:
-        async with asyncio.timeout(CONNECT_S):
-            await _in_thread(lambda: connect_socket(client, access.broker, access.tls_context(), is_v5=is_v5))
-            connection = Connection(client, is_v5=is_v5, receive=receive, room=room)
-            try:
-                await connection.open()
-            except BaseException:
-                connection.disconnect()
+    async def connect(
+        self, client_id: str, will: Will | None, receive: Callable[[Received], None], room: Callable[[], None]
+    ) -> Connection:
+        """Connect with MQTT 5, or with 3.1.1 if the broker refuses that or, as some do, closes the connection
+        or says nothing; raises BrokerError."""
+        try:
+            connection = await self._connect(client_id, will, receive, room, is_v5=True)
+        except Unsupported as error:
+            if not error.is_answer and self._patience:
+                self._patience -= 1
                 raise
-    except TimeoutError:
-        raise BrokerError(f"{access.broker} does not answer") from None
-    except (OSError, ValueError) as error:  # ValueError: the name cannot be encoded
-        raise BrokerError(refusals.cannot_connect(str(access.broker), client.failure or error)) from None
-    return connection
+            unsupported = error
+        else:
+            self._patience = _PATIENCE
+            return connection
+        try:
+            return await self._connect(client_id, will, receive, room, is_v5=False)
+        except Unsupported:
+            raise unsupported from None
+
+    async def _connect(
+        self,
+        client_id: str,
+        will: Will | None,
+        receive: Callable[[Received], None],
+        room: Callable[[], None],
+        *,
+        is_v5: bool,
+    ) -> Connection:
+        access = self._access
+        client = new_client(client_id, is_v5=is_v5)
+        if will is not None:
+            client.will_set(will.topic, will.payload, qos=1, retain=True)
+        if access.user:
+            client.username_pw_set(access.user, access.password)
+        client.max_inflight_messages_set(2 * WINDOW)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await _in_thread(
+                    lambda: connect_socket(client, access.broker, access.tls_context(), is_v5=is_v5)
+                )
+                connection = Connection(client, is_v5=is_v5, receive=receive, room=room)
+                try:
+                    await connection.open()
+                except BaseException:
+                    connection.disconnect()
+                    raise
+        except TimeoutError:
+            raise BrokerError(f"{access.broker} does not answer") from None
+        except (OSError, ValueError) as error:  # ValueError: the name cannot be encoded
+            raise BrokerError(refusals.cannot_connect(str(access.broker), client.failure or error)) from None
+        return connection
 
 
 async def _in_thread(work: Callable[[], None]) -> None:

@@ -20,6 +20,8 @@ _CHECKS: Final = 4
 """How often in a keep-alive interval it is checked whether a ping is due or was not answered. The broker
 waits for 1.5 times that interval (MQTT 5, 3.1.2.10)."""
 _ANSWER_S: Final = 20.0
+_ACCEPT_S: Final = 10.0
+"""The same for the first one, without which another version of the protocol is tried."""
 WINDOW: Final = 20
 """Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
 _READS_AT_ONCE: Final = 100
@@ -38,11 +40,16 @@ class SubscriptionRefused(BrokerError):
 
 
 class Unsupported(BrokerError):
-    """The broker does not support this version of the protocol."""
+    """The broker seems not to support this version of the protocol."""
+
+    def __init__(self, reason: str, *, is_answer: bool) -> None:
+        """`is_answer`: it says so; otherwise it has not answered, or not in MQTT."""
+        super().__init__(reason)
+        self.is_answer = is_answer
 
 
 class Connection:
-    """An open connection; see `broker.connect`."""
+    """An open connection; see `broker.Broker`."""
 
     def __init__(
         self,
@@ -151,9 +158,9 @@ class Connection:
         future = self._answers[packet_id] = self._loop.create_future()
         return await self._until(future)
 
-    async def _until(self, future: asyncio.Future[int]) -> int:
+    async def _until(self, future: asyncio.Future[int], timeout_s: float = _ANSWER_S) -> int:
         try:
-            await any_of(future, self.closed, timeout_s=_ANSWER_S)
+            await any_of(future, self.closed, timeout_s=timeout_s)
         except TimeoutError:
             raise BrokerError("the broker does not answer") from None
         if not future.done():
@@ -167,7 +174,8 @@ class Connection:
         client = self._client
         self._socket = client.socket()
         if self._socket is None:
-            raise BrokerError(refusals.connection_lost(0, client.failure, was_accepted=False))
+            reason = refusals.connection_lost(0, client.failure, was_accepted=False)
+            raise Unsupported(reason, is_answer=False)
         # Each packet is a write of its own, which would wait for the acknowledgement of the one before.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.on_connect = self._on_connect
@@ -182,9 +190,12 @@ class Connection:
         if client.want_write():
             self._loop.add_writer(self._socket, self._write)
         self._check()
-        code = await self._until(self._accepted)
+        try:
+            code = await self._until(self._accepted, _ACCEPT_S)
+        except BrokerError as error:
+            raise Unsupported(str(error), is_answer=False) from None
         if code in _UNSUPPORTED:
-            raise Unsupported("the broker refuses this version of MQTT")
+            raise Unsupported("the broker refuses this version of MQTT", is_answer=True)
         if code != 0:
             raise BrokerError(refusals.connection_refused(code))
 

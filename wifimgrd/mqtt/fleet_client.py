@@ -12,20 +12,20 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
 from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.mqtt.access import Access
-from wifimgrd.mqtt.broker import connect
+from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
 from wifimgrd.mqtt.fleet_records import CommandAnswer, RecordError, parse_answer
 from wifimgrd.mqtt.library import Received, Request
-from wifimgrd.mqtt.refusals import FAILURE, message_refused
+from wifimgrd.mqtt.refusals import FAILURE, UNSUITABLE, message_refused
 from wifimgrd.mqtt.topics import Target, Topics
 
 _HUBS_AT_ONCE: Final = 16
@@ -39,6 +39,7 @@ _QUIET_S: Final = 0.3
 retains later than the answers which follow."""
 _READ_S: Final = 60.0
 """The time limit of reading everything, for a client that waits for that."""
+_MARKER_EXPIRES_S: Final = 10
 _COMMAND_EXPIRES_S: Final = 10
 """A command that has not reached its hub by then is discarded."""
 _NOTHING: Final = "wifimgrd-fleet/nothing"
@@ -76,7 +77,7 @@ class FleetClient:
         self.fleet = Fleet(prefix, limits or Limits())
         self.refused: set[str] = set()
         """Hubs whose records this user may not read."""
-        self._access = access
+        self._broker = Broker(access)
         self._prefix = prefix
         self._only = only
         self._listeners: dict[object, Listener] = {}
@@ -93,6 +94,8 @@ class FleetClient:
         """Done when there is something in `_unread` or `_gone`."""
         self._largest = 0
         """Of the hubs that were read, the largest number of records; 0 = none was read."""
+        self._retained_found = 0
+        """Retained messages that were received since that was set to 0."""
         self._answer_topics: set[str] = set()
         self._sent: list[_SentCommand] = []
 
@@ -171,7 +174,7 @@ class FleetClient:
 
     async def _run(self) -> None:
         self._begin()
-        connection = await connect(self._access, self._id, None, self._on_message, _nothing)
+        connection = await self._broker.connect(self._id, None, self._on_message, _nothing)
         self._connection = connection
         try:
             await self._read(connection)
@@ -182,6 +185,7 @@ class FleetClient:
 
     def _begin(self) -> None:
         self.fleet.begin_listing()
+        self._retained_found = 0
         self._found = asyncio.get_running_loop().create_future()
         for state in (self._unread, self._subscribed, self._gone, self._answer_topics, self.refused):
             state.clear()
@@ -192,6 +196,8 @@ class FleetClient:
         """Read what the broker retains, then each hub that is new; ends with BrokerError."""
         await connection.subscribe([f"{self._prefix}/+/availability"], qos=0)
         await self._until_delivered(connection)
+        if not self._retained_found:
+            await self._check_wildcards(connection)
         is_quiet = False
         while not is_quiet:
             await self._read_hubs(connection)
@@ -202,6 +208,26 @@ class FleetClient:
         while True:
             await self._until_found(connection, None)
             await self._read_hubs(connection)
+
+    async def _check_wildcards(self, connection: Connection) -> None:
+        """Raises BrokerError if the broker sends for its name alone what it retains. What this client may not
+        write or read there says nothing."""
+        root = f"{self._prefix}/{self._id}"
+        marker = f"{root}/marker"
+        request = Request(expires_in_s=_MARKER_EXPIRES_S)
+        connection.publish(marker, b"marker", retain=True, request=request, outcome=_ignore)
+        await connection.until_delivered(_MARKER_EXPIRES_S)
+        found = []
+        for one in (f"{root}/+", marker):
+            self._retained_found = 0
+            with suppress(SubscriptionRefused):
+                await connection.subscribe([one], qos=0)
+            await connection.unsubscribe([one])
+            found.append(self._retained_found > 0)
+        connection.publish(marker, b"", retain=True, outcome=_ignore)
+        await connection.until_delivered(_MARKER_EXPIRES_S)
+        if found == [False, True]:
+            raise BrokerError(UNSUITABLE)
 
     async def _read_hubs(self, connection: Connection) -> None:
         while self._gone or self._unread:
@@ -258,6 +284,7 @@ class FleetClient:
 
     def _on_message(self, message: Received) -> None:
         topic = message.topic
+        self._retained_found += message.retained
         if topic in self._answer_topics:
             self._on_answer(message)
             return
@@ -323,4 +350,8 @@ async def connected(access: Access, prefix: str, *, only: str | None = None) -> 
 
 
 def _nothing() -> None:
+    pass
+
+
+def _ignore(_: int) -> None:
     pass

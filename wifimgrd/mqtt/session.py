@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from wifimgrd.mqtt.broker import Will, connect
+from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt.discovery import parse_prefix, retained_topics
 from wifimgrd.mqtt.discovery_rights import DiscoveryRights
@@ -25,7 +25,7 @@ from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
 from wifimgrd.mqtt.library import Received, Request
 from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, message_refused
+from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, UNSUITABLE, message_refused
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
@@ -79,10 +79,15 @@ class Session:
         self._answers: deque[_Answer] = deque(maxlen=_ANSWERS_KEPT)
         self._is_answers_turn = False
         self._hub_id = HubIdClaim(settings.topics, challenge_s)
+        self._broker = Broker(settings.access)
         self._connection: Connection | None = None
         self._is_serving = False
         self._marker = b""
         self._marked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._retained_found = 0
+        """Retained messages that were received since that was set to 0."""
+        self._is_unsuitable = False
+        """That the broker cannot be read was logged."""
         self._found_prefix: str | None = None
         """Below which an earlier run published discovery messages."""
         self._rights = DiscoveryRights()
@@ -208,7 +213,7 @@ class Session:
         will = Will(self._topics.availability, OFFLINE)
         client_id = f"wifimgrd-{self._topics.hub}-{self._hub_id.instance}"
         self._begin()
-        connection = await connect(self._settings.access, client_id, will, self._on_message, self.publish)
+        connection = await self._broker.connect(client_id, will, self._on_message, self.publish)
         self._connection = connection
         self._hub_id.begin(connection)
         try:
@@ -255,16 +260,33 @@ class Session:
     # -- the start of a connection
 
     async def _read(self, connection: Connection) -> None:
-        """Read what is retained."""
-        await connection.subscribe([self._topics.everything], qos=0)
+        """Read what is retained: by their names first what two bridges with one id must know of each other,
+        for brokers that send nothing for a filter with a wildcard."""
+        topics = self._topics
+        named = [topics.claim, topics.availability, topics.discovery_record, topics.marker]
+        await connection.subscribe(named, qos=0)
+        await self._until_marked(connection, retain=True)
+        self._retained_found = 0
+        await connection.subscribe([topics.everything], qos=0)
         await self._until_marked(connection)
+        if not self._retained_found:
+            await self._check_wildcards(connection)
         prefixes = {self._settings.discovery_prefix, self._found_prefix or ""} - {""}
         if prefixes and not self._rights.given_up:
             await self._read_discovery(connection, prefixes)
-        await connection.unsubscribe([self._topics.everything])
+        connection.publish(topics.marker, b"", retain=True)
+        await connection.unsubscribe([topics.everything, *named])
         self._records.complete()
         if self._records.left_over:
             _log.warning("retained_rubbish", topics=self._records.left_over, below=self._topics.root)
+
+    async def _check_wildcards(self, connection: Connection) -> None:
+        """Log if the broker retains the marker, which it has not sent for the filter of everything."""
+        await connection.subscribe([self._topics.marker], qos=0)
+        await self._until_marked(connection)
+        if self._retained_found and not self._is_unsuitable:
+            self._is_unsuitable = True
+            _log.warning("broker_unsuitable", reason=UNSUITABLE)
 
     async def _read_discovery(self, connection: Connection, prefixes: set[str]) -> None:
         """Read the retained discovery messages. What cannot be read is published or removed all the same."""
@@ -290,13 +312,13 @@ class Session:
         with suppress(SubscriptionRefused):  # known from reading
             await connection.subscribe([self._hub_discovery], qos=1, live_only=True)
 
-    async def _until_marked(self, connection: Connection) -> None:
+    async def _until_marked(self, connection: Connection, *, retain: bool = False) -> None:
         """Wait until all that is retained has come: a message of our own has come back."""
         self._marker = secrets.token_hex(8).encode()
         self._marked = asyncio.get_running_loop().create_future()
         ends = (self._marked, connection.closed, connection.refused)
         for _ in range(_MARKERS):
-            connection.publish(self._topics.marker, self._marker)
+            connection.publish(self._topics.marker, self._marker, retain=retain)
             with suppress(TimeoutError):
                 await any_of(*ends, timeout_s=_MARK_S)
                 break
@@ -310,8 +332,10 @@ class Session:
 
     def _on_message(self, message: Received) -> None:
         topic = message.topic
+        self._retained_found += message.retained
         if topic == self._topics.marker:
-            self._marked_by(message)
+            if message.payload == self._marker and not self._marked.done():
+                self._marked.set_result(None)
         elif topic == self._topics.claim:
             self._hub_id.receive(message)
         elif not self._is_serving:
@@ -332,13 +356,6 @@ class Session:
                 self._records.found(topic, message.payload)
             self.receive_command(message)
             self.publish()
-
-    def _marked_by(self, message: Received) -> None:
-        if message.payload == self._marker:
-            if not self._marked.done():
-                self._marked.set_result(None)
-        elif message.retained and not self._is_serving:
-            self._records.found(message.topic, message.payload)
 
 
 def _ignore(_: Received) -> None:
