@@ -11,8 +11,8 @@ FAILURE: Final = 0x80
 NOT_AUTHORIZED: Final = 0x87
 PACKET_TOO_LARGE: Final = 0x95
 UNSUITABLE: Final = (
-    "the broker does not send what it retains for filters with wildcards: nobody can list hubs there, and what is"
-    " removed while a hub is away stays. Use another one (docs/fleet.md, What a broker needs)"
+    "the broker does not send what it retains for filters with wildcards: nobody can list hubs there, and"
+    " what is removed while a hub is away stays. Use another one (docs/fleet.md, What a broker needs)"
 )
 
 _CONNECTION: Final = {
