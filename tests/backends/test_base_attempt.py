@@ -287,3 +287,29 @@ async def test_what_the_adapter_does_not_support_is_named(
 async def test_another_kind_of_security_is_named() -> None:
     attempt = AttemptOnAir(Air({A: JOINED}, "wpa-eap"))
     assert "certificate" in (await failure_of(attempt)).message
+
+
+@pytest.mark.parametrize("suite", ["", "wpa-eap"])
+async def test_a_camera_that_is_off_has_not_refused_the_password_where_another_network_has_its_name(
+    suite: str,
+) -> None:
+    assert isinstance(
+        await failure_of(AttemptOnAir(Air({A: JOINED}, suite), sightings=[B])), DeviceNotReachable
+    )
+    error = await failure_of(AttemptOnAir(Air({A: JOINED}, suite), sightings=[A]))
+    assert isinstance(error, AssociationRefused if suite else AuthenticationFailed)
+
+
+@pytest.mark.parametrize("error", [WRONG, HandshakeLost("lost")])
+async def test_an_attempt_that_is_aborted_during_its_clean_up_does_not_join_again(
+    error: WifimgrdError,
+) -> None:
+    attempt = AttemptOnAir(Air({A: error, B: JOINED}))
+
+    async def clean_up() -> None:
+        attempt.abort(InterfaceLost("it was unplugged"))
+
+    attempt._clean_up = clean_up  # type: ignore[method-assign]
+    with pytest.raises(InterfaceLost, match="unplugged"):
+        await attempt.run()
+    assert attempt.tried == [A]

@@ -106,6 +106,8 @@ class BaseAttempt(ABC, Generic[J]):
             try:
                 return await self._run_with_repeat()
             except (AuthenticationFailed, AssociationRefused, DeviceNotReachable) as error:
+                if self._abort_cause:  # during the clean-up
+                    raise self._abort_cause from None
                 if not self.bssid and not self._failures:
                     raise
                 if self.bssid:
@@ -134,9 +136,7 @@ class BaseAttempt(ABC, Generic[J]):
         try:
             return await self._run_once()
         except diagnosis.HandshakeLost as error:
-            if self._abort_cause:
-                raise self._abort_cause from None
-            if asyncio.get_running_loop().time() >= self._deadline:
+            if self._abort_cause or asyncio.get_running_loop().time() >= self._deadline:
                 raise DeviceNotReachable(error.message) from None
             self._log.info("handshake_lost")
         try:
@@ -223,6 +223,9 @@ class BaseAttempt(ABC, Generic[J]):
         """Why none of the access points is joined."""
         if any(choice.fits(point) for point in self._points):
             return diagnosis.only_others(self._ssid, choice.describe(self._points))
+        known = {seen.bssid for seen in choice.sightings}
+        if known and known.isdisjoint(point.bssid for point in self._points):
+            return diagnosis.only_others(self._ssid, "another network has its name, with other security")
         return misfit(self._points, self._ssid)
 
     def _not_found_in_time(self) -> WifimgrdError:
