@@ -65,7 +65,7 @@ async def test_a_wrong_password_is_said_and_mended_in_place(page: Page, hub: Run
     await hub.create(1, password="not-its-password")
     trouble = card(page, "SIM-CAM-1").locator(".trouble")
     await expect(trouble).to_contain_text("The password was refused.")
-    await expect(trouble).to_contain_text("Check the camera's Wi-Fi password")
+    await expect(trouble).to_contain_text("Look up the password in the camera's Wi-Fi settings")
     await card(page, "SIM-CAM-1").get_by_role("button", name="Change the password").click()
     dialog = page.get_by_role("dialog", name="Change the password")
     await dialog.get_by_label("Wi-Fi password of the camera").fill("short")
