@@ -17,7 +17,14 @@ from typing import NoReturn
 
 import pytest
 
-from tests.net.small_world import NETWORK, PATIENCE_S, CameraArguments, SmallWorld, small_world
+from tests.net.small_world import (
+    CAMERA_ADDRESS,
+    NETWORK,
+    PATIENCE_S,
+    CameraArguments,
+    SmallWorld,
+    small_world,
+)
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusConnection, BusError, Signal
 from wifimgrd.net import iproute, kernel_state, policy
@@ -188,6 +195,58 @@ async def test_a_strict_reverse_path_filter_is_no_obstacle_and_comes_back(world:
     await world.start_helper()
     await world.ask("Clear")
     assert world.on_host(*value).split() == ["1", "1"]
+
+
+async def until_printed(world: SmallWorld, command: str, wanted: str) -> None:
+    """Wait until a command on the host prints this."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (await asyncio.to_thread(world.on_host, *command.split())).strip() != wanted:
+            pass
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ("net.ipv4.conf.w1.src_valid_mark=0", "net.ipv4.conf.w1.rp_filter=1"),
+        ("net.ipv4.conf.w1.rp_filter=0",),
+    ],
+)
+async def test_settings_that_another_program_makes_are_put_right(
+    world: SmallWorld, changed: tuple[str, ...]
+) -> None:
+    """As `sysctl --system` does, at the installation of a package."""
+    camera = world.add_camera(1)
+    await world.start_helper()
+    await world.lead_to(camera)
+    settings = "sysctl -n net.ipv4.conf.w1.rp_filter net.ipv4.conf.w1.src_valid_mark"
+    await until_printed(world, settings, "2\n1")
+    world.on_host("sysctl", "-q", "-w", *changed)
+    await until_printed(world, settings, "2\n1")
+    assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        "default via 192.168.42.1 dev w1 onlink",
+        "default via 192.168.42.1 dev w1 onlink proto dhcp metric 1024",
+        "128.0.0.0/1 dev w1",
+        "192.168.42.0/24 dev w1 proto kernel",
+    ],
+)
+async def test_no_route_of_a_lease_stays_in_main_whoever_has_added_it(world: SmallWorld, route: str) -> None:
+    camera = world.add_camera(1)
+    await world.start_helper()
+    await world.lead_to(camera)
+    async with asyncio.timeout(PATIENCE_S):  # its own route in `main` comes after the reply
+        while CAMERA_ADDRESS not in await asyncio.to_thread(world.on_host, "ip", "route"):
+            pass
+    world.on_host("ip", "route", "add", "192.168.99.0/24", "dev", "w1")  # somebody's own
+    before = set(world.on_host("ip", "route").splitlines())
+    world.on_host("ip", "route", "add", *route.split())
+    async with asyncio.timeout(PATIENCE_S):
+        while set((await asyncio.to_thread(world.on_host, "ip", "route")).splitlines()) != before:
+            pass
 
 
 async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> None:

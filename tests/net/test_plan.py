@@ -17,12 +17,12 @@ from wifimgrd.net.routing import (
     conflict,
     direct_cameras,
     direct_routes,
-    earlier_routes,
     gates,
     gates_of,
     is_complete,
     makes_broadcast,
     stale_routes,
+    unwanted_routes,
 )
 from wifimgrd.net.ruleset import elements
 
@@ -240,7 +240,7 @@ def test_what_earlier_versions_have_left_is_deleted_and_nothing_else() -> None:
         {"dst": "192.168.42.1", "dev": "wlan1", "table": mark},
         {"dst": "default", "dev": "tun0", "table": "100"},
     ]
-    assert earlier_routes(PLAN, routes) == ["route del 192.168.42.0/24 dev wlan1 metric 30001"]
+    assert unwanted_routes(PLAN, routes) == ["route del 192.168.42.0/24 dev wlan1 metric 30001"]
     assert stale_routes(PLAN, routes) == [
         f"route del default dev wlan1 table {mark}",
         f"route del unreachable default metric 4294967294 table {mark}",

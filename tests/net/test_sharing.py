@@ -62,6 +62,16 @@ async def test_a_camera_that_comes_later_is_shared_and_one_that_leaves_touches_n
     assert forwarding(world, "w1", "w2") == ["0", "1"]
 
 
+async def test_forwarding_that_another_program_switches_off_is_on_again(world: SmallWorld) -> None:
+    camera, machine = world.add_camera(1), world.add_lan(8)
+    await world.start_helper()
+    await world.lead_to(camera, share=SHARE)
+    assert await world.fetch("10.77.0.1", inside=machine) == "camera 1"
+    off = [f"net.ipv4.conf.{interface}.forwarding=0" for interface in ("w1", "lan8")]
+    world.on_host("sysctl", "-q", "-w", *off)
+    await world.until_reached("10.77.0.1", "camera 1", inside=machine)
+
+
 async def test_nobody_else_reaches_a_camera(world: SmallWorld) -> None:
     camera, machine, stranger = world.add_camera(1), world.add_lan(8), world.add_lan(9)
     await world.start_helper()

@@ -37,6 +37,15 @@ class Forwarding:
         """The indices of those interfaces."""
         return frozenset(self._opened)
 
+    @property
+    def is_on(self) -> bool:
+        """Whether it is on for all of them, as other programs can switch it off."""
+        for interface in self._opened.values():
+            with suppress(OSError):
+                if _setting(interface).read_text().strip() == _OFF:
+                    return False
+        return True
+
     def wanted(self, interfaces: Iterable[str]) -> dict[int, str]:
         """Those of these interfaces that need this process: forwarding is off, or was switched on by it."""
         found = {}

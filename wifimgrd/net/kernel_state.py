@@ -67,6 +67,8 @@ class KernelState:
         self._gates: set[str] = set()
         """The rules of `routing.gates` that are in the kernel."""
         self._forwarding = Forwarding()
+        self._refused_settings: set[tuple[str, str]] = set()
+        """The settings that could not be made, by interface and name."""
         self._changed_settings: dict[tuple[str, str], str] = {}
         """What settings of interfaces were before they were changed, by interface and name."""
 
@@ -95,7 +97,10 @@ class KernelState:
             not self._listing or self._list() != self._listing
         ):  # the table may have been deleted while it was applied
             return "nftables"
-        return "forwarding" if self._forwarding.opened != self._to_open(plan).keys() else ""
+        to_open = self._to_open(plan)
+        if self._forwarding.opened != to_open.keys() or not self._forwarding.is_on:
+            return "forwarding"
+        return "" if self._has_settings(plan, to_open.values()) else "settings"
 
     def restore(self) -> None:
         """Apply the plan again completely; raises as `apply`."""
@@ -254,9 +259,11 @@ class KernelState:
         """Make the routes in `main`, and delete those that NetworkManager or an earlier version has made."""
         routes = _all_routes()
         direct = routing.direct_cameras(plan, routes, used_addresses())
+        if unwanted := routing.unwanted_routes(plan, routes):
+            _log.warning("routes_deleted", routes=unwanted)
         commands = [
             *routing.stale_routes(plan, routes),
-            *routing.earlier_routes(plan, routes),
+            *unwanted,
             *routing.direct_routes(direct, routes),
         ]
         try:
@@ -329,6 +336,17 @@ class KernelState:
         _delete_owner()
         _delete_direct_routes()
 
+    def _has_settings(self, plan: Plan, opened: Iterable[str]) -> bool:
+        """Whether the interfaces have the settings that were made; one that cannot be read has gone."""
+        wanted = [(one.interface, *setting) for one in plan.reachable for setting in _WANTED_SETTINGS.items()]
+        wanted += [(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK]) for interface in opened]
+        for interface, name, value in wanted:
+            with suppress(OSError):
+                is_set = (_SETTINGS / interface / name).read_text().strip() == value
+                if not is_set and (interface, name) not in self._refused_settings:
+                    return False
+        return True
+
     def _change_setting(self, interface: str, name: str, value: str) -> None:
         setting = _SETTINGS / interface / name
         try:
@@ -336,7 +354,9 @@ class KernelState:
             if before != value:
                 setting.write_text(value)
                 self._changed_settings[interface, name] = before
+            self._refused_settings.discard((interface, name))
         except OSError as error:
+            self._refused_settings.add((interface, name))
             _log.warning("setting_unchanged", interface=interface, setting=name, reason=error.strerror)
 
     def _restore_setting(self, interface: str, name: str) -> None:

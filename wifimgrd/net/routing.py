@@ -26,8 +26,6 @@ https://git.kernel.org/pub/scm/network/iproute2/iproute2.git/tree/etc/iproute2/r
 LINK_TABLES: Final = 0x774A0000
 """The tables of links are numbered from here on: `ipv4.route-table` of the profiles. No rule selects them."""
 _DIRECT_METRIC: Final = 30_000
-_EARLIER_METRICS: Final = range(30_000, 40_000)
-"""Of routes in `main` that NetworkManager has added for links of versions without tables for links."""
 _AUTOMATIC: Final = ("kernel", "dhcp")
 _LAST: Final = 0xFFFFFFFE
 """The metric of a route that is used where there is no other."""
@@ -152,7 +150,7 @@ def is_complete(
         owned
         and wanted == found
         and in_main == {(str(one.camera_address), one.interface) for one in direct}
-        and not earlier_routes(plan, routes)
+        and not unwanted_routes(plan, routes)
         and not broadcasts(plan, routes)
         and sorted(marks_of(rules)) == sorted(plan.marks)
         and gates_of(rules) == set(gates)
@@ -215,13 +213,16 @@ def stale_routes(plan: Plan, routes: Iterable[Route]) -> list[str]:
     ]
 
 
-def earlier_routes(plan: Plan, routes: Iterable[Route]) -> list[str]:
-    """The commands that delete routes in `main` through cameras' interfaces that NetworkManager has added for
-    links of an earlier version. NetworkManager does not add them again: it treats them as removed by others.
+def unwanted_routes(plan: Plan, routes: Iterable[Route]) -> list[str]:
+    """The commands that delete routes in `main` through cameras' interfaces that come from a lease or an
+    address, and default routes there, whoever has added them: a link of an earlier version, or another
+    configuration of the interface. NetworkManager does not add them again: to it, others have removed them.
     """
     interfaces = {one.interface for one in plan.cameras}
     return [
-        _deletion(one) for one in routes if one.get("dev") in interfaces and _is_earlier(one) and "dst" in one
+        _deletion(one)
+        for one in routes
+        if one.get("dev") in interfaces and _is_unwanted(one) and "dst" in one
     ]
 
 
@@ -288,7 +289,7 @@ def _is_ours(route: Route, plan: Plan) -> bool:
         or _is_in(route, MARKS)
         or _is_in(route, LINK_TABLES)
         or _is_direct(route)
-        or (route.get("dev") in interfaces and (_is_earlier(route) or route.get("table") == "local"))
+        or (route.get("dev") in interfaces and (_is_unwanted(route) or route.get("table") == "local"))
     )
 
 
@@ -305,11 +306,11 @@ def _is_direct(route: Route) -> bool:
     return str(route.get("protocol")) == str(PROTOCOL) and "table" not in route
 
 
-def _is_earlier(route: Route) -> bool:
+def _is_unwanted(route: Route) -> bool:
     return (
         "table" not in route
-        and route.get("protocol") in _AUTOMATIC
-        and route.get("metric") in _EARLIER_METRICS
+        and not _is_direct(route)
+        and (route.get("protocol") in _AUTOMATIC or _network(str(route.get("dst"))) is None)
     )
 
 

@@ -1,4 +1,5 @@
-"""Watch changes of the kernel's tables: nftables over nfnetlink, routes and rules by `ip monitor`."""
+"""Watch changes of the kernel's tables: nftables over nfnetlink, routes, rules and settings of interfaces by
+`ip monitor`, which does not report src_valid_mark."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from wifimgrd.net.ruleset import TABLE_NAME
 from wifimgrd.netlink.nftables_events import NftablesEvents
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
-_MONITOR: Final = ("ip", "-4", "monitor", "link", "route", "rule")
+_MONITOR: Final = ("ip", "-4", "monitor", "link", "route", "rule", "netconf")
 _BACKOFF: Final = Backoff(first_s=1.0, last_s=30.0)
 
 
