@@ -15,7 +15,7 @@ from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.device import Device, DeviceId, HeldLink, Link, Passphrase, Sighting, Ssid
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendStatus, Event
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.interface import BackendFacts
@@ -130,6 +130,9 @@ class Backend(Protocol):
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step, RESCAN or RESTART, on an idle interface that does not work, and return
         when it is done. Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time."""
+
+    def loss_of(self, interface: str) -> InterfaceLost:
+        """What happened to an adapter whose interface the kernel has removed."""
 
     async def recent_scan_results(self) -> Sequence[ScanResult]:
         """The access points in each interface's recent scan results."""

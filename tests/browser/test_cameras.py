@@ -177,7 +177,9 @@ async def test_an_adapter_that_is_pulled_out(page: Page, hub: RunningHub) -> Non
     interface = hub.client.devices[device].interface
     await hub.client.simulate("UnplugAdapter", "s", interface)
     await shows(page, "SIM-CAM-1", "Searching")
-    await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text("The adapter was unplugged.")
+    await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text(
+        f"The adapter {interface} was unplugged."
+    )
     await expect(page.locator("[data-interface]")).to_have_count(2)
     await expect(page.get_by_role("log")).to_contain_text(f"Adapter {interface} was unplugged")
     await hub.client.simulate("PlugAdapter", "s", interface)
@@ -198,6 +200,19 @@ async def test_an_adapter_that_cannot_be_used_says_why(page: Page, hub: RunningH
     row = page.locator("[data-interface=wlan1]")
     await expect(row.locator(".badge")).to_have_text("Unavailable")
     await expect(row).to_contain_text("Blocked by rfkill (soft-blocked)")
+
+
+async def test_an_adapter_that_was_blocked_was_not_unplugged(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1)
+    await opened(page, hub)
+    interface = hub.client.devices[device].interface
+    for other in {"wlan0", "wlan1", "wlan2"} - {interface}:
+        await hub.set_fault("rfkill", interface=other)
+    await hub.set_fault("rfkill", interface=interface, hard=True)
+    trouble = card(page, "SIM-CAM-1").locator(".trouble")
+    await expect(trouble).to_contain_text(f"The adapter {interface} was blocked by rfkill (hard-blocked)")
+    await expect(trouble).to_contain_text("its switch, or the computer's, unblocks it.")
+    await expect(trouble).not_to_contain_text("unplugged")
 
 
 async def test_a_hostile_name_is_text(page: Page, hub: RunningHub) -> None:

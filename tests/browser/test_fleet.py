@@ -296,11 +296,23 @@ async def test_texts_of_the_broker_are_never_markup(page: Page, fleet: FleetPage
     await open_all(page)
     await expect(camera_row(page, "plane", 1)).to_contain_text(markup)
     await expect(camera_row(page, "plane", 1)).to_contain_text(r"<b>x</b> · a\u202eb")
+    await expect(hub_row(page, "plane")).to_contain_text(markup)
+    fleet.publish_hub("plane")
     await expect(camera_row(page, "plane", 2)).to_contain_text("<img")
     await expect(camera_row(page, "plane", 3)).to_contain_text("The request failed. <img")
-    await expect(hub_row(page, "plane")).to_contain_text(markup)
     assert await page.locator(".fleet img, .fleet script, .fleet b, .fleet i").count() == 0
     assert await page.title() == "All hubs"
+
+
+async def test_a_hub_without_the_service_behind_its_backend_knows_no_states(
+    page: Page, fleet: FleetPage
+) -> None:
+    fleet.publish_hub("plane", device_record(1), backend_state="unavailable", backend_reason="it stopped")
+    await signed_in(page, fleet.url)
+    await expect(hub_row(page, "plane")).to_contain_text("The hub cannot connect cameras now. it stopped")
+    await expect(hub_row(page, "plane")).not_to_contain_text("connected,")
+    await open_all(page)
+    await expect(camera_row(page, "plane", 1).locator(".badge")).to_contain_text("Unknown, was connected")
 
 
 async def test_other_topics_are_no_hubs(page: Page, fleet: FleetPage) -> None:

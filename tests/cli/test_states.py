@@ -21,7 +21,7 @@ from wifimgrd.cli.views import (
 )
 from wifimgrd.dbus.client.json_records import device_json
 from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
-from wifimgrd.domain.camera_state import CameraState
+from wifimgrd.domain.camera_state import CameraState, last_known
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
@@ -56,7 +56,8 @@ const built = await build({
 globalThis.navigator ??= { languages: [] };
 const { stateOf, t } = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
 const devices = JSON.parse(process.argv[1]);
-console.log(JSON.stringify(devices.map((one) => t.states[stateOf(one)])));
+const words = devices.map((one) => t.states[stateOf(one)]);
+console.log(JSON.stringify([words, words.map((one) => `${t.unknown}, ${t.lastKnown(one)}`)]));
 """
 
 
@@ -71,7 +72,8 @@ def test_the_command_line_shows_the_word(word: str, facts: dict[str, Any]) -> No
     assert row.startswith(f"1   Front  {word}  ")
     assert ["State", word] in [line.split(maxsplit=1) for line in device_view(device, screen())]
     assert ["Devices", f"1: 1 {word.lower()}"] in [
-        line.split(maxsplit=1) for line in hub_view(ServiceRecord(), [device], [], screen())
+        line.split(maxsplit=1)
+        for line in hub_view(ServiceRecord(backend_state="ready"), [device], [], screen())
     ]
 
 
@@ -85,7 +87,28 @@ def test_the_page_shows_the_same_words() -> None:
         check=False,
     )
     assert (shown.stderr, shown.returncode) == ("", 0)
-    assert json.loads(shown.stdout) == [word for word, _ in CASES]
+    words = [word for word, _ in CASES]
+    assert json.loads(shown.stdout) == [words, [last_known(word) for word in words]]
+
+
+@pytest.mark.parametrize(("word", "facts"), CASES)
+def test_without_its_backend_a_hub_knows_the_last_state_alone(word: str, facts: dict[str, Any]) -> None:
+    device, last = DeviceRecord(1, "Front", **facts), f"Unknown, was {word.lower()}"
+    _, row = devices_view([device], screen(), current=False)
+    assert row.startswith(f"1   Front  {last}  ")
+    assert ["State", last] in [
+        line.split(maxsplit=1) for line in device_view(device, screen(), current=False)
+    ]
+    service = ServiceRecord(backend_state="unavailable")
+    summary = hub_view(service, [device], [InterfaceRecord("wlan0", state="available")], screen())
+    lines = [line.split(maxsplit=1) for line in summary]
+    assert ["Devices", "1: 1 unknown"] in lines
+    assert ["Interfaces", "1: 1 unknown"] in lines
+
+
+def test_without_its_backend_a_hub_knows_the_last_state_of_adapters() -> None:
+    _, row = interfaces_view([InterfaceRecord("wlan0", state="in-use")], {}, screen(), current=False)
+    assert row.startswith("wlan0  Unknown, was in-use  ")
 
 
 def test_an_adapter_in_use_is_no_warning() -> None:

@@ -106,7 +106,8 @@ async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_w
 
     run("systemctl", "start", "iwd.service")  # which deletes the interfaces and creates its own
     await hub.dbus.wait_until(are_iwds, 20)
-    await hub.failed(device, "interface-lost")
+    message = await hub.failed(device, "interface-lost")
+    assert "was taken by another program: iwd manages the Wi-Fi adapters" in message
 
     names = set(hub.dbus.interfaces)
     await asyncio.to_thread(type_block, "docs/backends.md", "disable --now iwd")

@@ -1,6 +1,9 @@
 """The main job on real 802.11, while adapters, cameras, the daemon and what the backend needs come and go."""
 
-from collections.abc import Awaitable, Callable
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,20 @@ from .guest.whole_hub import WholeHub, whole_hub
 Cameras = Callable[..., Camera]
 Adapters = Callable[..., Adapter]
 Plug = Callable[..., Awaitable[Adapter]]
+
+_UNBLOCK_ALL = struct.pack("IBBBB", 0, 1, 3, 0, 0)
+"""For /dev/rfkill: RFKILL_TYPE_WLAN, RFKILL_OP_CHANGE_ALL (https://docs.kernel.org/driver-api/rfkill.html)."""
+
+
+@contextmanager
+def blocked_by_rfkill(adapter: Adapter) -> Iterator[None]:
+    """Switch an adapter's radio off, and all radios on again."""
+    (switch,) = Path(adapter.sysfs, "phy80211").glob("rfkill*")
+    Path(switch, "soft").write_text("1")
+    try:
+        yield
+    finally:
+        Path("/dev/rfkill").write_bytes(_UNBLOCK_ALL)
 
 
 @on_both
@@ -47,6 +64,25 @@ async def test_an_adapter_pulled_while_connected_comes_back_usable(
         again = adapters(adapter.port)
         await hub.until(device, "connected")  # by itself
         assert hub.dbus.devices[device].interface == again.interface
+
+
+@on_both
+async def test_an_adapter_that_rfkill_blocks_was_not_unplugged(plug: Plug, cameras: Cameras) -> None:
+    camera, adapter = cameras("A"), await plug()
+    async with whole_hub() as hub:
+        await hub.interface_state(adapter.interface, "available")
+        device = await hub.add(camera)
+        await hub.until(device, "connected")
+        with blocked_by_rfkill(adapter):  # NetworkManager then blocks all radios, the camera's among them
+            message = await hub.failed(device, "interface-lost", 8)
+            assert message.startswith(f"the adapter {adapter.interface} was blocked by rfkill (soft-blocked)")
+            await hub.interface_state(adapter.interface, "unavailable")
+            reason = hub.dbus.interfaces[adapter.interface].reason
+            assert reason == "blocked by rfkill (soft-blocked)"
+            hub.channel.forget()
+        camera.down()
+        camera.start()
+        await hub.until(device, "connected", 60)  # by itself
 
 
 @on_both

@@ -301,7 +301,7 @@ def test_adapters_and_the_backend_have_rows() -> None:
                 ("adapter", "plugged-in"),
                 ("adapter", "unplugged"),
             ]
-            assert rows[-1].message == "The adapter wlan0 was pulled out."
+            assert rows[-1].message == "The adapter wlan0 was unplugged."
             await bench.hub.stop()
 
     run(test())

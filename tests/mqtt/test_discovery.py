@@ -62,10 +62,11 @@ def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]
     assert config["device"]["identifiers"]
     assert config["device"]["name"]
     assert config["origin"]["name"] == "wifimgrd"
-    shared = {"state_topic", "availability_topic"} & config.keys()
+    shared = {"state_topic"} & config.keys()
     for component in config["components"].values():
         assert REQUIRED[component["platform"]] <= component.keys() | shared
-        assert not {"availability", "availability_topic"} <= component.keys() | shared, "they exclude another"
+        availability = {"availability", "availability_topic"} & (component.keys() | config.keys())
+        assert len(availability) <= 1, "they exclude another"
         assert config["device"]["name"] not in component.get("name", "")
     ids = [component["unique_id"] for component in config["components"].values()]
     assert len(set(ids)) == len(ids)
@@ -105,14 +106,13 @@ def test_a_camera_is_connected_via_the_hub() -> None:
     assert hub["components"], "without an entity there would be no device"
 
 
-def test_the_availability_is_that_of_the_hub() -> None:
-    assert message(DISCOVERY.camera(CAMERA))["availability_topic"] == TOPICS.availability
+def test_the_availability_is_that_of_the_hub_and_of_the_service_behind_its_backend() -> None:
+    camera = message(DISCOVERY.camera(CAMERA))
     adapter = message(DISCOVERY.hub("0.1.0", ["wlan0"]))["components"]["adapter_wlan0"]
-    assert [one["topic"] for one in adapter["availability"]] == [
-        TOPICS.availability,
-        TOPICS.interface("wlan0"),
-    ]
-    assert adapter["availability_mode"] == "all"
+    of_hub = [TOPICS.availability, TOPICS.hub_record]
+    assert [one["topic"] for one in camera["availability"]] == of_hub
+    assert [one["topic"] for one in adapter["availability"]] == [*of_hub, TOPICS.interface("wlan0")]
+    assert camera["availability_mode"] == adapter["availability_mode"] == "all"
 
 
 def test_the_switch_sends_commands_that_are_carried_out() -> None:

@@ -16,8 +16,9 @@ from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting
-from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost, WifimgrdError
+from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.interface import unplugged
 from wifimgrd.ports import BackendListener, JoinRequest
 from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
@@ -112,6 +113,10 @@ class BaseBackend(ABC, Generic[S, J, M]):
     async def links(self) -> Sequence[HeldLink]:
         """The links that are up or interrupted now."""
         return [replace(monitor.held, up=monitor.is_up) for monitor in self._link_monitors.values()]
+
+    def loss_of(self, interface: str) -> InterfaceLost:
+        """See Backend.loss_of."""
+        return unplugged(interface)
 
     def status_changed(self, status: BackendStatus) -> None:
         """Apply and pass on the backend's new state."""

@@ -28,7 +28,7 @@ from wifimgrd.cli.views import (
 )
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
-from wifimgrd.domain.camera_state import CameraState, camera_state_of
+from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current
 from wifimgrd.domain.errors import AuthenticationFailed, DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
@@ -46,8 +46,14 @@ async def devices(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         screen.hint("No device is registered; `wifimgrctl add --ssid SSID` registers one.")
         return True
     everyone = hub.devices.values()
-    screen.show([device_json(one) for one in everyone], devices_view(everyone, screen))
+    screen.show(
+        [device_json(one) for one in everyone], devices_view(everyone, screen, current=_is_current(hub))
+    )
     return True
+
+
+def _is_current(hub: HubClient) -> bool:
+    return is_current(hub.service.backend_state)
 
 
 async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -57,7 +63,7 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
     if not hub.interfaces and not absent and not screen.json:
         screen.hint("There is no Wi-Fi interface; plug a USB Wi-Fi adapter in.")
         return True
-    lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent)
+    lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent, current=_is_current(hub))
     screen.show(interfaces_json(hub.interfaces, hub.service), lines)
     return True
 
@@ -80,7 +86,7 @@ async def status(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     """Show the hub, or one device."""
     if arguments.device is not None:
         device = find_device(hub.devices, arguments.device)
-        screen.show(device_json(device), device_view(device, screen))
+        screen.show(device_json(device), device_view(device, screen, current=_is_current(hub)))
         return True
     service = hub.service
     value = {

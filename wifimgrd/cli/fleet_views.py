@@ -10,13 +10,13 @@ from wifimgrd.cli.table import Cell, Row
 from wifimgrd.cli.text import Style
 from wifimgrd.cli.views import (
     DEVICE_HEADS,
-    count_of,
     device_row,
     interface_label,
     local_time,
     state_cell,
+    states_of,
 )
-from wifimgrd.domain.camera_state import camera_state_of
+from wifimgrd.domain.camera_state import is_current
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.fleet import FleetHub
 
@@ -39,9 +39,11 @@ def hubs_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
 
 
 def fleet_devices_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
-    """The table of the devices of all hubs; those of an offline hub are as they were."""
+    """The table of the devices of all hubs; of an offline hub the last known states."""
     rows: list[Row] = [
-        (hub.id, _online_cell(hub), *device_row(device)) for hub in hubs for device in devices_of(hub)
+        (hub.id, _online_cell(hub), *device_row(device, current=_is_current(hub)))
+        for hub in hubs
+        for device in devices_of(hub)
     ]
     if all(hub.online for hub in hubs if hub.devices):
         rows = [(hub, None, *device) for hub, _, *device in rows]
@@ -58,7 +60,7 @@ def _hub_row(hub: FleetHub) -> Row:
     return (
         hub.id,
         _online_cell(hub),
-        count_of(camera_state_of(device) for device in hub.devices.values()),
+        states_of(hub.devices.values(), current=_is_current(hub)),
         _interfaces(hub),
         Cell(service.backend, state_cell(service.backend_state).style),
         service.version,
@@ -73,6 +75,10 @@ def _interfaces(hub: FleetHub) -> str:
     service = hub.record.service
     kept = sorted(interface_label(one, hub.devices) for one in hub.interfaces.values() if one.is_kept)
     return ", ".join([f"{service.assigned_interfaces} of {service.total_interfaces} in use", *kept])
+
+
+def _is_current(hub: FleetHub) -> bool:
+    return hub.online and is_current(hub.record.service.backend_state)
 
 
 def _online_cell(hub: FleetHub) -> Cell:

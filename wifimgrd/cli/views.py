@@ -12,7 +12,7 @@ from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
 from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
-from wifimgrd.domain.camera_state import camera_state_of
+from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
@@ -45,17 +45,17 @@ _SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def devices_view(devices: Iterable[DeviceRecord], screen: Screen) -> list[str]:
-    """The table of devices."""
-    return screen.table(DEVICE_HEADS, [device_row(device) for device in devices])
+def devices_view(devices: Iterable[DeviceRecord], screen: Screen, *, current: bool = True) -> list[str]:
+    """The table of devices; their states are the last known ones if they are not `current`."""
+    return screen.table(DEVICE_HEADS, [device_row(device, current=current) for device in devices])
 
 
-def device_row(device: DeviceRecord) -> Row:
+def device_row(device: DeviceRecord, *, current: bool = True) -> Row:
     """A device's row in a table."""
     return (
         device.id,
         device.name,
-        _device_state(device),
+        _device_state(device, current=current),
         device.interface,
         device.address,
         _percent(device.signal_strength),
@@ -69,12 +69,16 @@ def interfaces_view(
     devices: Mapping[int, DeviceRecord],
     screen: Screen,
     absent: Iterable[AbsentRecord] = (),
+    *,
+    current: bool = True,
 ) -> list[str]:
     """The table of interfaces, with the reserved adapters that are not plugged in."""
     rows: list[Row] = [
         (
             interface.name,
-            _interface_state(interface, devices),
+            _interface_state(interface, devices)
+            if current
+            else Cell(last_known(interface.state), Style.FAINT),
             _holder(interface, devices),
             interface.usb_product or _usb_ids(interface),
             interface.usb_port,
@@ -123,7 +127,9 @@ def networks_view(
     return screen.table(_NETWORK_HEADS, rows)
 
 
-def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None) -> list[str]:
+def device_view(
+    device: DeviceRecord, screen: Screen, now_us: int | None = None, *, current: bool = True
+) -> list[str]:
     """Everything about one device."""
     now_us = time.time_ns() // 1000 if now_us is None else now_us
     error = (
@@ -138,7 +144,7 @@ def device_view(device: DeviceRecord, screen: Screen, now_us: int | None = None)
         screen.styled(title, Style.STRONG),
         *fields(
             [
-                ("State", _device_state(device)),
+                ("State", _device_state(device, current=current)),
                 ("Interface", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
@@ -169,7 +175,7 @@ def hub_view(
 ) -> list[str]:
     """The state of the hub."""
     by_id = {device.id: device for device in devices}
-    backend = f"{service.backend}, {service.backend_state}"
+    backend, current = f"{service.backend}, {service.backend_state}", is_current(service.backend_state)
     if service.backend_reason:
         backend += f": {service.backend_reason}"
     elif service.backend_choice:
@@ -179,17 +185,27 @@ def hub_view(
         *fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", count_of(map(camera_state_of, by_id.values()))),
-                ("Interfaces", count_of(interface_label(interface, by_id) for interface in interfaces)),
+                ("Devices", states_of(by_id.values(), current=current)),
+                (
+                    "Interfaces",
+                    count_of(interface_label(one, by_id) if current else UNKNOWN for one in interfaces),
+                ),
             ],
             colour=screen.colour,
         ),
     ]
 
 
-def _device_state(device: DeviceRecord) -> Cell:
-    """A camera's state, by the word that the page shows."""
+def states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
+    """How many devices there are, and in which states."""
+    return count_of(camera_state_of(device) if current else UNKNOWN for device in devices)
+
+
+def _device_state(device: DeviceRecord, *, current: bool) -> Cell:
+    """A camera's state, by the words that the page shows."""
     state = camera_state_of(device)
+    if not current:
+        return Cell(last_known(state), Style.FAINT)
     return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
 
 

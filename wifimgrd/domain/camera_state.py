@@ -7,10 +7,25 @@ The page has the same rules in `frontend/src/camera_state.ts`, since it gets the
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.records import DeviceRecord
+
+UNKNOWN: Final = "unknown"
+"""What is said of a camera or adapter while what was last known of it may no longer be true."""
+
+
+def is_current(backend_state: str) -> bool:
+    """Whether the records are true now: without the service behind its backend, a hub keeps the last ones."""
+    return backend_state != BackendState.UNAVAILABLE
+
+
+def last_known(state: str) -> str:
+    """A state that may no longer be true, as it stands alone."""
+    return f"{UNKNOWN.capitalize()}, was {state.lower()}"
 
 
 class CameraState(StrEnum):

@@ -117,9 +117,13 @@ class AddressFailed(WifimgrdError):
 
 
 class InterfaceLost(WifimgrdError):
-    """The adapter went away."""
+    """The adapter cannot be used any more; the message says what happened to it (`domain/interface.py`)."""
 
     code = ErrorCode.INTERFACE_LOST
+
+
+class AdapterTaken(InterfaceLost):
+    """The adapter is still there, and another program uses it."""
 
 
 class ConnectionLost(WifimgrdError):

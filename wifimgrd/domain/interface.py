@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from wifimgrd.domain.adapter import Adapter, Band, Mode
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import AdapterTaken, InterfaceLost
 
 
 class InterfaceState(StrEnum):
@@ -93,6 +94,22 @@ class InterfaceCounts:
     free: int
     """Available to any device: AVAILABLE, and not reserved."""
     in_use: int
+
+
+def unplugged(name: str) -> InterfaceLost:
+    """The adapter of an attempt or link was unplugged."""
+    return InterfaceLost(f"the adapter {name} was unplugged")
+
+
+def blocked(name: str, rfkill: str) -> InterfaceLost:
+    """The adapter of an attempt or link was blocked by rfkill; says how to unblock it."""
+    how = "its switch, or the computer's," if rfkill == "hard-blocked" else "`rfkill unblock wifi`"
+    return InterfaceLost(f"the adapter {name} was blocked by rfkill ({rfkill}); {how} unblocks it")
+
+
+def taken(name: str, how: str) -> AdapterTaken:
+    """Another program has the adapter of an attempt or link; `how` is the rest of the sentence."""
+    return AdapterTaken(f"the adapter {name} was taken by another program: {how}")
 
 
 @lru_cache(maxsize=1024)

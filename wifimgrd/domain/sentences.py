@@ -80,7 +80,7 @@ def adapter_plugged_in(interface: str, product: str) -> str:
 
 def adapter_unplugged(interface: str) -> str:
     """An adapter disappeared."""
-    return f"The adapter {interface} was pulled out."
+    return f"The adapter {interface} was unplugged."
 
 
 def adapter_recovery(interface: str, step: str) -> str:

@@ -57,7 +57,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         ErrorCode.AUTHENTICATION_FAILED: Kind(502, "The camera refused the password"),
         ErrorCode.ASSOCIATION_REFUSED: Kind(502, "The camera refused the connection"),
         ErrorCode.ADDRESS_FAILED: Kind(504, "The camera gave no address"),
-        ErrorCode.INTERFACE_LOST: Kind(502, "The Wi-Fi adapter went away"),
+        ErrorCode.INTERFACE_LOST: Kind(502, "The Wi-Fi adapter was lost"),
         ErrorCode.CONNECTION_LOST: Kind(502, "The connection was lost"),
         ErrorCode.BACKEND_UNAVAILABLE: Kind(503, "The service is not available"),
         ErrorCode.NOT_AUTHORIZED: Kind(403, "That is not allowed"),

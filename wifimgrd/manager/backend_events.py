@@ -153,6 +153,8 @@ class BackendEvents(Links):
             self.reconcile_soon()
         elif interface != before.interfaces[name]:
             state.publish_interface(name)
+            if adapter.rfkill and (holder := state.holder(name)) is not None:
+                self.adapter_blocked(holder, name, adapter.rfkill)
         state.check_reservations()
 
     def adapter_gone(self, name: str) -> None:
@@ -174,7 +176,7 @@ class BackendEvents(Links):
             self._recovering.removed_adapter(adapter.identity)
         state.note_unplugged(adapter)
         if holder is not None:
-            self.adapter_pulled(holder, name)
+            self.adapter_pulled(holder, name, self._backend.loss_of(name))
         state.check_reservations()
 
     def adapter_firmware_failed(self, name: str) -> None:

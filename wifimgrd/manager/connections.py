@@ -17,7 +17,6 @@ from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
     Cancelled,
-    ConnectionLost,
     DeviceNotReachable,
     InterfaceLost,
     InternalError,
@@ -215,7 +214,7 @@ class Connections:
                 link = await self._backend.join(request)
         except InterfaceLost as failure:
             # If the adapter was unplugged, the adapter source reports it soon, which cancels this task here.
-            await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface) else 0)
+            await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface, failure) else 0)
             error = failure
         except DeviceNotReachable as failure:
             error = self._with_band_hint(failure, device.sightings, interface)
@@ -272,7 +271,7 @@ class Connections:
         state.publish(DeviceStateChanged(state.status(entry)))
         self.start_leaving(entry, None)
 
-    def start_leaving(self, entry: DeviceEntry, error: ConnectionLost | None) -> None:
+    def start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
         """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
         attempt, entry.attempt = entry.attempt, None
         if attempt is not None:
@@ -285,7 +284,7 @@ class Connections:
         entry: DeviceEntry,
         attempt: asyncio.Task[None] | None,
         before: Sequence[asyncio.Task[None]],
-        error: ConnectionLost | None,
+        error: WifimgrdError | None,
     ) -> None:
         name = self._state.interface_of(entry)
         if before:

@@ -15,6 +15,7 @@ import structlog
 from wifimgrd.domain.device import DeviceState, Failure, HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import DeviceStateChanged, DeviceUpdated, SignalChanged
+from wifimgrd.domain.interface import blocked
 from wifimgrd.domain.lifecycle import Step, can_follow
 from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.connections import Connections
@@ -59,18 +60,28 @@ class Links:
 
     # -- what they change
 
-    def adapter_pulled(self, entry: DeviceEntry, interface: str) -> None:
+    def adapter_pulled(self, entry: DeviceEntry, interface: str, error: InterfaceLost) -> None:
         """The adapter of a device is gone; the interface is no longer listed."""
         if can_follow(entry.state, Step.LOSE):
-            self._state.lose(entry, InterfaceLost(f"the adapter {interface} was pulled out"), interface)
+            self._state.lose(entry, error, interface)
+
+    def adapter_blocked(self, entry: DeviceEntry, interface: str, rfkill: str) -> None:
+        """The radio of a device's adapter was switched off, and with it the attempt or link: backends see
+        that as the loss of the camera, or of its network."""
+        if entry.state is DeviceState.DISCONNECTED or entry.teardown is not None:
+            return
+        error = blocked(interface, rfkill)
+        if entry.grace is not None:
+            entry.grace.cancel()
+            entry.grace = None
+        if entry.state is DeviceState.CONNECTED:
+            self._take_down(entry, error)
+        self._connections.start_leaving(entry, error)
 
     def _interrupt(self, interface: str, error: WifimgrdError) -> None:
         entry = self._state.holder(interface)
         if entry is None or entry.state is not DeviceState.CONNECTED:
             return
-        loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
-        self._state.step(entry, Step.INTERRUPT)
-        self._state.record_loss(entry)
         _log.warning(
             "link_interrupted",
             device=entry.device.id,
@@ -78,10 +89,17 @@ class Links:
             interface=interface,
             reason=error.message,
         )
+        self._take_down(entry, error)
+        loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
+        entry.grace = loop.call_later(grace_s, self._grace_over, entry, error)
+
+    def _take_down(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """A link that was up is not, and the interface is kept."""
+        self._state.step(entry, Step.INTERRUPT)
+        self._state.record_loss(entry)
         failure = Failure(error.code, error.message, self._state.clock())
         self._state.amend(entry, replace(entry.device, failure=failure))
-        entry.outcome = loop.create_future()
-        entry.grace = loop.call_later(grace_s, self._grace_over, entry, error)
+        entry.outcome = asyncio.get_running_loop().create_future()
         self._state.publish(DeviceStateChanged(self._state.status(entry)))
 
     def _grace_over(self, entry: DeviceEntry, error: WifimgrdError) -> None:
@@ -109,7 +127,7 @@ class Links:
         entry = self._state.holder(interface)
         if entry is None or not (entry.state is DeviceState.CONNECTED or self._is_waiting(entry)):
             return
-        if isinstance(error, InterfaceLost) and self._state.may_be_pulled(interface):
+        if self._state.may_be_pulled(interface, error):
             # The adapter source is about to report it too; the interface is removed before the link ends.
             if entry.grace is not None:
                 entry.grace.cancel()

@@ -26,7 +26,7 @@ from wifimgrd.domain.device import (
     Sighting,
     Ssid,
 )
-from wifimgrd.domain.errors import DeviceNotFound, WifimgrdError
+from wifimgrd.domain.errors import AdapterTaken, DeviceNotFound, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import (
     AbsentAdaptersChanged,
     ConnectionFailed,
@@ -118,9 +118,11 @@ class HubState:
         """The interface that a device has, or None."""
         return self.allocator.assignments.get(entry.device.id)
 
-    def may_be_pulled(self, interface: str) -> bool:
+    def may_be_pulled(self, interface: str, error: WifimgrdError) -> bool:
         """Whether the adapter of a lost interface may have been unplugged, and the adapter source has not
-        reported that yet: the interface is listed, and no obstacle explains the loss."""
+        reported that yet: the interface is listed, and nothing else explains the loss."""
+        if not isinstance(error, InterfaceLost) or isinstance(error, AdapterTaken):
+            return False
         listed = self.allocator.interfaces.get(interface)
         return listed is not None and (not listed.obstacle or not listed.facts.known)
 

@@ -76,6 +76,9 @@ _ADAPTER_DETAILS: Final = _of_record(
     " 'reserved_camera_id': value_json.reserved_device_id} | to_json }}",
     "{}",
 )
+_IS_CURRENT: Final = _of_record(
+    "{{ 'offline' if value_json.backend_state == 'unavailable' else 'online' }}", "offline"
+)
 _IS_PLUGGED: Final = _of_record("online", "offline")
 
 
@@ -154,9 +157,17 @@ class Discovery:
             components["switch"]["command_topic"] = self.topics.command(camera.id)
         shared = {
             "state_topic": self.topics.device(camera.id),
-            "availability_topic": self.topics.availability,
+            "availability_mode": "all",
+            "availability": self._is_known(),
         }
         return self.topics.discovery(self.prefix, camera.id), _message(device, components, shared)
+
+    def _is_known(self) -> list[dict[str, str]]:
+        """States are known while the hub is online, and the service behind its backend there."""
+        return [
+            {"topic": self.topics.availability},
+            {"topic": self.topics.hub_record, "value_template": _IS_CURRENT},
+        ]
 
     def _adapter(self, unique_id: str, name: str, camera: str | None) -> dict[str, Any]:
         record = self.topics.interface(name)
@@ -174,10 +185,7 @@ class Discovery:
             # An adapter that is unplugged becomes unavailable at once. Home Assistant keeps the entity, with
             # what was set for it, for when the adapter is back, as after a reset by the recovery.
             "availability_mode": "all",
-            "availability": [
-                {"topic": self.topics.availability},
-                {"topic": record, "value_template": _IS_PLUGGED},
-            ],
+            "availability": [*self._is_known(), {"topic": record, "value_template": _IS_PLUGGED}],
             "entity_category": "diagnostic",
         }
 

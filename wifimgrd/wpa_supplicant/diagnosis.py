@@ -18,7 +18,6 @@ from wifimgrd.domain.errors import (
     AuthenticationFailed,
     ConnectionLost,
     DeviceNotReachable,
-    InterfaceLost,
     WifimgrdError,
 )
 from wifimgrd.wpa_supplicant.definitions import ReasonCode, StatusCode, SupplicantState
@@ -230,11 +229,6 @@ def ignored_bss(ssid: Ssid) -> AssociationRefused:
         f'the network "{ssid.printable}" is on the air, but wpa_supplicant does not join it: the camera may '
         "have refused a moment ago and set a retry delay"
     )
-
-
-def adapter_gone(interface: str) -> InterfaceLost:
-    """The interface was removed."""
-    return InterfaceLost(f"the adapter {interface} was pulled out")
 
 
 def interrupted(ssid: Ssid, disconnect_reason: int) -> ConnectionLost:

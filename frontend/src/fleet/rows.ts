@@ -3,7 +3,7 @@
 import type { CameraState } from "../camera_state";
 import type { Camera, Hub } from "./hubs";
 
-/** The state of a camera whose hub is offline is not known. */
+/** The state of a camera is not known while its hub is offline, or the service behind the hub's backend away. */
 export type KnownState = CameraState | "unknown";
 export type Filter = "" | "online" | "offline" | KnownState;
 
@@ -28,8 +28,11 @@ export interface Counts {
   total: number;
 }
 
+export const isCurrent = (hub: Hub, isLive: boolean): boolean =>
+  isLive && hub.isOnline && hub.record?.backend_state !== "unavailable";
+
 export const stateIn = (hub: Hub, camera: Camera, isLive: boolean): KnownState =>
-  isLive && hub.isOnline ? camera.state : "unknown";
+  isCurrent(hub, isLive) ? camera.state : "unknown";
 
 export function countsOf(hubs: readonly Hub[], isLive: boolean): Counts {
   const counts: Counts = { online: 0, cameras: new Map(), total: 0 };

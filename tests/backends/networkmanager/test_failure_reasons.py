@@ -13,7 +13,7 @@ from wifimgrd.backends.networkmanager.failure_reasons import (
     link_ended,
 )
 from wifimgrd.domain.device import Ssid
-from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.errors import AdapterTaken, ErrorCode
 from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.wpa_supplicant.diagnosis import SupplicantDiagnosis
 
@@ -76,16 +76,23 @@ def test_a_wrong_password_in_its_view_is_none_after_a_completed_handshake() -> N
     assert error.code is ErrorCode.DEVICE_NOT_REACHABLE
 
 
-@given(st.integers(0, 100))
+@given(st.integers(0, 100).filter(lambda reason: reason != DeviceReason.NEW_ACTIVATION))
 def test_a_link_that_it_ends_is_lost_for_any_reason(reason: int) -> None:
     error = link_ended(reason, SSID, "wlan0")
     assert error.code is ErrorCode.CONNECTION_LOST
     assert '"CAM"' in error.message
 
 
+def test_an_adapter_that_it_uses_for_another_connection_was_taken() -> None:
+    reason = DeviceReason.NEW_ACTIVATION
+    for error in (link_ended(reason, SSID, "wlan0"), attempt_failed(reason, diagnosis_after(), "wlan0")):
+        assert isinstance(error, AdapterTaken)
+        assert error.message.startswith("the adapter wlan0 was taken by another program: NetworkManager was")
+
+
 def test_a_device_that_it_has_removed() -> None:
-    assert device_gone("wlan0", unplugged=True).code is ErrorCode.INTERFACE_LOST
-    assert device_gone("wlan0", unplugged=False).code is ErrorCode.BACKEND_UNAVAILABLE
+    assert device_gone("wlan0", is_unplugged=True).code is ErrorCode.INTERFACE_LOST
+    assert device_gone("wlan0", is_unplugged=False).code is ErrorCode.BACKEND_UNAVAILABLE
 
 
 @given(st.binary(min_size=1, max_size=32), st.integers(0, 100))

@@ -24,6 +24,8 @@ class Host:
     """The file that networkd applies to every link, if it applies one."""
     active_units: dict[str, str] = field(default_factory=dict)
     """The sub states of those that are active, by name."""
+    calls: list[str] = field(default_factory=list)
+    """The methods that were called, in order."""
     programs: dict[str, BusConnection] = field(default_factory=dict)
     """By the bus name."""
     found: asyncio.Event = field(default_factory=asyncio.Event)
@@ -48,6 +50,7 @@ class Host:
         return str(path)
 
     def _reply(self, call: MethodCall) -> None:
+        self.calls.append(call.member)
         match call.member:
             case "GetInterface" if call.body[0] in self.registered:
                 self.programs[WPAS].reply(call, "o", [self._path(call.body[0])])

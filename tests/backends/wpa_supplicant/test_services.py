@@ -13,7 +13,7 @@ import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from wifimgrd.backends.simulated.world import BriefMemory
-from wifimgrd.backends.wpa_supplicant import other_supplicants
+from wifimgrd.backends.wpa_supplicant import inventory, other_supplicants
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.registration import Registrations
 from wifimgrd.backends.wpa_supplicant.services import IWD, Services
@@ -73,6 +73,20 @@ async def test_one_that_this_daemon_has_registered_has_no_obstacle(host: Host) -
         (await services.open_interface(WLAN0)).close()
         assert host.registered == {"wlan0"}
         assert await services.obstacle("wlan0") == ""
+
+
+async def test_one_that_rfkill_has_set_down_is_registered_anew(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = tmp_path / "wlan0/flags"
+    flags.parent.mkdir()
+    monkeypatch.setattr(inventory, "_INTERFACES", tmp_path)
+    async with watched(host) as services:
+        for text, times in (("0x1003", 1), ("0x1003", 1), ("0x1002", 2)):
+            flags.write_text(text)
+            (await services.open_interface(WLAN0)).close()
+            assert host.calls.count("CreateInterface") == times
+        assert host.registered == {"wlan0"}
 
 
 async def test_one_that_was_own_with_an_earlier_wpa_supplicant_is_another_programs(host: Host) -> None:

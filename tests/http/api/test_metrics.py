@@ -66,11 +66,13 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
         "wifimgrd_devices[connecting]": 0,
         "wifimgrd_devices[connected]": 1,
         "wifimgrd_devices[disconnecting]": 0,
+        "wifimgrd_devices[unknown]": 0,
         "wifimgrd_devices_reachable": 1,
         "wifimgrd_interfaces[available]": 1,
         "wifimgrd_interfaces[in-use]": 1,
         "wifimgrd_interfaces[unavailable]": 1,
         "wifimgrd_interfaces[reserved]": 0,
+        "wifimgrd_interfaces[unknown]": 0,
     }
     assert (now["wifimgrd_daemon_up"], now["wifimgrd_backend_ready"]) == (1, 1)
     assert any(key.startswith("wifimgrd_build_info[simulated][") for key in now)
@@ -85,6 +87,20 @@ async def test_a_reserved_interface_is_not_among_the_available_ones(shim: Served
     assert (now["wifimgrd_interfaces[available]"], now["wifimgrd_interfaces[reserved]"]) == (1, 1)
     assert {key for key in now if key.startswith("wifimgrd_interface_reserved")} == {
         "wifimgrd_interface_reserved[Nose][wlan2]"
+    }
+
+
+async def test_without_the_service_behind_the_backend_all_states_are_unknown(
+    shim: Served, hub: HubClient
+) -> None:
+    await connect(shim, camera(1))
+    await hub.simulate("SetFault", "sa{sv}", "backend-gone", {})
+    await hub.wait_until(lambda client: client.service.backend_state == "unavailable", 5)
+    now = await values(shim)
+    counted = {key: now[key] for key in now if key.startswith(("wifimgrd_devices[", "wifimgrd_interfaces["))}
+    assert {key: number for key, number in counted.items() if number} == {
+        "wifimgrd_devices[unknown]": 1,
+        "wifimgrd_interfaces[unknown]": 3,
     }
 
 

@@ -12,10 +12,10 @@ from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, State
 from wifimgrd.backends.networkmanager.scan import scan
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
+from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.recovery import BackendStep, RecoveryStep
 from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.networkmanager.device import Device
-from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
@@ -85,7 +85,7 @@ async def _reached(
     while True:
         match await steps.get():
             case DeviceGone(unplugged=True):
-                raise diagnosis.adapter_gone(device.name)
+                raise unplugged(device.name)
             case StateChange(state=reached) if reached == state:
                 return
             case DeviceGone() if state is DeviceState.UNMANAGED:

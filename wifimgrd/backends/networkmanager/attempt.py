@@ -25,10 +25,11 @@ from wifimgrd.backends.networkmanager.profile import settings_for
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
+from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.networkmanager.device import Device
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant import bss, diagnosis
+from wifimgrd.wpa_supplicant import bss
 from wifimgrd.wpa_supplicant.definitions import WPAS
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
@@ -66,7 +67,7 @@ class Attempt(BaseAttempt[Joined]):
                 "the message bus denies wifimgrd access to NetworkManager or wpa_supplicant"
             )
         if self._device is None or self._device.path not in self._inventory.devices:
-            return diagnosis.adapter_gone(self._request.interface)
+            return unplugged(self._request.interface)
         who = "wpa_supplicant" if error.name.startswith(WPAS) else "NetworkManager"
         self._log.warning("join_refused", by=who, error=str(error))
         return BackendUnavailable(f"{who} refused: {error.message}")
@@ -113,7 +114,7 @@ class Attempt(BaseAttempt[Joined]):
         try:
             async with asyncio.timeout(_APPEARANCE_S):
                 if not await wait_for_state(device, _is_settled):
-                    raise diagnosis.adapter_gone(name)
+                    raise unplugged(name)
         except TimeoutError:
             what = "does not manage" if device.state == DeviceState.UNMANAGED else "is not ready with"
             raise InterfaceLost(f"NetworkManager {what} the adapter {name}") from None
@@ -124,7 +125,7 @@ class Attempt(BaseAttempt[Joined]):
         if carried is None:
             return device
         if not carried.ours:
-            raise InterfaceLost(f'the adapter {name} carries the connection "{carried.name}"')
+            raise taken(name, f'it carries the connection "{carried.name}"')
         self._log.info("leftover_removed", profile=carried.name)
         await deactivate(
             self._connection, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
@@ -169,7 +170,7 @@ class Attempt(BaseAttempt[Joined]):
 
     def _on_device_event(self, event: StateChange | DeviceGone) -> None:
         if isinstance(event, DeviceGone):
-            self.abort(failure_reasons.device_gone(self._request.interface, event.unplugged))
+            self.abort(failure_reasons.device_gone(self._request.interface, is_unplugged=event.unplugged))
         elif self._monitor:
             self._monitor.post(event)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, InterfaceLost, WifimgrdError
+from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.diagnosis import SupplicantDiagnosis
+
+_OTHER_CONNECTION: Final = "NetworkManager was told to make another connection with it"
 
 
 def at_deadline(supplicant: SupplicantDiagnosis, device_state: int, *, visible: bool) -> WifimgrdError:
@@ -34,9 +39,11 @@ def attempt_failed(reason: int, supplicant: SupplicantDiagnosis, interface: str)
         case DeviceReason.SUPPLICANT_TIMEOUT:
             return diagnosis.no_answer(supplicant.ssid)
         case DeviceReason.NOW_UNMANAGED:
-            return InterfaceLost(f"NetworkManager does not manage {interface} any more")
-        case DeviceReason.USER_REQUESTED | DeviceReason.NEW_ACTIVATION | DeviceReason.CONNECTION_REMOVED:
-            return InterfaceLost(f"another program took {interface} from NetworkManager")
+            return InterfaceLost(f"NetworkManager does not manage the adapter {interface} any more")
+        case DeviceReason.NEW_ACTIVATION:
+            return taken(interface, _OTHER_CONNECTION)
+        case DeviceReason.USER_REQUESTED | DeviceReason.CONNECTION_REMOVED:
+            return taken(interface, "NetworkManager was told to disconnect it")
         case DeviceReason.SUPPLICANT_FAILED | DeviceReason.SUPPLICANT_CONFIG_FAILED:
             return BackendUnavailable("wpa_supplicant stopped during the attempt")
         case DeviceReason.SLEEPING:
@@ -44,17 +51,19 @@ def attempt_failed(reason: int, supplicant: SupplicantDiagnosis, interface: str)
     return BackendUnavailable(f"NetworkManager could not set {interface} up (reason {reason})")
 
 
-def device_gone(interface: str, unplugged: bool) -> WifimgrdError:
+def device_gone(interface: str, *, is_unplugged: bool) -> WifimgrdError:
     """NetworkManager removed the device while an attempt ran on it."""
-    if unplugged:
-        return diagnosis.adapter_gone(interface)
+    if is_unplugged:
+        return unplugged(interface)
     return BackendUnavailable(f"NetworkManager dropped the adapter {interface}")
 
 
 def link_ended(device_reason: int, ssid: Ssid, interface: str) -> WifimgrdError:
     """Why NetworkManager ended a link that was up, by the device's reason."""
     match device_reason:
-        case DeviceReason.USER_REQUESTED | DeviceReason.NEW_ACTIVATION | DeviceReason.CONNECTION_REMOVED:
+        case DeviceReason.NEW_ACTIVATION:
+            return taken(interface, _OTHER_CONNECTION)
+        case DeviceReason.USER_REQUESTED | DeviceReason.CONNECTION_REMOVED:
             return ConnectionLost(f'the connection to "{ssid.printable}" was ended by another program')
         case DeviceReason.IP_CONFIG_EXPIRED | DeviceReason.IP_CONFIG_UNAVAILABLE:
             return diagnosis.not_renewed(ssid)

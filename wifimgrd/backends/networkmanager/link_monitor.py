@@ -18,6 +18,7 @@ from wifimgrd.backends.networkmanager.ip_config import (
 from wifimgrd.dbus.connection import BusConnection, Signal, Watch
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.interface import unplugged
 from wifimgrd.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
 from wifimgrd.networkmanager.device import WirelessDevice
 from wifimgrd.networkmanager.objects import AccessPoint, Ip4Config
@@ -86,7 +87,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
     def _device_event(self, event: StateChange | DeviceGone) -> None:
         match event:
             case DeviceGone(unplugged=True):
-                self.end(diagnosis.adapter_gone(self.held.interface))
+                self.end(unplugged(self.held.interface))
             case DeviceGone():
                 self.end(
                     failure_reasons.link_ended(

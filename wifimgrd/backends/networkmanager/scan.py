@@ -39,7 +39,7 @@ async def scan(connection: BusConnection, device: NmDevice | None, interface: st
 
     def on_event(event: StateChange | DeviceGone) -> None:
         if isinstance(event, DeviceGone) and not lost.done():
-            lost.set_result(failure_reasons.device_gone(interface, event.unplugged))
+            lost.set_result(failure_reasons.device_gone(interface, is_unplugged=event.unplugged))
 
     device.listeners.append(on_event)
     scanning = asyncio.create_task(_scan_all_channels(connection, device, interface))

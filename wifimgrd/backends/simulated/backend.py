@@ -16,6 +16,7 @@ from wifimgrd.backends.simulated.scenario import Times
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
+from wifimgrd.domain.interface import blocked, unplugged
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
@@ -89,7 +90,7 @@ class SimulatedBackend:
         if adapter is None:
             raise InterfaceLost(f"there is no interface {name}")
         if adapter.rfkill:
-            raise InterfaceLost(_blocked(name, adapter.rfkill))
+            raise blocked(name, adapter.rfkill)
         if name in self._attempts or name in self.joined:
             raise RuntimeError(f"{name} is joined or being joined already")
         attempt = Attempt(request, adapter, self._cameras, self._faults, self._times)
@@ -142,6 +143,10 @@ class SimulatedBackend:
             raise Busy("it has something else to do")
         self._faults.heal(interface, step)
 
+    def loss_of(self, interface: str) -> InterfaceLost:
+        """See Backend.loss_of."""
+        return unplugged(interface)
+
     async def recent_scan_results(self) -> Sequence[ScanResult]:
         """The results of each adapter's last scan."""
         return self._scans.results()
@@ -154,11 +159,11 @@ class SimulatedBackend:
 
     def vanished(self, interface: str) -> None:
         """An adapter was unplugged."""
-        self._lose_interface(interface, InterfaceLost(f"the adapter {interface} was pulled out"))
+        self._lose_interface(interface, unplugged(interface))
 
     def blocked(self, interface: str, rfkill: str) -> None:
         """An adapter was blocked by rfkill."""
-        self._lose_interface(interface, InterfaceLost(_blocked(interface, rfkill)))
+        self._lose_interface(interface, blocked(interface, rfkill))
 
     def go(self) -> None:
         """The simulated service stops; all of its links are lost."""
@@ -188,7 +193,3 @@ class SimulatedBackend:
         for name in self._adapters.plugged:
             self.appeared(name)
         listener.backend_changed(self.status)
-
-
-def _blocked(interface: str, rfkill: str) -> str:
-    return f"{interface} is blocked by rfkill ({rfkill})"

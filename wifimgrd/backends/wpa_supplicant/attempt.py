@@ -212,7 +212,7 @@ class Attempt(BaseAttempt[Joined]):
         return self._monitor.diagnosis.at_deadline(visible=self._monitor.visible)
 
     def _interface_gone(self) -> None:
-        self.abort(diagnosis.adapter_gone(self._request.interface))
+        self.abort(self._services.loss_of(self._request.interface))
 
     def _address_changed(self) -> None:
         if self._monitor:

@@ -116,6 +116,10 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""
         await recover(await self._ready(), self._inventory, interface, step, self._restart_link)
 
+    def loss_of(self, interface: str) -> InterfaceLost:
+        """See Backend.loss_of."""
+        return self._services.loss_of(interface) if self._services else super().loss_of(interface)
+
     async def recent_scan_results(self) -> Sequence[ScanResult]:
         """The scan results of all interfaces; see Backend.recent_scan_results."""
         return await scan_results(await self._ready(), self._inventory)

@@ -15,6 +15,8 @@ from wifimgrd.netlink.events import NetworkEvents
 from wifimgrd.netlink.nl80211 import bands_of
 
 _INTERFACES: Final = Path("/sys/class/net")
+_IFF_UP: Final = 1
+"""https://man7.org/linux/man-pages/man7/netdevice.7.html"""
 
 
 @dataclass(slots=True)
@@ -39,6 +41,14 @@ class WifiInterface:
         try:
             return (_INTERFACES / self.name / "carrier").read_text().strip() == "1"
         except OSError:  # it is down, or gone
+            return False
+
+    @property
+    def is_down(self) -> bool:
+        """Whether it was set down, as rfkill does it; False where it is gone."""
+        try:
+            return not int((_INTERFACES / self.name / "flags").read_text(), 16) & _IFF_UP
+        except OSError:
             return False
 
 

@@ -84,7 +84,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
         await self._services.refuse_address(self.held.interface, reason)
 
     def _gone(self) -> None:
-        self.end(diagnosis.adapter_gone(self.held.interface))
+        self.end(self._services.loss_of(self.held.interface))
 
     # -- the signal strength
 

@@ -13,8 +13,8 @@ from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusClosed, BusError
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
+from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import frequencies_to_try, scan_result
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
@@ -52,7 +52,7 @@ async def idle_interface(
         yield interface, supplicant
     except asyncio.CancelledError:
         if gone and task and task.uncancel() == 0:
-            raise diagnosis.adapter_gone(name) from None
+            raise unplugged(name) from None
         raise
     except ScanRefused as error:
         raise Busy(f"wpa_supplicant does not scan: {error}") from None

@@ -17,6 +17,7 @@ from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal,
 from wifimgrd.dbus.errors import error_of_reply
 from wifimgrd.dbus.names import PROPERTIES
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
+from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.netlink.host_addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1, NETWORK1_LINK
 from wifimgrd.networkd.link_file import other_configuration
@@ -30,6 +31,7 @@ _log = structlog.get_logger(__name__)
 
 IWD: Final = "net.connman.iwd"
 """https://git.kernel.org/pub/scm/network/wireless/iwd.git/tree/doc/device-api.txt"""
+_IWD_MANAGES: Final = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
 _FIRST_RETRY_S: Final = 0.5
 _LAST_RETRY_S: Final = 8.0
 """The longest pause between two requests to start wpa_supplicant."""
@@ -177,7 +179,7 @@ class Services:
         Raises BusError, BusClosed, TimeoutError.
         """
         if IWD in self._others:
-            return "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
+            return _IWD_MANAGES
         if reason := await self._host_file(name):
             return reason
         if self._registrations.is_own(name, self.owner):
@@ -189,6 +191,10 @@ class Services:
         else:
             taken = self._taken_by()
         return taken or _address_obstacle(name)
+
+    def loss_of(self, name: str) -> InterfaceLost:
+        """What happened to an interface that the kernel removed; iwd, once it runs, removes all others'."""
+        return taken(name, _IWD_MANAGES) if IWD in self._others else unplugged(name)
 
     def _taken_by(self) -> str:
         who = "NetworkManager" if NM in self._others else "another program"
@@ -202,13 +208,16 @@ class Services:
         if not self.owner:
             raise BackendUnavailable("wpa_supplicant is not running")
         async with self._lock(interface.name):
+            if interface.is_down:
+                # rfkill set it down, and wpa_supplicant sets it up only when it is registered.
+                await self._registrations.unregister(self.connection, self.owner, interface.name)
             try:
                 path = await self._registrations.register(
                     self.connection, self.owner, interface.name, self._other_supplicants
                 )
-            except InterfaceTaken as taken:
+            except InterfaceTaken as refusal:
                 self._listener.owners_changed()  # which no event has reported
-                raise InterfaceLost(f"the adapter {interface.name} is not free: {taken}") from None
+                raise taken(interface.name, str(refusal)) from None
             await self._country.apply(self.connection, interface.name, path)
         return SupplicantInterface(self.connection, path, interface.names)
 

@@ -25,6 +25,7 @@ from wifimgrd.dbus.client.changes import (
     DeviceRemoved,
 )
 from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.domain.camera_state import UNKNOWN, is_current
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
@@ -145,11 +146,12 @@ class Metrics:
         yield _gauge("wifimgrd_daemon_up", "Whether the daemon is there.", client.available)
         yield _gauge("wifimgrd_backend_ready", "Whether cameras can be connected now.", ready)
         if client.available:
-            devices = Tally(device.state for device in client.devices.values())
+            current = is_current(client.service.backend_state)
+            devices = Tally(one.state if current else UNKNOWN for one in client.devices.values())
             yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
             reachable = sum(device.reachable for device in client.devices.values())
             yield _gauge("wifimgrd_devices_reachable", "Connected cameras that answer.", reachable)
-            yield from _interfaces(client)
+            yield from _interfaces(client, current=current)
         recoveries = CounterMetricFamily(
             "wifimgrd_adapter_recoveries",
             "Steps taken with adapters that do not work, since the daemon's start.",
@@ -247,10 +249,11 @@ def _seconds_to_connect(device: DeviceRecord) -> float:
     return max(0, done - begun) / 1e6
 
 
-def _interfaces(client: HubClient) -> Iterator[Metric]:
+def _interfaces(client: HubClient, *, current: bool) -> Iterator[Metric]:
     """One that waits for its device is `reserved` here, so that those `available` are free."""
     interfaces = client.interfaces.values()
-    counted = Tally(_RESERVED if interface.is_kept else interface.state for interface in interfaces)
+    known = (_RESERVED if interface.is_kept else interface.state for interface in interfaces)
+    counted = Tally(state if current else UNKNOWN for state in known)
     states = (*InterfaceState, _RESERVED)
     yield _by_state("wifimgrd_interfaces", "Wi-Fi interfaces; `available` are free.", states, counted)
     reserved = GaugeMetricFamily(
@@ -272,6 +275,6 @@ def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
 
 def _by_state(name: str, text: str, states: Iterable[str], counted: Mapping[str, int]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, text, labels=["state"])
-    for state in states:
+    for state in (*states, UNKNOWN):
         family.add_metric([str(state)], counted.get(state, 0))
     return family

@@ -10,6 +10,7 @@ import { Badge } from "../../views/badge";
 import { Name, Signal } from "../../views/parts";
 import { command, CommandError } from "../broker";
 import type { Camera, Hub } from "../hubs";
+import { isCurrent } from "../rows";
 
 /** The cameras that a command is under way for, as HUB/ID. */
 const underWay = signal<ReadonlySet<string>>(new Set());
@@ -30,6 +31,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const number = (state: CameraState) => cameras.filter((one) => one.state === state).length;
   const free = adapters.filter(isFree).length;
   const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
+  const isKnown = isCurrent(hub, isLive);
   const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
   return (
     <div class="hub" data-hub={hub.id}>
@@ -42,10 +44,10 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
       </span>
       <div class="about">
         <span>
-          {isOnline
+          {isKnown
             ? t.fleet.ofHub(number("connected") + number("not-answering"), cameras.length, number("failed"))
             : t.fleet.ofOfflineHub(cameras.length)}
-          {isOnline && [t.fleet.adapters(free, adapters.length), ...kept].map((one) => `, ${printable(one)}`)}
+          {isKnown && [t.fleet.adapters(free, adapters.length), ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
@@ -66,7 +68,7 @@ interface CameraProps {
 }
 
 export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProps) {
-  const isOnline = isLive && hub.isOnline;
+  const isKnown = isCurrent(hub, isLive);
   const code = record.connection_error_code;
   const why = state === "failed" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
   const obstacle = obstacleOf(hub, isLive);
@@ -80,10 +82,10 @@ export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProp
           <bdi>{printable(about)}</bdi>
         </small>
       </div>
-      <Badge state={state} isCurrent={isOnline} />
+      <Badge state={state} isCurrent={isKnown} />
       <div class="about">
-        {isOnline && why && <span class="why" title={printable(why)}>{printable(why)}</span>}
-        {isOnline && record.connected && (
+        {isKnown && why && <span class="why" title={printable(why)}>{printable(why)}</span>}
+        {isKnown && record.connected && (
           <span>
             <bdi>{printable(record.interface ?? "")}</bdi> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
           </span>
