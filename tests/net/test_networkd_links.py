@@ -425,8 +425,25 @@ async def test_the_daemon_has_links_configured_and_released(host: FakeHost, help
     assert set(host.read) == {FILE1}
 
 
+async def test_dhcp_begins_when_the_lease_is_requested(host: FakeHost, helper: HelperLinks) -> None:
+    """At the carrier it would begin before the access point is ready, which drops the request then."""
+    await helper.configure_link("wlan0", "")
+    await helper.configure_link("wlan1", "192.168.54.2/24")
+    assert "DHCP=no\n" in host.read[FILE0]
+    fixed = host.read[FILE1]
+    host.calls.clear()
+    await helper.request_lease("wlan0")
+    assert host.calls == ["Reload"]
+    assert "DHCP=ipv4\n" in host.read[FILE0]
+    assert host.read[FILE1] == fixed
+    await helper.configure_link("wlan0", "")  # for the next attempt
+    assert "DHCP=no\n" in host.read[FILE0]
+    assert host.reconfigured == []
+
+
 async def test_a_lease_is_requested_again(host: FakeHost, helper: HelperLinks) -> None:
     await helper.configure_link("wlan0", "")
+    await helper.request_lease("wlan0")
     await helper.request_lease("wlan0")
     await helper.request_lease("wlan1")  # which was not configured
     assert host.reconfigured == [3]
@@ -441,6 +458,7 @@ async def test_a_lease_that_has_arrived_is_not_requested_again(
 ) -> None:
     """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
     await helper.configure_link("wlan0", "")
+    await helper.request_lease("wlan0")
     addresses[3] = IPv4Address("192.168.42.7")
     await helper.request_lease("wlan0")
     assert host.reconfigured == []
@@ -460,11 +478,12 @@ async def test_an_address_of_the_link_before_that_networkd_has_left_is_deleted(
         await links.configure(WLAN0)
 
 
-async def test_a_networkd_that_is_away_is_not_asked_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:
+async def test_a_networkd_that_is_away_is_started_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:
     await helper.configure_link("wlan0", "")
     await host.end_networkd()
     await host.systemd.round_trip()
     await helper.request_lease("wlan0")
+    assert "DHCP=ipv4\n" in host.read[FILE0]
     assert host.reconfigured == []
 
 

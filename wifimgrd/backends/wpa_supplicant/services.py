@@ -40,7 +40,7 @@ _NETWORKD_SETTLES_S: Final = 1.0
 ConfigureLink = Callable[[str, str], Awaitable[None]]
 """Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
 RequestLease = Callable[[str], Awaitable[None]]
-"""Makes networkd request the lease of an interface again."""
+"""Makes networkd request the lease of an interface, which is associated."""
 ReleaseLink = Callable[[str], Awaitable[None]]
 """Ends that."""
 
@@ -229,8 +229,8 @@ class Services:
             _log.debug("networks_not_removed", path=supplicant.path, error=str(error))
 
     async def configure_address(self, name: str, local_address: str) -> None:
-        """Have networkd take an address on an interface; raises AddressFailed where it takes it by a file of
-        the host's, BackendUnavailable, TimeoutError."""
+        """Have networkd take an address on an interface, by DHCP not before `request_lease`; raises
+        AddressFailed where it takes it by a file of the host's, BackendUnavailable, BusClosed, TimeoutError."""
         try:
             await self._configure_link(name, local_address)
         except BusError as error:
@@ -282,13 +282,13 @@ class Services:
             self._listener.owners_changed()
 
     async def request_lease(self, name: str) -> None:
-        """Have networkd request the lease of an interface again, where that is possible."""
+        """Have networkd request the lease of an interface from the beginning; raises as
+        `configure_address`."""
         try:
             await self._request_lease(name)
-        except (BusError, BusClosed, TimeoutError) as error:
-            _log.warning("lease_not_requested", interface=name, error=str(error))
-        else:
-            _log.debug("lease_requested_again", interface=name)
+        except BusError as error:
+            raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+        _log.debug("lease_requested", interface=name)
 
     @property
     def has_networkd(self) -> bool:
