@@ -144,7 +144,7 @@ class LinkFiles:
 
     def begin_dhcp(self, interface: str) -> bool:
         """Let DHCP begin, where the file of the link is one for DHCP."""
-        file = self._file(interface)
+        file = self.file(interface)
         try:
             text = file.read_text(errors="replace")
         except OSError as error:

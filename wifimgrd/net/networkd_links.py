@@ -64,9 +64,10 @@ class NetworkdLinks:
         """networkd was running without its bus name, and was waited for."""
 
     async def configure(self, configuration: LinkConfiguration) -> None:
-        """Have networkd take an address on an interface that is not associated, where that is a fixed one, and
-        wait for `request_lease` otherwise; start it if it does not run. Raises InvalidRequest, InternalError,
-        BackendUnavailable, and AddressFailed where another file of the host is in force for the interface."""
+        """Have networkd take a fixed address on an interface that is not associated, or wait for
+        `request_lease`; start it if it does not run. Raises InvalidRequest, InternalError,
+        BackendUnavailable, and AddressFailed where another file of the host is in force for the interface.
+        """
         if not self._is_watched:
             async with self._lock:
                 await self._watch()

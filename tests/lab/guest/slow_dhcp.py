@@ -1,7 +1,7 @@
 """A camera's DHCP server that takes its time for each offer; requests do not wait for one another.
 
-`slow_dhcp.py INTERFACE ADDRESS LENT SECONDS` lends one address. It prints of each request since when, in seconds,
-its kind and its transaction id: `0.02 1 5f3c9a10`. A kind is that of RFC 2132: 1 DISCOVER, 3 REQUEST.
+`slow_dhcp.py INTERFACE ADDRESS LENT SECONDS` lends one address. It prints each request: its time in seconds,
+its kind as of RFC 2132 (1 DISCOVER, 3 REQUEST), and its transaction id: `0.02 1 5f3c9a10`.
 """
 
 import asyncio
@@ -44,7 +44,8 @@ class Server(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         """Print a request, and reply once it is time."""
         kind = options_of(data)[KIND][0]
-        print(f"{self._loop.time() - self._begin:.2f} {kind} {data[4:8].hex()}", flush=True)
+        sys.stdout.write(f"{self._loop.time() - self._begin:.2f} {kind} {data[4:8].hex()}\n")
+        sys.stdout.flush()
         if kind == DISCOVER:
             self._loop.call_later(self._offer_s, self._reply, data, OFFER)
         elif kind == REQUEST:

@@ -1,8 +1,8 @@
 """When networkd is to request the lease of a link.
 
-An access point drops what it receives before it has installed the key of a new station, which it does some
-milliseconds after the station, and networkd sends its first request at once. So networkd begins with DHCP only
-when it is told to, once wpa_supplicant has reported the association: until then, the file of the link has none.
+An access point drops what it receives before it has installed the key of a new station, some milliseconds
+after the station, and networkd begins with DHCP as soon as there is a carrier. So the file of a link has no
+DHCP until wpa_supplicant has reported the association.
 """
 
 from __future__ import annotations
