@@ -290,6 +290,24 @@ async def test_one_that_does_not_come_is_not_waited_for_for_ever(
     assert host.calls == ["StartUnit", "StartUnit"]
 
 
+async def test_one_that_is_slow_to_start_is_waited_for_by_each_call_and_not_started_anew(
+    host: FakeHost, links: NetworkdLinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networkd_links, "_NAME_S", 0.05)
+    monkeypatch.setattr(networkd_links, "START_S", 0.1)
+    host.is_starting = True
+    for _ in range(2):
+        with pytest.raises(BackendUnavailable, match="not on the message bus"):
+            await links.configure(WLAN0)
+    assert host.calls == []
+    monkeypatch.setattr(networkd_links, "START_S", PATIENCE_S)
+    configuring = asyncio.create_task(links.configure(WLAN0))
+    await host.start_networkd()
+    await configuring
+    assert host.calls == ["Reload"]
+    assert host.read == host.files
+
+
 @pytest.mark.parametrize("old_settings", [False, True])
 async def test_a_refused_reload_or_restart_is_said_and_made_up_for(
     host: FakeHost, files: LinkFiles, links: NetworkdLinks, old_settings: bool
