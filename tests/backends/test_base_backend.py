@@ -107,6 +107,40 @@ async def test_a_bug_in_a_session_is_reported_and_the_backend_tries_again(
 
 
 @BOTH
+async def test_a_start_that_does_not_end_says_what_is_missing(
+    make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make(message_bus.address)
+    monkeypatch.setattr(base_backend, "STARTING_S", 1.0)
+    monkeypatch.setattr(services, "watch", lambda _: asyncio.Event().wait())
+    listener = Listener()
+    await backend.start(cast("BackendListener", listener))
+    status = await asyncio.wait_for(listener.statuses.get(), 10)
+    assert status.state is BackendState.UNAVAILABLE
+    assert "systemctl" in status.reason
+    reports = cast("Any", backend)
+    reports.status_changed(BackendStatus(BackendState.STARTING, "it is starting once more"))
+    assert backend.status == status
+    for state in (BackendState.READY, BackendState.STARTING):
+        reports.status_changed(BackendStatus(state, ""))
+        assert backend.status.state is state
+    await backend.stop()
+
+
+async def test_why_wpa_supplicant_cannot_be_started_is_said(
+    message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_backend, "STARTING_S", 1.0)
+    backend, listener = wpa_supplicant(message_bus.address), Listener()
+    await backend.start(cast("BackendListener", listener))
+    status = await asyncio.wait_for(listener.statuses.get(), 10)
+    assert status.state is BackendState.UNAVAILABLE
+    assert "fi.w1.wpa_supplicant1" in status.reason
+    assert "package wpasupplicant" in status.reason
+    await backend.stop()
+
+
+@BOTH
 async def test_a_session_that_fails_at_once_is_tried_ever_more_patiently_and_reported_once(
     make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +159,7 @@ async def test_a_session_that_fails_at_once_is_tried_ever_more_patiently_and_rep
 
 @pytest.mark.parametrize(
     ("make", "services", "subscriptions"),
-    [(networkmanager, ServiceWatcher, 2), (wpa_supplicant, Services, 6)],
+    [(networkmanager, ServiceWatcher, 3), (wpa_supplicant, Services, 6)],
 )
 async def test_services_whose_watch_failed_leave_no_subscription(
     make: Make,

@@ -402,6 +402,8 @@ def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
                 attempt = bench.hub._state.entries[device].attempt
                 assert attempt is not None
                 await asyncio.wait([attempt])
+                assert bench.hub._state.interface_of(bench.hub._state.entries[device]) is None
+                assert await bench.world.backend.links() == []
             else:
                 device = await bench.connected()
                 patch.setattr(bench.hub._state, step, fails)
@@ -409,5 +411,6 @@ def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
                     await bench.hub.disconnect(device)
         [failure] = [entry for entry in entries if entry["event"] == "task_failed"]
         assert failure["task"] == f"test/connections/{task}"
+        assert bench.hub._state.entries[device].state is DeviceState.DISCONNECTED
 
     on_bench(test)

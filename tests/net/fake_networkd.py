@@ -46,6 +46,8 @@ class FakeHost:
     """Whether networkd appears on the bus after its start."""
     reloading: asyncio.Event = field(default_factory=asyncio.Event)
     """networkd has read the files for a reload."""
+    is_starting: bool = False
+    """The start of networkd's unit has not ended."""
     listed: asyncio.Event = field(default_factory=asyncio.Event)
     """systemd was asked for the state of networkd's unit."""
     answers: asyncio.Event = field(default_factory=asyncio.Event)
@@ -98,6 +100,7 @@ class FakeHost:
         if call.member == "ListUnitsByNames":
             assert call.body == [[definitions.NETWORKD_UNIT]]
             state = "active" if self.networkd is not None or self.has_lost_the_bus else "inactive"
+            state = "activating" if self.is_starting else state
             unit = [definitions.NETWORKD_UNIT, "", "loaded", state, "", "", "/", 0, "", "/"]
             self.systemd.reply(call, "a(ssssssouso)", [[unit]])
             self.listed.set()

@@ -290,6 +290,24 @@ async def test_one_that_does_not_come_is_not_waited_for_for_ever(
     assert host.calls == ["StartUnit", "StartUnit"]
 
 
+async def test_one_that_is_slow_to_start_is_waited_for_by_each_call_and_not_started_anew(
+    host: FakeHost, links: NetworkdLinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networkd_links, "_NAME_S", 0.05)
+    monkeypatch.setattr(networkd_links, "START_S", 0.1)
+    host.is_starting = True
+    for _ in range(2):
+        with pytest.raises(BackendUnavailable, match="not on the message bus"):
+            await links.configure(WLAN0)
+    assert host.calls == []
+    monkeypatch.setattr(networkd_links, "START_S", PATIENCE_S)
+    configuring = asyncio.create_task(links.configure(WLAN0))
+    await host.start_networkd()
+    await configuring
+    assert host.calls == ["Reload"]
+    assert host.read == host.files
+
+
 @pytest.mark.parametrize("old_settings", [False, True])
 async def test_a_refused_reload_or_restart_is_said_and_made_up_for(
     host: FakeHost, files: LinkFiles, links: NetworkdLinks, old_settings: bool
@@ -425,8 +443,25 @@ async def test_the_daemon_has_links_configured_and_released(host: FakeHost, help
     assert set(host.read) == {FILE1}
 
 
+async def test_dhcp_begins_when_the_lease_is_requested(host: FakeHost, helper: HelperLinks) -> None:
+    """At the carrier it would begin before the access point is ready, which drops the request then."""
+    await helper.configure_link("wlan0", "")
+    await helper.configure_link("wlan1", "192.168.54.2/24")
+    assert "DHCP=no\n" in host.read[FILE0]
+    fixed = host.read[FILE1]
+    host.calls.clear()
+    await helper.request_lease("wlan0")
+    assert host.calls == ["Reload"]
+    assert "DHCP=ipv4\n" in host.read[FILE0]
+    assert host.read[FILE1] == fixed
+    await helper.configure_link("wlan0", "")  # for the next attempt
+    assert "DHCP=no\n" in host.read[FILE0]
+    assert host.reconfigured == []
+
+
 async def test_a_lease_is_requested_again(host: FakeHost, helper: HelperLinks) -> None:
     await helper.configure_link("wlan0", "")
+    await helper.request_lease("wlan0")
     await helper.request_lease("wlan0")
     await helper.request_lease("wlan1")  # which was not configured
     assert host.reconfigured == [3]
@@ -441,6 +476,7 @@ async def test_a_lease_that_has_arrived_is_not_requested_again(
 ) -> None:
     """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
     await helper.configure_link("wlan0", "")
+    await helper.request_lease("wlan0")
     addresses[3] = IPv4Address("192.168.42.7")
     await helper.request_lease("wlan0")
     assert host.reconfigured == []
@@ -460,11 +496,12 @@ async def test_an_address_of_the_link_before_that_networkd_has_left_is_deleted(
         await links.configure(WLAN0)
 
 
-async def test_a_networkd_that_is_away_is_not_asked_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:
+async def test_a_networkd_that_is_away_is_started_for_a_lease(host: FakeHost, helper: HelperLinks) -> None:
     await helper.configure_link("wlan0", "")
     await host.end_networkd()
     await host.systemd.round_trip()
     await helper.request_lease("wlan0")
+    assert "DHCP=ipv4\n" in host.read[FILE0]
     assert host.reconfigured == []
 
 

@@ -28,6 +28,8 @@ _log = structlog.get_logger(__name__)
 BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
 READY_S: Final = 5.0
 """How long a join waits for a backend that is starting."""
+STARTING_S: Final = 15.0
+"""How long a backend may be starting; after that it is unavailable, and says what is missing."""
 _BACKOFF: Final = Backoff(first_s=0.5, last_s=30.0)
 _BUS_AWAY: Final = "the message bus is away"
 
@@ -37,6 +39,10 @@ RestartLink = Callable[[str], Awaitable[None]]
 
 class WatchedServices(Protocol):
     """The services that a backend needs, over one connection to the message bus."""
+
+    @property
+    def missing(self) -> str:
+        """What the start waits for, and what to do where that does not come, as a sentence."""
 
     async def watch(self) -> None:
         """Watch them until cancelled; raises BusError, BusClosed, TimeoutError."""
@@ -70,6 +76,9 @@ class BaseBackend(ABC, Generic[S, J, M]):
         self._listener: BackendListener | None = None
         self._status = BackendStatus(BackendState.STARTING, "not started yet")
         self._status_changed = asyncio.Event()
+        self._start_limit: asyncio.TimerHandle | None = None
+        """Set from the beginning of a start to its end, also when its time is over."""
+        self._is_overdue = False
         self._attempts: dict[str, BaseAttempt[J]] = {}
         self._link_monitors: dict[str, M] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -85,6 +94,7 @@ class BaseBackend(ABC, Generic[S, J, M]):
     async def start(self, listener: BackendListener) -> None:
         """Start watching; see Backend.start."""
         self._listener = listener
+        self._limit_start()
         self._tasks.check("message-bus", self._round_trip)
         self._tasks.keep("services", self._watch_services, _BACKOFF, expected=BUS_ERRORS)
 
@@ -119,7 +129,13 @@ class BaseBackend(ABC, Generic[S, J, M]):
         return unplugged(interface)
 
     def status_changed(self, status: BackendStatus) -> None:
-        """Apply and pass on the backend's new state."""
+        """Apply and pass on the backend's new state; after `STARTING_S` of a start that is UNAVAILABLE."""
+        if status.state is BackendState.STARTING:
+            self._limit_start()
+            if self._is_overdue:
+                status = self._overdue_status
+        else:
+            self._end_start()
         if status == self._status:
             return
         self._status = status
@@ -127,6 +143,26 @@ class BaseBackend(ABC, Generic[S, J, M]):
         _log.info("backend_" + status.state.value, reason=status.reason)
         if self._listener:
             self._listener.backend_changed(status)
+
+    # -- the limit of a start
+
+    @property
+    def _overdue_status(self) -> BackendStatus:
+        missing = self._services.missing if self._services else "the message bus does not answer"
+        return BackendStatus(BackendState.UNAVAILABLE, missing)
+
+    def _limit_start(self) -> None:
+        if self._start_limit is None:
+            self._start_limit = asyncio.get_running_loop().call_later(STARTING_S, self._start_overdue)
+
+    def _start_overdue(self) -> None:
+        self._is_overdue = True
+        self.status_changed(BackendStatus(BackendState.STARTING, self._status.reason))
+
+    def _end_start(self) -> None:
+        if self._start_limit is not None:
+            self._start_limit.cancel()
+        self._start_limit, self._is_overdue = None, False
 
     # -- what a subclass adds
 
@@ -266,6 +302,7 @@ class BaseBackend(ABC, Generic[S, J, M]):
         await self._tasks.settle(READY_S)
 
     async def _close(self) -> None:
+        self._end_start()
         await self._tasks.stop()
         if self._connection:
             await self._connection.close()

@@ -131,6 +131,9 @@ class BaseLinkMonitor(ABC, Generic[R]):
     def _associated(self) -> None:
         """The supplicant has associated."""
 
+    def _dissociated(self) -> None:
+        """The supplicant is not associated, and may have been so before."""
+
     @abstractmethod
     async def _disconnect(self) -> None:
         """Take the link down."""
@@ -155,7 +158,10 @@ class BaseLinkMonitor(ABC, Generic[R]):
 
     def _drop_where_down(self) -> None:
         """Report the loss of the association, and search for the network."""
-        if not diagnosis.is_down(self._state) or self._listener is None or self._search_task is not None:
+        if not diagnosis.is_down(self._state) or self._listener is None:
+            return
+        self._dissociated()
+        if self._search_task is not None:
             return
         reason, self._reason = self._reason, 0
         self._interrupt(diagnosis.interrupted(self.held.ssid, reason), reason=reason)

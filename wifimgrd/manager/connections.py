@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import structlog
@@ -187,7 +188,7 @@ class Connections:
         self.on_attempt_started(entry)
         state.publish_interface(name)
         state.publish(DeviceStateChanged(state.status(entry)))
-        entry.attempt = self._tasks.start("attempt", self._attempt(entry, name))
+        entry.attempt = self._tasks.start("attempt", self._ending(entry, partial(self._attempt, entry, name)))
 
     # -- attempts
 
@@ -277,7 +278,8 @@ class Connections:
         if attempt is not None:
             attempt.cancel()
         before = [task for task in (attempt, entry.teardown) if task is not None]
-        entry.teardown = self._tasks.start("leave", self._leave_and_free(entry, attempt, before, error))
+        leaving = partial(self._leave_and_free, entry, attempt, before, error)
+        entry.teardown = self._tasks.start("leave", self._ending(entry, leaving))
 
     async def _leave_and_free(
         self,
@@ -302,6 +304,26 @@ class Connections:
         entry.automatic = False
         self._state.free(entry)
         self._state.publish(DeviceStateChanged(self._state.status(entry)))
+
+    async def _ending(self, entry: DeviceEntry, work: Callable[[], Awaitable[None]]) -> None:
+        """Run an attempt or a disconnect; a bug in it leaves the device disconnected, not in a state that
+        nothing ends."""
+        try:
+            await work()
+        except Exception:
+            if self._is_stuck(entry, asyncio.current_task()):
+                entry.attempt = entry.teardown = None
+                if (name := self._state.interface_of(entry)) is not None:
+                    await self.leave(name)
+                if self._is_stuck(entry, None):
+                    self._state.lose(entry, InternalError("the connection was ended by an internal error"))
+            raise
+
+    @staticmethod
+    def _is_stuck(entry: DeviceEntry, ended: asyncio.Task[None] | None) -> bool:
+        """Whether nothing but the task that has ended would end the device's state."""
+        waits = entry.state in (DeviceState.CONNECTING, DeviceState.DISCONNECTING)
+        return waits and {entry.attempt, entry.teardown} <= {None, ended}
 
     async def leave(self, interface: str) -> None:
         """Let the backend take a link down; its errors are only logged."""

@@ -18,7 +18,7 @@ from wifimgrd.netlink.host_addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK
 from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd, NetworkdLink
-from wifimgrd.networkd.units import ServiceManager
+from wifimgrd.networkd.units import ListedUnit, ServiceManager
 
 _log = structlog.get_logger()
 
@@ -64,9 +64,10 @@ class NetworkdLinks:
         """networkd was running without its bus name, and was waited for."""
 
     async def configure(self, configuration: LinkConfiguration) -> None:
-        """Have networkd take an address on an interface that is not associated, and start it if it does not
-        run; raises InvalidRequest, InternalError, BackendUnavailable, and AddressFailed where another file
-        of the host is in force for the interface."""
+        """Have networkd take a fixed address on an interface that is not associated, or wait for
+        `request_lease`; start it if it does not run. Raises InvalidRequest, InternalError,
+        BackendUnavailable, and AddressFailed where another file of the host is in force for the interface.
+        """
         if not self._is_watched:
             async with self._lock:
                 await self._watch()
@@ -153,17 +154,24 @@ class NetworkdLinks:
             await self._reread()
 
     async def request_lease(self, interface: str, index: int) -> None:
-        """Have networkd request the lease of an interface again, if it runs and has the interface; raises
-        as `configure`.
+        """Have networkd request the lease of an interface that is configured, from the beginning where it has
+        requested it already; start it if it does not run. Raises as `configure`.
 
-        Does nothing once the interface has an address, which networkd would drop: on a busy host the daemon
-        may not have noticed it yet.
+        It does not begin again once the interface has an address, which networkd would drop: on a busy host
+        the daemon may not have noticed it yet.
         """
-        if not self._files.has(interface) or _is_addressed(index):
+        if not self._files.has(interface):
             return
+        begins = self._files.begin_dhcp(interface)
+        self._is_outdated |= begins
         async with self._lock:
             await self._watch()
-        if self._running.is_set():
+            if not self._running.is_set():
+                await self._start()
+                return
+            if self._is_outdated:
+                await self._reload()
+        if not begins and not _is_addressed(index):
             await self._reconfigure(index)
 
     async def _reconfigure(self, index: int) -> None:
@@ -194,21 +202,24 @@ class NetworkdLinks:
             await self._connection.watch_owner(self._came_or_went, NETWORK1)
             [self._bus_id] = await self._connection.call_bus("GetId", "", [])
             self._set_owner(await self._networkd.owner())
-            if not self._run and await self._is_active():
+            if not self._run and await self._is_running():
                 # As at boot: it may have read its settings already.
                 self._has_lost_bus = not await self._is_coming()
             self._is_outdated |= self._files.remove_absent()
             self._is_watched = True
 
-    async def _is_active(self) -> bool:
-        """Whether networkd's unit runs; not where systemd does not answer, as its start will report that."""
+    async def _is_running(self) -> bool:
+        """Whether networkd's unit is active; not where systemd does not answer, as its start will report
+        that."""
         try:
-            return await self._is_unit_active()
+            unit = await self._unit()
         except (BusError, BusClosed, TimeoutError):
             return False
+        return unit.is_active and not unit.is_starting
 
-    async def _is_unit_active(self) -> bool:
-        return any(unit.is_active for unit in await self._systemd.list_units([NETWORKD_UNIT]))
+    async def _unit(self) -> ListedUnit:
+        [unit] = await self._systemd.list_units([NETWORKD_UNIT])
+        return unit
 
     def _came_or_went(self, signal: Signal) -> None:
         self._set_owner(signal.body[2])
@@ -235,10 +246,15 @@ class NetworkdLinks:
         again."""
         self._is_outdated = False
         try:
-            if not await self._is_unit_active():
+            unit = await self._unit()
+            if not unit.is_active:
                 await self._systemd.start_unit(NETWORKD_UNIT)
-            elif not self._has_lost_bus and await self._is_coming():
+            elif unit.is_starting:  # a restart would begin anew what is waited for
+                await self._wait()
                 await self._reload()  # it may have read the files before the last one was written
+                return
+            elif not self._has_lost_bus and await self._is_coming():
+                await self._reload()
                 return
             else:
                 await self._systemd.restart_unit(NETWORKD_UNIT)

@@ -13,12 +13,12 @@ class HelperLinks(Helper):
     """The helper may have to start networkd, and waits for it and for what it answers."""
 
     async def configure_link(self, interface: str, local_address: str) -> None:
-        """Have the interface take an address once it has a carrier: by DHCP, or `local_address` with its
-        prefix, such as `192.168.54.2/24`."""
+        """Have the interface take `local_address`, with its prefix such as `192.168.54.2/24`, once it has a
+        carrier; or an address by DHCP, if that is empty, once `request_lease` is called."""
         await self.call("ConfigureLink", "ss", [interface, local_address])
 
     async def request_lease(self, interface: str) -> None:
-        """Have the interface, which takes its address by DHCP, request it from the beginning."""
+        """Have the interface, which is associated, request its address by DHCP from the beginning."""
         await self.call("RequestLease", "s", [interface])
 
     async def release_link(self, interface: str) -> None:

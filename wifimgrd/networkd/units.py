@@ -31,6 +31,11 @@ class ListedUnit:
         return self.active_state in ("active", "activating", "reloading")
 
     @property
+    def is_starting(self) -> bool:
+        """Whether its start has not ended."""
+        return self.active_state == "activating"
+
+    @property
     def may_have_processes(self) -> bool:
         """Whether it is starting, active or stopping; one that has ended, and stays active
         (RemainAfterExit=), has no processes."""

@@ -17,6 +17,11 @@ WPAS_SCAN_ERROR: Final = WPAS_INTERFACE + ".ScanError"
 WPAS_INTERFACE_EXISTS: Final = WPAS + ".InterfaceExists"
 """CreateInterface was refused: the interface is registered already."""
 WPAS_INVALID_ARGUMENTS: Final = WPAS + ".InvalidArgs"
+WPAS_INTERFACE_UNKNOWN: Final = WPAS + ".InterfaceUnknown"
+"""GetInterface was refused: the interface is not registered."""
+
+IWD: Final = "net.connman.iwd"
+"""The other supplicant: https://git.kernel.org/pub/scm/network/wireless/iwd.git/tree/doc/device-api.txt"""
 
 
 class SupplicantState(StrEnum):

@@ -27,7 +27,7 @@ def carried(name: str = "Home", *, default: bool = False, settings: dict[str, An
     [
         (device(), ""),
         (device(10), "not managed by NetworkManager"),
-        (device(20), "not ready yet"),
+        (device(20), "NetworkManager has not made it ready yet; `journalctl -u NetworkManager` may say why"),
         (device(20, FirmwareMissing=True), "the adapter's firmware is missing"),
         (device(100, carried=carried()), 'carries the connection "Home"'),
         (device(100, carried=carried(settings={})), 'carries the connection "Home"'),

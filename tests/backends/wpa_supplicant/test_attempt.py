@@ -11,9 +11,11 @@ import pytest
 import structlog
 
 from wifimgrd.backends.wpa_supplicant import attempt as module
-from wifimgrd.backends.wpa_supplicant.attempt import AddressChanged, Attempt, LeaseOverdue
+from wifimgrd.backends.wpa_supplicant.attempt import AddressChanged, Attempt
+from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant.association import AssociationMonitor
 from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
@@ -34,6 +36,7 @@ class Join:
         self.reads = 0
         """How often networkd was asked."""
         self.requested: list[str] = []
+        self.refusal: BackendUnavailable | None = None
         ssid = Ssid(b"CAM")
         request = JoinRequest(DeviceId(1), "wlan0", ssid, Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
@@ -47,7 +50,9 @@ class Join:
         """The address, with these events."""
         for event in events:
             self.monitor.post(event)
-        interface: Any = SimpleNamespace(name="wlan0", index=3)
+        interface: Any = SimpleNamespace(name="wlan0", index=3, frames_received=0)
+        self._attempt._monitor = self.monitor
+        self._attempt._lease = LeaseRequest(interface, self._attempt._lease_due)
         async with asyncio.timeout(5):
             return await self._attempt._wait_for_address(interface, self.monitor)
 
@@ -73,40 +78,44 @@ class Join:
         return self.answers.pop(0)
 
     async def _request_lease(self, interface: str) -> None:
+        if self.refusal:
+            raise self.refusal
         self.requested.append(interface)
         self.monitor.post(AddressChanged())
 
 
-async def test_an_address_that_is_there_before_the_association_is_taken(
+async def test_an_address_that_was_read_while_an_event_came_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    join = Join(monkeypatch, ADDRESS)
-    assert await join.address(AddressChanged(), COMPLETED) == ADDRESS
-
-
-@pytest.mark.parametrize("event", [LeaseOverdue(), {"CurrentAuthMode": "WPA2-PSK"}])
-async def test_an_address_that_was_read_while_an_event_came_is_read_again(
-    monkeypatch: pytest.MonkeyPatch, event: object
-) -> None:
-    join = Join(monkeypatch, None, ADDRESS, ADDRESS)
-    join.meanwhile = [event, AddressChanged()]
+    join = Join(monkeypatch, None, ADDRESS)
+    join.meanwhile = [{"CurrentAuthMode": "WPA2-PSK"}, AddressChanged()]
     assert await join.address(COMPLETED) == ADDRESS
-    assert join.requested == []
 
 
-async def test_of_many_events_at_once_the_address_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    join = Join(monkeypatch, ADDRESS)
-    assert await join.address(COMPLETED, *(AddressChanged() for _ in range(5)), LeaseOverdue()) == ADDRESS
-    assert (join.reads, join.requested) == (1, [])
-
-
-@pytest.mark.parametrize("after", [[], [{"CurrentAuthMode": "WPA2-PSK"}], [LeaseOverdue()]])
-async def test_a_lease_that_is_overdue_is_requested_once(
+@pytest.mark.parametrize("after", [[], [{"CurrentAuthMode": "WPA2-PSK"}], [COMPLETED, AddressChanged()]])
+async def test_a_lease_is_requested_once_the_association_is_complete(
     monkeypatch: pytest.MonkeyPatch, after: list[object]
 ) -> None:
-    join = Join(monkeypatch, None, ADDRESS)
-    assert await join.address(COMPLETED, LeaseOverdue(), *after) == ADDRESS
+    join = Join(monkeypatch, ADDRESS)
+    assert await join.address({"State": SupplicantState.FOUR_WAY.value}, COMPLETED, *after) == ADDRESS
+    assert (join.reads, join.requested) == (1, ["wlan0"])
+
+
+async def test_an_association_that_is_lost_before_the_request_does_not_stop_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """networkd would never begin."""
+    join = Join(monkeypatch, ADDRESS)
+    lost = {"State": SupplicantState.DISCONNECTED.value}
+    assert await join.address(COMPLETED, lost, COMPLETED, AddressChanged()) == ADDRESS
     assert join.requested == ["wlan0"]
+
+
+async def test_why_networkd_cannot_request_it_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    join = Join(monkeypatch)
+    join.refusal = BackendUnavailable("systemd-networkd cannot be reloaded: it is masked")
+    with pytest.raises(BackendUnavailable, match="it is masked"):
+        await join.address(COMPLETED)
 
 
 @pytest.mark.parametrize(

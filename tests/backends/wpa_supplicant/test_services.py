@@ -16,7 +16,7 @@ from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.backends.wpa_supplicant import inventory, other_supplicants
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.registration import Registrations
-from wifimgrd.backends.wpa_supplicant.services import IWD, Services
+from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.dbus.errors import NAME_OF
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
@@ -24,7 +24,7 @@ from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.country import Country
-from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
 
 WLAN0 = WifiInterface(3, "wlan0")
 UNIT = "wpa_supplicant@wlan0.service"

@@ -26,6 +26,23 @@ while n=$((n + 1)) && echo $n; do /bin/busybox sleep 0.1; done
 
 
 @dataclass(frozen=True)
+class SlowOffers:
+    """A DHCP server that takes its time."""
+
+    seconds: int
+    one_at_a_time: bool = False  # while it prepares an offer, it receives nothing
+
+
+@dataclass(frozen=True)
+class DhcpRequest:
+    """What a server with slow offers has received."""
+
+    time_s: float  # since the server was started
+    is_discover: bool
+    transaction: str
+
+
+@dataclass(frozen=True)
 class Lease:
     """An address that is lent whatever network it is of."""
 
@@ -64,6 +81,7 @@ class Camera:
         lease_s: int | None = None,
         dhcp_options: Sequence[str] = (),
         lease: Lease | None = None,
+        slow_offers: SlowOffers | None = None,
     ) -> None:
         self.name = name
         self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
@@ -76,6 +94,7 @@ class Camera:
         self.lease_s = lease_s  # None: an hour
         self.dhcp_options = dhcp_options  # as dnsmasq's --dhcp-option-force takes them, e.g. "26,576"
         self.lease = lease  # instead of one of its subnet's
+        self.slow_offers = slow_offers
         self.bssid = "02:ca:" + zlib.crc32(name.encode()).to_bytes(4).hex(":")
         self._phy = f"cam{name}"
         self._folder = Path(_RUN, name)
@@ -146,8 +165,8 @@ class Camera:
 
     def dhcp_off(self) -> None:
         """Let its DHCP server die: stations join, and get no address; leases are not renewed."""
-        self._namespace.end("dnsmasq")
-        self._namespace.end("udhcpd")
+        for program in ("dnsmasq", "udhcpd", "slow_dhcp"):
+            self._namespace.end(program)
 
     def dhcp_on(self) -> None:
         """Start its DHCP server."""
@@ -161,12 +180,28 @@ class Camera:
                 first, last, self.lease_s, f"option subnet 255.255.255.0\noption router {self.address}\n"
             )
             return
+        options = [f"--dhcp-option-force={option}" for option in self.dhcp_options]
+        if self.slow_offers is not None:
+            if not self.slow_offers.one_at_a_time:
+                self._offer_slowly(first, self.slow_offers.seconds)
+                return
+            options.append(f"--dhcp-reply-delay={self.slow_offers.seconds}")
         self._namespace.start(
             "dnsmasq", "-k", "-p0", "-C/dev/null", f"--interface={_INTERFACE}", "--bind-interfaces",
             "--dhcp-authoritative", "--no-ping", f"--dhcp-range={first},{last},1h", "--log-dhcp",
-            f"--dhcp-leasefile={self._folder}/leases", "--user=root",
-            *(f"--dhcp-option-force={option}" for option in self.dhcp_options),
+            f"--dhcp-leasefile={self._folder}/leases", "--user=root", *options,
         )  # fmt: skip
+
+    def dhcp_requests(self) -> list[DhcpRequest]:
+        """What its DHCP server has received; with `slow_offers` that do not wait for one another only."""
+        lines = [line.split() for line in self.log("slow_dhcp").splitlines()]
+        return [DhcpRequest(float(time_s), kind == "1", xid) for time_s, kind, xid in lines]
+
+    def _offer_slowly(self, address: str, seconds: float) -> None:
+        program = Path(__file__).with_name("slow_dhcp.py")
+        self._namespace.start(
+            "python3", str(program), _INTERFACE, self.address, address, str(seconds), known_as="slow_dhcp"
+        )
 
     def renewals(self) -> int:
         """How often its DHCP server lent or renewed an address, since it was started; with `lease_s` only."""

@@ -30,7 +30,7 @@ from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.networkmanager.device import Device
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant import bss
-from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_UNKNOWN
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _APPEARANCE_S: Final = 15.0
@@ -68,6 +68,11 @@ class Attempt(BaseAttempt[Joined]):
             )
         if self._device is None or self._device.path not in self._inventory.devices:
             return unplugged(self._request.interface)
+        if error.name == WPAS_INTERFACE_UNKNOWN:
+            return BackendUnavailable(
+                f"wpa_supplicant does not have {self._request.interface}: it was restarted a moment ago, or "
+                "NetworkManager uses iwd (`wifi.backend` in /etc/NetworkManager)"
+            )
         who = "wpa_supplicant" if error.name.startswith(WPAS) else "NetworkManager"
         self._log.warning("join_refused", by=who, error=str(error))
         return BackendUnavailable(f"{who} refused: {error.message}")

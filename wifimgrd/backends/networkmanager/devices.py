@@ -79,7 +79,7 @@ def obstacle_of(device: NmDevice, radio: Radio) -> str:
     if device.firmware_missing:
         return "the adapter's firmware is missing"
     if device.state <= DeviceState.UNAVAILABLE:
-        return "not ready yet"
+        return "NetworkManager has not made it ready yet; `journalctl -u NetworkManager` may say why"
     carried = device.carried
     if carried is not None and not carried.ours:
         route = ", the host's default route" if carried.is_default else ""

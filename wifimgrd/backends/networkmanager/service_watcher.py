@@ -15,10 +15,15 @@ from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.networkmanager.definitions import NM, DeviceState
 from wifimgrd.networkmanager.manager import NetworkManager
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
 
 _log = structlog.get_logger(__name__)
 
+_USES_IWD: Final = (
+    "NetworkManager uses iwd, with which the hub joins no cameras: set `wifi.backend=wpa_supplicant` in the "
+    "section `[device]` of a file in /etc/NetworkManager/conf.d, then `systemctl disable --now iwd` and "
+    "`systemctl restart NetworkManager`"
+)
 _RETRY_S: Final = 1.0
 """Retry after this long where NetworkManager owns its name but has no objects yet."""
 
@@ -40,7 +45,7 @@ class ServiceListener(InventoryListener, Protocol):
 
 
 class ServiceWatcher:
-    """Watches the two bus names by NameOwnerChanged, until the connection is closed."""
+    """Watches the bus names of both, and of iwd, by NameOwnerChanged, until the connection is closed."""
 
     def __init__(self, connection: BusConnection, listener: ServiceListener, tasks: Tasks) -> None:
         self.connection = connection
@@ -54,11 +59,21 @@ class ServiceWatcher:
         self._supplicant_seen = False
         self._settled = False
 
+    @property
+    def missing(self) -> str:
+        """What the start waits for; see WatchedServices.missing."""
+        if self.inventory is None:
+            return "NetworkManager does not answer; `systemctl restart NetworkManager` may help"
+        return (
+            "NetworkManager does not start wpa_supplicant: it needs the package wpasupplicant, and no "
+            "wifi.backend=iwd in /etc/NetworkManager; `journalctl -u NetworkManager` says more"
+        )
+
     async def watch(self) -> None:
-        """Watch both names until cancelled; raises BusError, BusClosed, TimeoutError."""
-        for name in (NM, WPAS):
+        """Watch the names until cancelled; raises BusError, BusClosed, TimeoutError."""
+        for name in (NM, WPAS, IWD):
             self._watches.append(await self.connection.watch_owner(self._owner_changed, name))
-        for name in (NM, WPAS):
+        for name in (NM, WPAS, IWD):
             self._owners[name] = await self.connection.name_owner(name) or ""
         self._supplicant_seen = bool(self._owners[WPAS])
         while True:
@@ -121,6 +136,8 @@ class ServiceWatcher:
         inventory = self.inventory
         if inventory is None or self._owners[WPAS] or not inventory.radio.enabled:
             self._report(BackendState.READY)
+        elif self._owners[IWD] and any(map(_is_ready, inventory.devices.values())):
+            self._report(BackendState.UNAVAILABLE, _USES_IWD)
         elif all(device.state < DeviceState.UNAVAILABLE for device in inventory.devices.values()):
             self._report(BackendState.READY)  # NetworkManager starts the supplicant for its first adapter
         elif self._supplicant_seen:
@@ -138,6 +155,9 @@ class ServiceWatcher:
             self._settled = False
             self._report(BackendState.UNAVAILABLE, "NetworkManager is not running")
             self._listener.manager_lost()
+        elif name == IWD:
+            if self._settled:
+                self._report_supplicant()
         elif name == WPAS:
             if before:
                 self._listener.supplicant_lost()
@@ -154,3 +174,8 @@ class ServiceWatcher:
             return
         finally:
             self._changed.clear()
+
+
+def _is_ready(device: NmDevice) -> bool:
+    """Whether NetworkManager can join networks by it; it needs a supplicant for that."""
+    return device.state >= DeviceState.DISCONNECTED

@@ -10,7 +10,7 @@ from typing import Final, cast
 from wifimgrd.backends.base_attempt import BaseAttempt, BssInUse
 from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
-from wifimgrd.backends.wpa_supplicant.lease_retry import LeaseRetry
+from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, read_address
 from wifimgrd.backends.wpa_supplicant.network import settings_for
 from wifimgrd.backends.wpa_supplicant.services import Services
@@ -54,8 +54,8 @@ class AddressChanged:
     """An address of the interface was added, changed or deleted."""
 
 
-class LeaseOverdue:
-    """The camera has not replied to a request for an address."""
+class LeaseDue:
+    """networkd is to request the lease."""
 
 
 class Attempt(BaseAttempt[Joined]):
@@ -78,7 +78,7 @@ class Attempt(BaseAttempt[Joined]):
         self._interface: WifiInterface | None = None
         self._supplicant: SupplicantInterface | None = None
         self._monitor: AssociationMonitor | None = None
-        self._lease_retry = LeaseRetry(self._lease_overdue)
+        self._lease: LeaseRequest | None = None
 
     def _refusal(self, error: BusError) -> WifimgrdError:
         self._log.warning("join_refused", error=str(error))
@@ -103,6 +103,8 @@ class Attempt(BaseAttempt[Joined]):
         network = cast(AddedNetwork, found)
         monitor = network.monitor
         interface.on_address.append(self._address_changed)
+        if not self._request.local_address:
+            self._lease = LeaseRequest(interface, self._lease_due)
         await supplicant.select_network(network.path)
         try:
             address = await self._wait_for_address(interface, monitor)
@@ -139,7 +141,7 @@ class Attempt(BaseAttempt[Joined]):
         return AddedNetwork(path, points, monitor)
 
     async def _configure_address(self, interface: WifiInterface) -> None:
-        """Configure networkd for the link."""
+        """Configure networkd for the link; it does not begin with DHCP yet."""
         await self._services.configure_address(interface.name, self._request.local_address)
         await self._wait_without_address(interface)
 
@@ -162,13 +164,14 @@ class Attempt(BaseAttempt[Joined]):
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
-        is_overdue = False
         while True:
             event = await monitor.next_event()
             await monitor.process(event)
-            self._retry_lease(monitor)
-            is_overdue |= isinstance(event, LeaseOverdue)
-            is_due |= isinstance(event, AddressChanged | LeaseOverdue)
+            self._follow_association(monitor)
+            if isinstance(event, LeaseDue):
+                await self._services.request_lease(interface.name)
+                is_due = False  # it deletes the address, where there is one
+            is_due |= isinstance(event, AddressChanged)
             is_due |= isinstance(event, Mapping) and "State" in event
             if monitor.has_events or not (is_due and monitor.is_associated):
                 continue
@@ -176,15 +179,14 @@ class Attempt(BaseAttempt[Joined]):
             is_due = monitor.has_events
             if address is not None and monitor.diagnosis.completed and not is_due:
                 return address
-            if address is None and is_overdue:
-                await self._services.request_lease(interface.name)
-            is_overdue = False
 
-    def _retry_lease(self, monitor: AssociationMonitor) -> None:
-        if monitor.is_associated and monitor.diagnosis.completed and not self._request.local_address:
-            self._lease_retry.start()
+    def _follow_association(self, monitor: AssociationMonitor) -> None:
+        if self._lease is None:
+            return
+        if monitor.is_associated and monitor.diagnosis.completed:
+            self._lease.start()
         else:
-            self._lease_retry.stop()
+            self._lease.stop()
 
     async def _reading(
         self, supplicant: SupplicantInterface, address: LinkAddress, network: AddedNetwork
@@ -218,12 +220,13 @@ class Attempt(BaseAttempt[Joined]):
         if self._monitor:
             self._monitor.post(AddressChanged())
 
-    def _lease_overdue(self) -> None:
+    def _lease_due(self) -> None:
         if self._monitor:
-            self._monitor.post(LeaseOverdue())
+            self._monitor.post(LeaseDue())
 
     def _unsubscribe(self, interface: WifiInterface) -> None:
-        self._lease_retry.stop()
+        if self._lease:
+            self._lease.stop()
         for subscribed, handler in (
             (interface.on_gone, self._interface_gone),
             (interface.on_address, self._address_changed),

@@ -223,8 +223,12 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         await asyncio.sleep(_NETWORKD_RETURN_S)
         services = self._services
         for monitor in list(self._link_monitors.values()):
-            if services and not services.has_networkd:
+            if not services or services.has_networkd:
+                return
+            if monitor.local_address:
                 await services.configure_address(monitor.held.interface, monitor.local_address)
+            else:
+                await services.request_lease(monitor.held.interface)
 
     async def _report(self, services: Services, interface: WifiInterface) -> None:
         obstacle = await services.obstacle(interface.name)

@@ -38,10 +38,18 @@ class WifiInterface:
     @property
     def has_carrier(self) -> bool:
         """Whether it is associated, according to the kernel."""
+        return self._read("carrier") == 1
+
+    @property
+    def frames_received(self) -> int | None:
+        """How many frames of data it has received; None where it is gone."""
+        return self._read("statistics/rx_packets")
+
+    def _read(self, attribute: str) -> int | None:
         try:
-            return (_INTERFACES / self.name / "carrier").read_text().strip() == "1"
+            return int((_INTERFACES / self.name / attribute).read_text())
         except OSError:  # it is down, or gone
-            return False
+            return None
 
     @property
     def is_down(self) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
-from wifimgrd.backends.wpa_supplicant.lease_retry import LeaseRetry
+from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus.connection import BusError
 from wifimgrd.domain.device import HeldLink, Ssid
+from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import link_percent
@@ -44,7 +45,9 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
         self._notice: asyncio.TimerHandle | None = None
         self._reader: asyncio.Task[None] | None = None
         self._read_due = False
-        self._lease_retry = LeaseRetry(self._lease_overdue)
+        self._lease: LeaseRequest | None = None
+        """Of the next association; None while the link is up."""
+        self._networkd_lock = asyncio.Lock()
         self.interface.on_gone.append(self._gone)
         self.interface.on_address.append(self._read_soon)
 
@@ -67,7 +70,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
             self.interface.on_address.remove(self._read_soon)
         if self._notice:
             self._notice.cancel()
-        self._lease_retry.stop()
+        self._end_lease_request()
 
     def _watch(self) -> None:
         asyncio.get_running_loop().call_soon(self._read_soon)  # it may have changed since it was read
@@ -75,8 +78,16 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
 
     def _associated(self) -> None:
         self._read_soon()
-        if self._interrupted and self._reading.is_leased:
-            self._lease_retry.start()
+        if self._lease:
+            self._lease.start()
+
+    def _dissociated(self) -> None:
+        """Have networkd not begin with DHCP at the next association by itself, before the access point is
+        ready, and with a request for the last address, to which a camera that was off does not reply."""
+        if self._reading.is_leased and (self._lease is None or self._lease.is_sent):
+            self._end_lease_request()
+            self._lease = LeaseRequest(self.interface, self._lease_due)
+            self._start_task(self._end_dhcp)
 
     async def _disconnect(self) -> None:
         await self._services.disconnect(self.supplicant)
@@ -121,7 +132,6 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
             if address is None:
                 self._without_address()
                 continue
-            self._lease_retry.stop()
             if self._notice:
                 self._notice.cancel()
                 self._notice = None
@@ -129,17 +139,33 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
                 reading = self._reading.at(address)
                 if self._interrupted and (point := await self._search.access_point()):
                     reading = reading.seen(point.sighting, point.link_percent)
+                self._end_lease_request()
                 if not await self._refuse_unusable(reading):
                     self._apply(reading)
 
-    def _lease_overdue(self) -> None:
-        if self._interrupted and self._state == SupplicantState.COMPLETED:
-            self._start_task(self._request_lease)
-        else:
-            self._lease_retry.stop()
+    def _end_lease_request(self) -> None:
+        if self._lease:
+            self._lease.stop()
+            self._lease = None
+
+    def _lease_due(self) -> None:
+        self._start_task(self._request_lease)
+
+    async def _end_dhcp(self) -> None:
+        name = self.held.interface
+        await self._with_networkd(lambda: self._services.configure_address(name, ""))
 
     async def _request_lease(self) -> None:
-        await self._services.request_lease(self.held.interface)
+        name = self.held.interface
+        await self._with_networkd(lambda: self._services.request_lease(name))
+
+    async def _with_networkd(self, call: Callable[[], Awaitable[None]]) -> None:
+        """One call after the other."""
+        async with self._networkd_lock:
+            try:
+                await call()
+            except WifimgrdError as error:  # the attempt that follows will say so
+                self._log.warning("lease_not_requested", reason=error.message)
 
     def _without_address(self) -> None:
         """The kernel has no address: the association is lost, or the lease has expired."""

@@ -24,13 +24,11 @@ from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.country import Country
-from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
 from wifimgrd.wpa_supplicant.interface import Supplicant, SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 
-IWD: Final = "net.connman.iwd"
-"""https://git.kernel.org/pub/scm/network/wireless/iwd.git/tree/doc/device-api.txt"""
 _IWD_MANAGES: Final = "iwd manages the Wi-Fi adapters; `systemctl disable --now iwd`, and plug them in again"
 _FIRST_RETRY_S: Final = 0.5
 _LAST_RETRY_S: Final = 8.0
@@ -42,7 +40,7 @@ _NETWORKD_SETTLES_S: Final = 1.0
 ConfigureLink = Callable[[str, str], Awaitable[None]]
 """Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
 RequestLease = Callable[[str], Awaitable[None]]
-"""Makes networkd request the lease of an interface again."""
+"""Makes networkd request the lease of an interface, which is associated."""
 ReleaseLink = Callable[[str], Awaitable[None]]
 """Ends that."""
 
@@ -85,6 +83,8 @@ class Services:
         self._country = country
         self._bus_id = ""
         self._owner = ""
+        self._refusal = ""
+        """Why wpa_supplicant could not be started."""
         self._networkd_since: float | None = None
         """The loop time at which networkd was first seen; None while it does not run."""
         self._host_files: dict[str, str] = {}
@@ -101,6 +101,17 @@ class Services:
     def owner(self) -> str:
         """The run of wpa_supplicant, as Registrations has it; empty while it does not run."""
         return f"{self._bus_id} {self._owner}" if self._owner else ""
+
+    @property
+    def missing(self) -> str:
+        """What the start waits for; see WatchedServices.missing."""
+        if self._owner:
+            return "wpa_supplicant does not answer; `systemctl restart wpa_supplicant` may help"
+        reason = f": {self._refusal}" if self._refusal else ""
+        return (
+            f"wpa_supplicant does not start{reason}; it needs the package wpasupplicant, and "
+            "`systemctl status wpa_supplicant` says more"
+        )
 
     async def watch(self) -> None:
         """Watch them until cancelled; raises BusError, BusClosed, TimeoutError."""
@@ -139,6 +150,7 @@ class Services:
                 await self.connection.call_bus("StartServiceByName", "su", [WPAS, 0])
                 self._owner = await self.connection.name_owner(WPAS) or ""
             except (BusError, TimeoutError) as error:
+                self._refusal = error.message if isinstance(error, BusError) else "there is no answer"
                 _log.debug("supplicant_not_started", error=str(error))
             if not self._owner:
                 await self._next_change(pause_s)
@@ -238,8 +250,9 @@ class Services:
             _log.debug("networks_not_removed", path=supplicant.path, error=str(error))
 
     async def configure_address(self, name: str, local_address: str) -> None:
-        """Have networkd take an address on an interface; raises AddressFailed where it takes it by a file of
-        the host's, BackendUnavailable, TimeoutError."""
+        """Have networkd take an address on an interface, by DHCP not before `request_lease`; raises
+        AddressFailed where it takes it by a file of the host's, BackendUnavailable, BusClosed,
+        TimeoutError."""
         try:
             await self._configure_link(name, local_address)
         except BusError as error:
@@ -291,13 +304,13 @@ class Services:
             self._listener.owners_changed()
 
     async def request_lease(self, name: str) -> None:
-        """Have networkd request the lease of an interface again, where that is possible."""
+        """Have networkd request the lease of an interface from the beginning; raises as
+        `configure_address`."""
         try:
             await self._request_lease(name)
-        except (BusError, BusClosed, TimeoutError) as error:
-            _log.warning("lease_not_requested", interface=name, error=str(error))
-        else:
-            _log.debug("lease_requested_again", interface=name)
+        except BusError as error:
+            raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+        _log.debug("lease_requested", interface=name)
 
     @property
     def has_networkd(self) -> bool:

@@ -1,0 +1,132 @@
+"""DHCP over the end and the return of an association."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import IPv4Interface
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from wifimgrd.backends.wpa_supplicant import link_monitor as module
+from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading
+from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
+from wifimgrd.dbus.connection import Signal
+from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
+from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant.definitions import SupplicantState
+
+LEASE = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
+FIXED = LinkAddress(IPv4Interface("192.168.54.2/24"))
+
+
+class Link:
+    """A link that is up; what networkd was told, and the address that it has."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, address: LinkAddress) -> None:
+        self.address: LinkAddress | None = address
+        self.calls: asyncio.Queue[str] = asyncio.Queue()
+        self.configured = asyncio.Event()
+        self.configured.set()
+        self.refusal: BackendUnavailable | None = None
+        self.restored = asyncio.Event()
+        monkeypatch.setattr(module, "read_address", self._read_address)
+        ssid, reading = Ssid(b"CAM"), LinkReading.of(address, None, 80)
+        nothing: Any = lambda *_: None  # noqa: E731
+        supplicant: Any = SimpleNamespace(
+            path="/1", watch_changes=nothing, find_bss=self._find_nothing, close=nothing, on_scan_done=None
+        )
+        interface: Any = SimpleNamespace(
+            index=3, name="wlan0", on_gone=[], on_address=[], frames_received=0, has_carrier=True
+        )
+        services: Any = SimpleNamespace(
+            connection=None,
+            configure_address=self._configure,
+            request_lease=self._request,
+        )
+        listener: Any = SimpleNamespace(
+            link_interrupted=nothing, link_changed=nothing, link_restored=lambda *_: self.restored.set()
+        )
+        joined: Any = SimpleNamespace(interface=interface, supplicant=supplicant, reading=reading, bssid="")
+        self.tasks = Tasks("test")
+        held = HeldLink(DeviceId(1), "wlan0", ssid, reading.link)
+        self.monitor = LinkMonitor(services, held, joined, self.tasks, nothing)
+        self.monitor._search.access_point = self._no_point  # type: ignore[method-assign]
+        self.monitor.start(listener, nothing)
+
+    def state(self, state: SupplicantState) -> None:
+        self.monitor._changed(Signal("", "", "", "", ["", {"State": state.value}, []]))
+
+    def addressed(self, address: LinkAddress | None) -> None:
+        self.address = address
+        self.monitor._read_soon()
+
+    async def call(self) -> str:
+        return await asyncio.wait_for(self.calls.get(), 5)
+
+    async def _read_address(self, *_: object) -> LinkAddress | None:
+        return self.address
+
+    async def _configure(self, name: str, local_address: str) -> None:
+        assert (name, local_address) == ("wlan0", "")
+        await self.configured.wait()
+        self.calls.put_nowait("end DHCP")
+        if self.refusal:
+            raise self.refusal
+
+    async def _request(self, name: str) -> None:
+        self.calls.put_nowait("request")
+
+    async def _find_nothing(self, *_: object) -> list[Any]:
+        return []
+
+    async def _no_point(self) -> None:
+        return None
+
+
+async def test_dhcp_ends_with_the_association_and_begins_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """networkd would begin at the carrier, with a request for the last address."""
+    link = Link(monkeypatch, LEASE)
+    for _ in range(2):
+        link.address = None
+        link.state(SupplicantState.DISCONNECTED)
+        link.state(SupplicantState.SCANNING)
+        assert await link.call() == "end DHCP"
+        link.state(SupplicantState.COMPLETED)
+        assert await link.call() == "request"
+        link.restored.clear()
+        link.addressed(LEASE)
+        await asyncio.wait_for(link.restored.wait(), 5)
+    assert link.calls.empty()
+    link.monitor.close()
+    await link.tasks.stop()
+
+
+async def test_an_association_that_is_back_at_once_waits_for_the_end_of_dhcp(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    link = Link(monkeypatch, LEASE)
+    link.address, link.refusal = None, BackendUnavailable("systemd-networkd does not answer")
+    link.configured.clear()
+    link.state(SupplicantState.DISCONNECTED)
+    link.state(SupplicantState.COMPLETED)
+    await asyncio.sleep(0)
+    assert link.calls.empty()
+    link.configured.set()
+    assert [await link.call(), await link.call()] == ["end DHCP", "request"]
+    link.monitor.close()
+    await link.tasks.stop()
+
+
+async def test_a_fixed_address_needs_neither(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = Link(monkeypatch, FIXED)
+    link.state(SupplicantState.DISCONNECTED)
+    link.state(SupplicantState.COMPLETED)
+    await asyncio.wait_for(link.restored.wait(), 5)
+    assert link.calls.empty()
+    link.monitor.close()
+    await link.tasks.stop()
