@@ -29,11 +29,14 @@ class PrivateHost:
     """Namespaces, kept by a process."""
 
     pid: int
+    environment: tuple[str, ...] = ()
+    """Of commands there, as the arguments of env(1); empty: that of the test."""
 
     @property
     def inside(self) -> list[str]:
         """The beginning of a command that is to run there, in the checkout."""
-        return ["nsenter", f"--target={self.pid}", "--net", "--mount", f"--wdns={CHECKOUT}"]
+        enter = ["nsenter", f"--target={self.pid}", "--net", "--mount", f"--wdns={CHECKOUT}"]
+        return [*enter, "env", *self.environment] if self.environment else enter
 
     def file(self, path: str) -> Path:
         """A file there, as seen from outside; relative paths are below the checkout."""

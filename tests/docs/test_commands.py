@@ -62,18 +62,23 @@ BEFORE: dict[str, Callable[[PrivateHost], AbstractContextManager[None]]] = {
 @pytest.mark.parametrize("document", BESIDE_MAKE_RUN)
 def test_commands_beside_make_run(document: str, tmp_path: Path) -> None:
     with private_host() as host:
-        for block in code_blocks(document):
-            if block.language not in COMMANDS and block.where:
-                host.file(block.where).write_text(block.text)
-        blocks = BESIDE_MAKE_RUN[document]
-        printed = {name for block in blocks for name in SCRATCH.findall(block.text)}
-        with (
-            BEFORE.get(document, nullcontext)(host),
-            making_run(host, start_of(document), tmp_path / "log") as scratch,
-            Terminal(host.inside) as terminal,
-        ):
-            for block in blocks:
-                terminal.run(block, dict.fromkeys(printed, scratch))
+        run_beside_make_run(host, document, tmp_path / "log")
+
+
+def run_beside_make_run(host: PrivateHost, document: str, log: Path) -> None:
+    """Type what a document prints for a second terminal beside `make run`."""
+    for block in code_blocks(document):
+        if block.language not in COMMANDS and block.where:
+            host.file(block.where).write_text(block.text)
+    blocks = BESIDE_MAKE_RUN[document]
+    printed = {name for block in blocks for name in SCRATCH.findall(block.text)}
+    with (
+        BEFORE.get(document, nullcontext)(host),
+        making_run(host, start_of(document), log) as scratch,
+        Terminal(host.inside) as terminal,
+    ):
+        for block in blocks:
+            terminal.run(block, dict.fromkeys(printed, scratch))
 
 
 def start_of(document: str) -> Step:

@@ -23,6 +23,21 @@ need() {                                    # Debian packages on the host
   logged apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "${missing[@]}"
 }
 
+KERNEL_SOURCE=linux-source-6.1
+fetch_kernel_source() {                     # into this folder, from Debian 12, whichever Debian this host has
+  local folder=$1 apt
+  rm -rf "$folder"; mkdir -p "$folder"/{lists,archives}/partial
+  for suite in "debian bookworm" "debian-security bookworm-security"; do
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/${suite% *} ${suite#* } main"
+  done >"$folder/sources.list"
+  apt=(apt-get -qq -o APT::Sandbox::User=root -o APT::Architecture=amd64 -o APT::Architectures::=amd64
+    -o Dir::State::lists="$folder/lists" -o Dir::Cache::archives="$folder/archives" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+    -o Dir::Etc::sourcelist="$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Acquire::Languages=none)
+  logged "${apt[@]}" update
+  (cd "$folder" && logged "${apt[@]}" download $KERNEL_SOURCE)
+  dpkg-deb --fsys-tarfile "$folder/$KERNEL_SOURCE"_*.deb | tar x -C "$folder" --strip-components=3 "./usr/src/$KERNEL_SOURCE.tar.xz"
+}
+
 need procps util-linux                      # boot.sh's pkill, setsid, taskset
 case $ENGINE in nspawn) need systemd-container ;; tcg) need qemu-system-x86 ;; esac
 
@@ -34,9 +49,12 @@ if [ $ENGINE = uml ] && [ ! -e "$UML" ]; then
     "$IMAGE/check_uml_kernel.sh" "$UML.new/linux-uml" \
       || { echo "build.sh: LAB_KERNEL=$LAB_KERNEL is refused; without LAB_KERNEL one is built" >&2; exit 2; }
   else
-    need linux-source-6.1 build-essential patch flex bison bc xz-utils kmod libelf-dev libssl-dev
+    need build-essential patch flex bison bc xz-utils kmod libelf-dev libssl-dev debian-archive-keyring
+    step "UML kernel: fetch its source"
+    fetch_kernel_source "$CACHE/uml-source"
     step "UML kernel: build (minutes)"
-    logged bash "$IMAGE/build_uml_kernel.sh" "$UML.new" "$CACHE/uml-build"
+    logged bash "$IMAGE/build_uml_kernel.sh" "$UML.new" "$CACHE/uml-build" "$CACHE/uml-source/$KERNEL_SOURCE.tar.xz"
+    rm -rf "$CACHE/uml-source"
   fi
   rm -f "$UML"                              # a link to what is no more
   mv -T "$UML.new" "$UML"

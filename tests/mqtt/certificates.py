@@ -23,6 +23,19 @@ def _write_key(file: Path, key: ec.EllipticCurvePrivateKey) -> None:
     file.write_bytes(key.private_bytes(kind, form, serialization.NoEncryption()))
 
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
+
 class Validity(Enum):
     """From when to when a certificate is valid, in days from now."""
 
@@ -31,19 +44,32 @@ class Validity(Enum):
     LATER = (1, 2)
 
 
+class Extensions(Enum):
+    """What the authority and its certificates have, of what Python 3.13 demands."""
+
+    ALL = "all"
+    WITHOUT_KEY_USAGE = "the authority has no keyUsage"
+    WITHOUT_AUTHORITY_KEY = "certificates have no authorityKeyIdentifier"
+
+
 @dataclass
 class Authority:
     """An authority, with its certificate in a file."""
 
     folder: Path
     name: str
+    extensions: Extensions = Extensions.ALL
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
         self._key = ec.generate_private_key(ec.SECP256R1())
+        own = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         basic = x509.BasicConstraints(ca=True, path_length=None)
         made = self._builder(self.name, self._key.public_key(), Validity.NOW)
-        signed = made.add_extension(basic, critical=True).sign(self._key, hashes.SHA256())
+        made = made.add_extension(basic, critical=True).add_extension(own, critical=False)
+        if self.extensions is not Extensions.WITHOUT_KEY_USAGE:
+            made = made.add_extension(_SIGNS_CERTIFICATES, critical=True)
+        signed = made.sign(self._key, hashes.SHA256())
         self.file.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
 
     @property
@@ -54,7 +80,12 @@ class Authority:
         """A certificate for 127.0.0.1 and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        made = self._builder(name, key.public_key(), validity).add_extension(names, critical=False)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+        made = self._builder(name, key.public_key(), validity)
+        named = self.extensions is not Extensions.WITHOUT_AUTHORITY_KEY
+        for extension in (names, own, authority) if named else (names, own):
+            made = made.add_extension(extension, critical=False)
         certificate, key_file = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         signed = made.sign(self._key, hashes.SHA256())
         certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))

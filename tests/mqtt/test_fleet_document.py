@@ -45,6 +45,14 @@ SLOW_S = 60.0
 """For what waits for timers of TCP, or of a reconnection."""
 
 
+def test_the_certificates_have_the_extensions_that_python_3_13_demands() -> None:
+    with private_host() as central:
+        central.run("bash", "-euc", next(one.text for one in BLOCKS if one.where == "broker"))
+        for name in (NAME, "boat"):
+            check = "openssl", "verify", "-x509_strict", "-CAfile"
+            central.run(*check, f"{CERTIFICATES}/authority.pem", f"{CERTIFICATES}/{name}.pem")
+
+
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """The broker's host, and a vehicle's."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,11 +31,11 @@ def network() -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def events(network: Path) -> AsyncIterator[asyncio.Queue[str]]:
+async def events(network: Path, own_port: int = -1) -> AsyncIterator[asyncio.Queue[str]]:
     """What is reported of the tables `wifimgrd`."""
     reported: asyncio.Queue[str] = asyncio.Queue()
     subscription = NftablesEvents(
-        "wifimgrd", lambda: reported.put_nowait("change"), lambda: reported.put_nowait("overrun")
+        "wifimgrd", own_port, lambda: reported.put_nowait("change"), lambda: reported.put_nowait("overrun")
     )
     with in_network(network):
         subscription.open()
@@ -76,11 +78,12 @@ async def test_a_change_by_another_process_is_reported_once_a_transaction(
         assert reported.empty()
 
 
-async def test_changes_of_other_tables_and_those_of_this_process_are_not(network: Path) -> None:
-    async with events(network) as reported:
+async def test_changes_of_other_tables_and_those_of_ones_own_port_are_not(network: Path) -> None:
+    with in_network(network):
+        own = Nftables()
+    async with events(network, own.port) as reported:
         await change(network, "add set ip docker some { type ipv4_addr; }; add table ip wifimgrd2")
         with in_network(network):
-            own = Nftables()
             own.run("add element ip wifimgrd some { 10.77.0.2 }")
             own.run("delete table netdev wifimgrd")
             own.close()
@@ -89,6 +92,21 @@ async def test_changes_of_other_tables_and_those_of_this_process_are_not(network
         await change(network, "add chain ip docker last; add chain ip wifimgrd last")
         assert await next_of(reported) == "change"
         assert reported.empty()
+
+
+def test_ones_own_port_is_known_in_a_container() -> None:
+    """Process ids are others there than in the kernel's messages."""
+    test = f"{__file__}::{test_changes_of_other_tables_and_those_of_ones_own_port_are_not.__name__}"
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    done = subprocess.run(
+        [*inside, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", test],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3 * PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stdout
 
 
 async def test_lost_messages_are_reported(network: Path) -> None:

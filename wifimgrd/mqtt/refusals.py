@@ -55,12 +55,20 @@ _MESSAGE: Final = {
     0x97: "the broker's quota is exceeded: it is full, or its limits are too low",
 }
 """By the code of PUBACK (MQTT 5, 3.4.2.1)."""
+_NO_KEY_USAGE: Final = (
+    "is signed by an authority without the extension keyUsage=critical,keyCertSign: make that again"
+)
 _CERTIFICATE: Final = {
     9: "is not valid yet: is the clock of this host right?",
     10: "has expired: renew it, or correct the clock of this host",
     18: "is not signed by an authority that is known here: is the CA file right?",
     19: "is not signed by an authority that is known here: is the CA file right?",
     20: "is not signed by an authority that is known here: is the CA file right?",
+    32: _NO_KEY_USAGE,
+    85: "does not name its authority's key: sign it again with the extension authorityKeyIdentifier",
+    86: "or its authority's lacks the extension subjectKeyIdentifier: make them again with it",
+    89: "is signed by an authority whose extension basicConstraints is not critical: make that again",
+    92: _NO_KEY_USAGE,
     62: "is for another name",
     64: "is for another address",
 }

@@ -115,7 +115,7 @@ async def _serve(bus: str, networkd_bus: str, uid: int, linger_s: float, config:
     tasks.check("message-bus", connection.round_trip)
     if to_networkd is not connection:
         tasks.require("networkd-bus", to_networkd.wait_closed())
-    watch(service.changed, tasks)
+    watch(service.changed, kernel.nftables_port, tasks)
     try:
         await service.start()
         notify("READY=1")

@@ -72,6 +72,11 @@ class KernelState:
         self._changed_settings: dict[tuple[str, str], str] = {}
         """What settings of interfaces were before they were changed, by interface and name."""
 
+    @property
+    def nftables_port(self) -> int:
+        """The netlink port that its changes of nftables come from."""
+        return self._nftables.port
+
     def apply(self, plan: Plan) -> None:
         """Apply a plan; does nothing if it is applied completely. Raises CommandError, NftablesError, and
         Conflict, after the plan without its network was applied."""

@@ -6,9 +6,15 @@ https://manpages.debian.org/bookworm/libnftables1/libnftables.3.en.html
 from __future__ import annotations
 
 import ctypes
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 _LIBRARY: Final = "libnftables.so.1"
+_NETLINK_NETFILTER: Final = 12
 _STATELESS: Final = 1 << 2  # NFT_CTX_OUTPUT_STATELESS: no counters in listings
 
 
@@ -32,9 +38,13 @@ class Nftables:
         library.nft_ctx_output_set_flags.argtypes = [ctypes.c_void_p, ctypes.c_uint]
         library.nft_run_cmd_from_buffer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
         self._library = library
+        before = _sockets()
         self._context = library.nft_ctx_new(0)
         if not self._context:
             raise OSError(f"{_LIBRARY} gives no context")
+        opened = [descriptor for inode, descriptor in _sockets().items() if inode not in before]
+        self.port = _port(opened[0]) if opened else -1
+        """The netlink port that its transactions come from."""
         library.nft_ctx_buffer_output(self._context)
         library.nft_ctx_buffer_error(self._context)
         library.nft_ctx_output_set_flags(self._context, _STATELESS)
@@ -53,3 +63,29 @@ class Nftables:
         context, self._context = self._context, None
         if context:
             self._library.nft_ctx_free(context)
+
+
+def _sockets() -> dict[int, int]:
+    """The descriptors of this process's netlink sockets for Netfilter, by their inodes."""
+    found = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        descriptor = int(entry.name)
+        with suppress(OSError):  # the one that reads this list is closed by now
+            status = os.fstat(descriptor)
+            if stat.S_ISSOCK(status.st_mode):
+                with _duplicate(descriptor) as one:
+                    if (one.family, one.proto) == (socket.AF_NETLINK, _NETLINK_NETFILTER):
+                        found[status.st_ino] = descriptor
+    return found
+
+
+def _duplicate(descriptor: int) -> socket.socket:
+    return socket.socket(fileno=os.dup(descriptor))
+
+
+def _port(descriptor: int) -> int:
+    """The port of a netlink socket, which the kernel otherwise gives it with its first message."""
+    with _duplicate(descriptor) as netlink:
+        if netlink.getsockname()[0] == 0:
+            netlink.bind((0, 0))
+        return int(netlink.getsockname()[0])

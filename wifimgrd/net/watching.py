@@ -18,22 +18,22 @@ _MONITOR: Final = ("ip", "-4", "monitor", "link", "route", "rule", "netconf")
 _BACKOFF: Final = Backoff(first_s=1.0, last_s=30.0)
 
 
-def watch(changed: Callable[[str], None], tasks: Tasks) -> None:
+def watch(changed: Callable[[str], None], own_port: int, tasks: Tasks) -> None:
     """Call `changed` with each line of `ip monitor`, also about the helper's own changes, until `tasks` are
     stopped.
 
     An empty line stands for changes that may have been missed, and for a change of the nftables tables by
-    another program.
+    another program, which is one from another netlink port than `own_port`.
     """
-    for name, follow in (("ip-monitor", _follow_routing), ("nftables-events", _follow_tables)):
-        tasks.keep(name, partial(follow, changed), _BACKOFF, expected=(OSError,))
+    tasks.keep("ip-monitor", partial(_follow_routing, changed), _BACKOFF, expected=(OSError,))
+    tasks.keep("nftables-events", partial(_follow_tables, changed, own_port), _BACKOFF, expected=(OSError,))
 
 
-async def _follow_tables(changed: Callable[[str], None]) -> None:
+async def _follow_tables(changed: Callable[[str], None], own_port: int) -> None:
     # `nft monitor` would read all tables for each change, also for the helper's own: that takes longer than
     # the change.
     check = partial(changed, "")
-    events = NftablesEvents(TABLE_NAME, on_change=check, on_overrun=check)
+    events = NftablesEvents(TABLE_NAME, own_port, on_change=check, on_overrun=check)
     events.open()
     try:
         check()  # changes before the subscription

@@ -23,16 +23,18 @@ class Message:
 
     kind: int
     body: bytes
+    port: int
+    """The netlink port of whose request it is about; 0 is the kernel's."""
 
 
 def messages(data: bytes) -> Iterator[Message]:
     """The messages of one datagram; a truncated one ends it."""
     offset = 0
     while offset + HEADER.size <= len(data):
-        length, kind, *_ = HEADER.unpack_from(data, offset)
+        length, kind, _, _, port = HEADER.unpack_from(data, offset)
         if not HEADER.size <= length <= len(data) - offset:
             return
-        yield Message(kind, data[offset + HEADER.size : offset + length])
+        yield Message(kind, data[offset + HEADER.size : offset + length], port)
         offset += (length + 3) & ~3
 
 

@@ -3,8 +3,6 @@ https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/include/
 
 from __future__ import annotations
 
-import os
-import struct
 from collections.abc import Callable
 from typing import Final
 
@@ -23,20 +21,20 @@ _HEADER_SIZE: Final = 4
 """struct nfgenmsg."""
 _TABLE: Final = 1
 """The attribute with the name of the table: it has this number in messages of all kinds but the one above."""
-_PROCESS: Final = 2
-"""NFTA_GEN_PROC_PID: who has made the transaction."""
-_PROCESS_ID: Final = struct.Struct(">I")
 
 
 class NftablesEvents:
     """A subscription to changes of tables with one name, of all families, from `open` to `close`.
 
-    `on_change` is called after a transaction of another process that has changed such a table, or deleted it.
-    In a PID namespace of its own this process is another one, too. `on_overrun` is called when messages were
-    lost.
+    `on_change` is called after a transaction that has changed such a table, or deleted it, unless it came
+    from the netlink port `own_port`: process ids in messages are those of the initial PID namespace.
+    `on_overrun` is called when messages were lost.
     """
 
-    def __init__(self, table: str, on_change: Callable[[], None], on_overrun: Callable[[], None]) -> None:
+    def __init__(
+        self, table: str, own_port: int, on_change: Callable[[], None], on_overrun: Callable[[], None]
+    ) -> None:
+        self._own_port = own_port
         self._table = table.encode() + b"\0"
         self._on_change = on_change
         self._on_overrun = on_overrun
@@ -55,8 +53,7 @@ class NftablesEvents:
     def _received(self, message: Message) -> None:
         if message.kind == _NEW_GENERATION:
             is_concerned, self._is_concerned = self._is_concerned, False
-            process = attributes(message.body, _HEADER_SIZE).get(_PROCESS, b"")
-            if is_concerned and process != _PROCESS_ID.pack(os.getpid()):
+            if is_concerned and message.port != self._own_port:
                 self._on_change()
         elif message.kind >> 8 == _SUBSYSTEM and not self._is_concerned:
             self._is_concerned = attributes(message.body, _HEADER_SIZE).get(_TABLE) == self._table

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import sqlite3
+import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,6 +55,7 @@ from wifimgrd.http.tiles.tile import (
 from wifimgrd.http.tiles.tileset import OPENERS
 
 SMALL = pyramid(2)
+Tiles = Mapping[Place, bytes]
 
 
 @pytest.fixture(params=KINDS)
@@ -118,6 +120,15 @@ def test_what_is_in_memory_needs_no_thread(
         octets_of(source, place)
     peeked = {place: tile.octets for place in world if (tile := peek(source, place)) is not None}
     assert peeked == world
+
+
+@pytest.mark.parametrize(("kind", "write"), [("folder", write_folder), ("pmtiles", write_pmtiles)])
+def test_what_is_on_tmpfs_needs_no_thread(kind: str, write: Callable[[Path, Tiles], Path]) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        source = OPENERS[kind](write(Path(folder, kind), SMALL))
+        peeked = {place: tile.octets for place in SMALL if (tile := source.peek(*place)) is not None}
+        assert peeked == SMALL
+        assert source.peek(2, 3, 4) is None
 
 
 def peek(source: FileSource, place: Place) -> Tile | None:

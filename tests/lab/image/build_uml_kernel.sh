@@ -1,10 +1,10 @@
 #!/bin/bash
-# build_uml_kernel.sh OUT_DIR WORK_DIR: User-Mode Linux with mac80211_hwsim from Debian's kernel source
+# build_uml_kernel.sh OUT_DIR WORK_DIR SOURCE: User-Mode Linux with mac80211_hwsim from Debian 12's kernel source
 # (Debian's own user-mode-linux has no WLAN). About 4.5 minutes on two cores.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd); out=$1 work=$2
+here=$(cd "$(dirname "$0")" && pwd); out=$1 work=$2 source=$3
 rm -rf "$work" "$out"; mkdir -p "$work" "$out"
-tar xf /usr/src/linux-source-6.1.tar.xz -C "$work" --strip-components=1
+tar xf "$source" -C "$work" --strip-components=1
 cd "$work"
 patch -p1 <"$here/uml.patch"
 make -s ARCH=um x86_64_defconfig

@@ -23,7 +23,7 @@ from wifimgrd.http.map.operations import ARCHIVE_TYPE
 from wifimgrd.http.tiles.date_line import DateLine
 from wifimgrd.http.tiles.fast import admitted
 from wifimgrd.http.tiles.files import Identity
-from wifimgrd.http.tiles.openat2 import AT_FDCWD, RESOLVE_CACHED, OpenAt2
+from wifimgrd.http.tiles.openat2 import AT_FDCWD, RESOLVE_CACHED, OpenAt2, read_now
 
 _LARGEST: Final = 128 * 1024
 """Octets; the application sends larger parts."""
@@ -103,7 +103,7 @@ class FastRanges:
             if not 0 < length <= _LARGEST:
                 return False
             part = self._buffer[:length]
-            if os.preadv(file_descriptor, (part,), first, os.RWF_NOWAIT) < length:
+            if read_now(file_descriptor, (part,), first) < length:
                 return False
         except OSError:  # it is only on the disk
             return False

@@ -12,7 +12,7 @@ import stat
 from hashlib import blake2b
 from pathlib import Path
 
-from wifimgrd.http.tiles.openat2 import RESOLVE_CACHED, OpenAt2
+from wifimgrd.http.tiles.openat2 import RESOLVE_CACHED, RESOLVE_NO_XDEV, OpenAt2, is_in_memory, read_now
 from wifimgrd.http.tiles.tile import DamagedError, NotReadyError
 
 
@@ -70,7 +70,7 @@ class File:
         """Octets that are in memory; raises NotReadyError if they are not."""
         octets = bytearray(length)
         try:
-            count = os.preadv(self._fd, [octets], offset, os.RWF_NOWAIT)
+            count = read_now(self._fd, [octets], offset)
         except OSError:  # not in memory, or an error that `read` raises
             raise NotReadyError from None
         if count < length:  # the rest is only on the disk, or the file has become shorter
@@ -99,7 +99,9 @@ class Folder:
         self._fd = -1
         self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self.identity = Identity.of(os.fstat(self._fd))
-        self._open_now = OpenAt2(os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, RESOLVE_CACHED)
+        # On tmpfs no lookup needs a disk, and the kernel keeps no name that is missing.
+        resolve = RESOLVE_NO_XDEV if is_in_memory(self._fd) else RESOLVE_CACHED
+        self._open_now = OpenAt2(os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, resolve)
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -124,7 +126,7 @@ class Folder:
         try:
             status = os.fstat(fd)
             octets = bytearray(_size(status, limit))
-            if os.preadv(fd, [octets], 0, os.RWF_NOWAIT) < len(octets):
+            if read_now(fd, [octets], 0) < len(octets):
                 raise NotReadyError
         except (OSError, DamagedError):
             raise NotReadyError from None
