@@ -1,5 +1,5 @@
-"""What documents print runs on a Debian on which nothing was done but what they print: README's first line and
-`make run`, which installs the rest.
+"""What documents print runs on a Debian on which only that was done: README's first line and `make run`,
+which installs the rest.
 
 Its name keeps it out of a plain run of the suite, since it installs packages: `tools/test-all` names it.
 """
