@@ -165,19 +165,6 @@ async def test_a_camera_on_another_channel_under_another_address_is_the_same_cam
 
 
 @on_both
-async def test_two_access_points_of_one_name_serve_two_devices(hub: WholeHub, cameras: Cameras) -> None:
-    first = cameras("A", "SAME", "secret-same")
-    second = cameras("B", "SAME", "secret-same", channel=6)
-    devices = await connected(hub, first, first)
-    assert {hub.dbus.devices[device].interface for device in devices} == {"wlan0", "wlan1"}
-    hub.channel.forget()
-    first.kill()  # who was with it finds the other one, which is the same network
-    await hub.all_in("connected", devices, 40)
-    poll_until(lambda: len(second.stations()) == 2, "both with the access point that is left", 40)
-    await hub.all_back(devices, 20)
-
-
-@on_both
 async def test_an_address_that_comes_late_is_waited_for(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A")
     camera.dhcp_off()
