@@ -41,7 +41,7 @@ def test_a_state_of_a_newer_version_is_left_as_it_is(stopped: Hub) -> None:
     )
     status, said = refused_by_unit(stopped)
     assert status == "65"
-    assert "a newer version of the daemon (schema 99" in said
+    assert "a newer version of wifimgrd wrote the file (schema 99" in said
     stopped.machine.run("sha256sum", "--check", "/tmp/before")
 
 
