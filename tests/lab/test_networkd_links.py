@@ -157,6 +157,8 @@ async def test_a_link_has_its_lease_and_the_host_notices_nothing(
     assert foreign_rule in before["rules"]
     await helper("ConfigureLink", interface, "")
     async with joined(bus, interface, camera):
+        assert not addresses(interface)  # DHCP begins when the helper is told to
+        await helper("RequestLease", interface)
         until_configured(interface)
         expect_a_link(interface, camera)
         assert host_state(interface) == before
@@ -209,8 +211,8 @@ async def test_a_networkd_that_runs_already_deletes_no_rule_of_another_program(a
         run("ip", "rule", "add", "fwmark", "0x6", "lookup", "56", "preference", "301")
         before = run("ip", "rule")
         interface = adapters().interface
-        await helper("ConfigureLink", interface, "")
-        poll_until(lambda: setup_state(interface) == "configuring", "the file is read", JOIN_S)
+        await helper("ConfigureLink", interface, "")  # returns once networkd applies the file
+        poll_until(lambda: setup_state(interface) in ("configuring", "configured"), "it is applied", JOIN_S)
         until_configured("lan0")
         assert run("ip", "rule") == before
         with pytest.raises(
