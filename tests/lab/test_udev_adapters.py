@@ -43,6 +43,16 @@ class Listener:
         assert isinstance(report, Described), report
         return report
 
+    async def present_as(self, name: str, **facts: object) -> Described:
+        """Wait for a report of an interface with these facts; others may come before it."""
+        async with asyncio.timeout(10):
+            while True:
+                report = await self.reported.get()
+                if isinstance(report, Described) and report.name == name:
+                    seen = {fact: getattr(report, fact) for fact in facts}
+                    if seen == facts:
+                        return report
+
     async def gone(self) -> str:
         report = await asyncio.wait_for(self.reported.get(), 10)
         assert isinstance(report, str), report
@@ -162,20 +172,22 @@ async def test_the_interfaces_of_one_radio(
     plugged = adapters()
     first = await listener.present()
     run("iw", "dev", plugged.interface, "interface", "add", "wlan9", "type", "managed")
-    second = await listener.present()
-    assert (second.name, second.radio, second.mode) == ("wlan9", first.radio, Mode.STATION)
+    second = await listener.present_as("wlan9")
+    assert (second.radio, second.mode) == (first.radio, Mode.STATION)
     assert second.index > first.index
     run("nmcli", "device", "set", "wlan9", "managed", "no")
     run("ip", "link", "set", "wlan9", "down")
     for kind, mode in (("__ap", Mode.ACCESS_POINT), ("monitor", Mode.MONITOR), ("managed", Mode.STATION)):
         run("iw", "dev", "wlan9", "set", "type", kind)  # of which udev reports nothing
-        assert (await listener.present()).mode is mode
+        await listener.present_as("wlan9", mode=mode)
     run("iw", "dev", "wlan9", "set", "type", "__ap")
-    assert not (await listener.present()).is_active
+    await listener.present_as("wlan9", mode=Mode.ACCESS_POINT, is_active=False)
     run("ip", "link", "set", "wlan9", "up")
-    assert (await listener.present()).is_active
+    await listener.present_as("wlan9", is_active=True)
     run("iw", "dev", "wlan9", "del")
-    assert await listener.gone() == "wlan9"
+    async with asyncio.timeout(10):
+        while await listener.reported.get() != "wlan9":
+            pass
 
 
 async def test_an_interface_that_moves_to_another_namespace_is_gone(

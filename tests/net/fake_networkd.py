@@ -16,7 +16,12 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus.connection import BusConnection, BusError, MethodCall, Variant
 from wifimgrd.dbus.names import PROPERTIES
 from wifimgrd.networkd import definitions
-from wifimgrd.networkd.manager import NetworkdLink
+
+
+def link_path(index: int) -> str:
+    """The object of a link: the element of a path that begins with a digit is escaped."""
+    number = str(index)
+    return f"{definitions.NETWORK1_PATH}/link/_{ord(number[0]):x}{number[1:]}"
 
 
 @dataclass
@@ -121,7 +126,7 @@ class FakeHost:
         assert self.networkd is not None
         self.described[index] = json.dumps(described)
         changed = [definitions.NETWORK1_LINK, {"AdministrativeState": Variant("s", "configuring")}, []]
-        path = NetworkdLink(self.networkd, index).path
+        path = link_path(index)
         self.networkd.emit(path, PROPERTIES, "PropertiesChanged", "sa{sv}as", changed)
 
     def _own(self, index: int) -> str:

@@ -10,14 +10,14 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.wireless import delete_addresses
 from wifimgrd.netlink.host_addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK
 from wifimgrd.networkd.link_file import other_configuration
-from wifimgrd.networkd.manager import Networkd, NetworkdLink
+from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkd.units import ListedUnit, ServiceManager
 
 _log = structlog.get_logger()
@@ -53,6 +53,8 @@ class NetworkdLinks:
         """Held by the one call that starts, restarts or reloads networkd."""
         self._running = asyncio.Event()
         """networkd has its bus name."""
+        self._waiting: set[asyncio.Event] = set()
+        """One for each call that waits for a change of a link."""
         self._is_watched = False
         self._is_outdated = True
         """The files may have changed since networkd has read them, as those of an earlier run that was killed
@@ -91,14 +93,10 @@ class NetworkdLinks:
     async def _require_own_file(self, configuration: LinkConfiguration) -> None:
         """Return once networkd applies the helper's file alone; otherwise remove that, and raise."""
         changed = asyncio.Event()
-        watch: Watch | None = None
+        self._waiting.add(changed)
         begin = asyncio.get_running_loop().time()
         try:
             while (other := await self._other_configuration(configuration)) != "":
-                if watch is None:
-                    link = NetworkdLink(self._connection, configuration.index)
-                    watch = await link.watch_properties(lambda _: changed.set())
-                    continue  # it may have changed meanwhile
                 async with asyncio.timeout_at(begin + (START_S if other is None else RELOADED_S)):
                     await changed.wait()
                 changed.clear()
@@ -111,8 +109,11 @@ class NetworkdLinks:
             _log.warning("link_file_not_applied", interface=configuration.interface, reason=other)
             raise AddressFailed(other) from None
         finally:
-            if watch is not None:
-                watch.drop()
+            self._waiting.discard(changed)
+
+    def _link_changed(self, _: Signal) -> None:
+        for changed in self._waiting:
+            changed.set()
 
     async def _other_configuration(self, configuration: LinkConfiguration) -> str | None:
         """As `other_configuration`."""
@@ -200,6 +201,7 @@ class NetworkdLinks:
         """Follow whether networkd runs, from the first call on: a host with NetworkManager has none."""
         if not self._is_watched:
             await self._connection.watch_owner(self._came_or_went, NETWORK1)
+            await self._networkd.watch_links(self._link_changed)
             [self._bus_id] = await self._connection.call_bus("GetId", "", [])
             self._set_owner(await self._networkd.owner())
             if not self._run and await self._is_running():

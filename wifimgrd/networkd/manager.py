@@ -1,8 +1,11 @@
-"""systemd-networkd's objects: the root, and a link."""
+"""systemd-networkd's root object, and what its links signal."""
 
 from __future__ import annotations
 
-from wifimgrd.dbus.connection import BusConnection
+from collections.abc import Callable
+
+from wifimgrd.dbus import names
+from wifimgrd.dbus.connection import BusConnection, Signal, Watch
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.networkd import definitions
 
@@ -38,13 +41,13 @@ class Networkd(Proxy):
         [description] = await self.call("DescribeLink", "i", [index])
         return str(description)
 
-
-class NetworkdLink(Proxy):
-    """A link, by the kernel's index."""
-
-    SERVICE = definitions.NETWORK1
-    INTERFACE = definitions.NETWORK1_LINK
-
-    def __init__(self, connection: BusConnection, index: int) -> None:
-        number = str(index)  # an object path's element that begins with a digit is escaped
-        super().__init__(connection, f"{definitions.NETWORK1_PATH}/link/_{ord(number[0]):x}{number[1:]}")
+    async def watch_links(self, handler: Callable[[Signal], None]) -> Watch:
+        """Subscribe to changes of the links' properties."""
+        return await self.connection.watch(
+            handler,
+            sender=self.SERVICE,
+            path_namespace=f"{self.path}/link",
+            interface=names.PROPERTIES,
+            member="PropertiesChanged",
+            arg0=definitions.NETWORK1_LINK,
+        )

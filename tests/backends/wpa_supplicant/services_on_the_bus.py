@@ -6,10 +6,10 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 
+from tests.net.fake_networkd import link_path
 from wifimgrd.dbus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.dbus.names import PROPERTIES
 from wifimgrd.networkd.definitions import NETWORK1, NETWORK1_LINK, SYSTEMD1, SYSTEMD1_UNIT
-from wifimgrd.networkd.manager import NetworkdLink
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 
@@ -87,7 +87,7 @@ class Host:
         """Have networkd signal that it applies another file to a link."""
         self.network_file = network_file
         changed = [NETWORK1_LINK, {"AdministrativeState": Variant("s", "configured")}, []]
-        path = NetworkdLink(self.programs[NETWORK1], index).path
+        path = link_path(index)
         self.programs[NETWORK1].emit(path, PROPERTIES, "PropertiesChanged", "sa{sv}as", changed)
 
     def _listed(self, unit: str) -> list[object]:

@@ -15,7 +15,7 @@ from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 
 _SILENCE_S: Final = 1.5
 """Without any frame for so long, the request was probably lost: the camera's server was just starting.
-networkd itself repeats it after 3 to 5 s (1 to 3 s in systemd 252)."""
+networkd itself repeats it after 3 to 5 s, as RFC 2131, 4.1 has it."""
 
 
 class LeaseRequest:

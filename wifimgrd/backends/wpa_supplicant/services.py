@@ -15,11 +15,10 @@ from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.dbus.errors import error_of_reply
-from wifimgrd.dbus.names import PROPERTIES
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
 from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.netlink.host_addresses import first_address
-from wifimgrd.networkd.definitions import NETWORK1, NETWORK1_LINK
+from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkmanager.definitions import NM
@@ -90,6 +89,7 @@ class Services:
         self._host_files: dict[str, str] = {}
         """The interfaces that could not be used since networkd configures them by a file of the host's, with
         that as a sentence."""
+        self._watches_links = False
         self._others: set[str] = set()
         """NetworkManager and iwd, where they run."""
         self._other_supplicants = OtherSupplicants(connection, listener.owners_changed)
@@ -138,6 +138,7 @@ class Services:
     async def close(self) -> None:
         """Stop watching."""
         self._other_supplicants.close()
+        self._watches_links = False
         watches, self._watches = self._watches, []
         for watch in watches:
             watch.drop()
@@ -275,15 +276,9 @@ class Services:
 
     async def _note_host_file(self, name: str, reason: str) -> None:
         """An interface could not be used for this reason, which may be a file of the host's for networkd."""
-        if not self._host_files:
-            watch = await self.connection.watch(
-                self._link_changed,
-                sender=NETWORK1,
-                interface=PROPERTIES,
-                member="PropertiesChanged",
-                arg0=NETWORK1_LINK,
-            )
-            self._watches.append(watch)
+        if not self._watches_links:
+            self._watches_links = True
+            self._watches.append(await Networkd(self.connection).watch_links(self._link_changed))
         self._host_files[name] = reason
         self._listener.owners_changed()
 
