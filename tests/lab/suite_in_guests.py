@@ -19,12 +19,8 @@ from pathlib import Path
 LAB = Path(__file__).resolve().parent
 CHECKOUT = LAB.parent.parent
 ENGINE = os.environ.get("LAB_ENGINE", "uml")
-CACHE = Path(
-    os.environ.get("LAB_CACHE")
-    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "wifimgrd-lab")
-)
-DURATIONS = CACHE / "durations.json"  # seconds per test file, as last measured here; before that, elsewhere
-MEASURED_ELSEWHERE = LAB / "durations.json"
+DURATIONS = LAB / "durations.json"  # seconds per test file, as `make test-all` takes them
+MEASURED = LAB / "out" / "durations.json"  # as the last run took them, of which DURATIONS is a copy
 UNKNOWN_DURATION_S = 30.0
 
 # A boot takes 2 s (tcg: 15 s); a guest that takes this long is given up, and booted once more.
@@ -119,8 +115,7 @@ def main(arguments: list[str]) -> int:
             if boot.poll() is None:
                 boot.terminate()
     status = _summary(guests, time.monotonic() - started)
-    if not options:
-        _remember_durations(guests)
+    _write_durations(guests)
     if status == 0 and "LAB_KEEP" not in os.environ:
         subprocess.run(("rm", "-rf", out), check=True)
     else:
@@ -182,16 +177,11 @@ def _shares(files: list[str], jobs: int) -> list[list[str]]:
 
 
 def _durations() -> dict[str, float]:
-    known: dict[str, float] = json.loads(MEASURED_ELSEWHERE.read_text())
-    try:
-        return known | {
-            str(file): float(seconds) for file, seconds in json.loads(DURATIONS.read_text()).items()
-        }
-    except (OSError, ValueError):
-        return known
+    known: dict[str, float] = json.loads(DURATIONS.read_text())
+    return known
 
 
-def _remember_durations(guests: list[Guest]) -> None:
+def _write_durations(guests: list[Guest]) -> None:
     measured: dict[str, float] = {}
     for case in (case for guest in guests for case in guest.cases()):
         # classname: the file's path below tests/lab with dots, and the class where there is one
@@ -202,9 +192,8 @@ def _remember_durations(guests: list[Guest]) -> None:
                 file = str(path.relative_to(CHECKOUT))
                 measured[file] = measured.get(file, 0.0) + float(case.get("time", 0))
                 break
-    new = DURATIONS.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps(_durations() | measured, indent=1))
-    new.replace(DURATIONS)
+    durations = {file: round(seconds) for file, seconds in (_durations() | measured).items()}
+    MEASURED.write_text(json.dumps(durations, indent=1, sort_keys=True) + "\n")
 
 
 def _is_test_path(argument: str) -> bool:
