@@ -23,7 +23,11 @@ export function stateOf(device: StateFields): CameraState {
 }
 
 /** What follows from it whether an adapter is free. */
-export type AdapterFields = Pick<Interface, "state" | "reserved_device_id">;
+export type AdapterFields = Pick<Interface, "state" | "reason" | "reserved_device_id">;
+
+/** How many adapters there are: of the interfaces of one radio, one stands for it. */
+export const countOf = (adapters: readonly AdapterFields[]): number =>
+  adapters.filter((one) => one.state !== "unavailable" || !one.reason?.startsWith("shares the radio of ")).length;
 
 /** Whether any camera could get the adapter. */
 export const isFree = (adapter: AdapterFields): boolean => adapter.state === "available" && adapter.reserved_device_id === null;

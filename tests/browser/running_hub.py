@@ -113,13 +113,16 @@ class RunningHub:
 
 
 @asynccontextmanager
-async def running_hub(folder: Path, configuration: str = "") -> AsyncIterator[RunningHub]:
-    """Run it with a configuration, and stop it after."""
+async def running_hub(folder: Path, configuration: str = "", scenario: str = "") -> AsyncIterator[RunningHub]:
+    """Run it with a configuration, and a scenario where it is not the default one; stop it after."""
     config = folder / "wifimgrd.toml"
     config.write_text(configuration, encoding="utf-8")
+    world = folder / "scenario.toml"
+    world.write_text(scenario, encoding="utf-8")
+    settings = [f"CONFIG={config}", *([f"SCENARIO={world}"] if scenario else [])]
     with (folder / "run.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            "make", "-s", "run", "PORT=0", "BACKEND=simulated", f"CONFIG={config}",
+            "make", "-s", "run", "PORT=0", "BACKEND=simulated", *settings,
             stdin=DEVNULL, stdout=PIPE, stderr=log, start_new_session=True, env=NOT_BELOW_MAKE,
         )  # fmt: skip
     try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from tests.browser.looking import SIZES, card, opened, press, shows, sized, toast
-from tests.browser.running_hub import ADAPTERS, RunningHub
+from tests.browser.running_hub import ADAPTERS, RunningHub, running_hub
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -54,6 +55,15 @@ async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hu
     await hub.client.update_device(first, {"pin": {}})
     await expect(row.locator(".badge.available")).to_have_text("Free")
     await expect(trouble).to_contain_text("One is free now.")
+
+
+async def test_the_interfaces_of_one_radio_are_one_adapter(page: Page, tmp_path: Path) -> None:
+    radio = 'radio = "phy0"\n'
+    scenario = "".join(f'[[adapter]]\nname = "{name}"\n{radio}' for name in ("wlan0", "uap0"))
+    async with running_hub(tmp_path, scenario=f'{scenario}[[adapter]]\nname = "wlan1"\n') as hub:
+        await opened(page, hub)
+        await expect(page.locator('[data-interface="uap0"]')).to_contain_text("Shares the radio of wlan0")
+        await expect(page.locator("#adapters-title .count")).to_have_text("2 of 2 free")
 
 
 async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page, hub: RunningHub) -> None:

@@ -171,6 +171,11 @@ def test_interfaces_come_change_and_go() -> None:
     sentences(shown, "device.created", device_json(DeviceRecord(1, "Nose")))
     kept = plugged | {"reserved_device_id": 1}
     assert sentences(shown, "interface.updated", kept) == ["wlan1: reserved for Nose (1)"]
+    held = kept | {"state": "in-use", "device_id": 1}
+    assert sentences(shown, "interface.updated", held) == ["wlan1: in-use: Nose (1)"]
+    for keeper, change in ((None, "not reserved any more"), (1, "reserved for Nose (1)")):
+        changed = held | {"reserved_device_id": keeper}
+        assert sentences(shown, "interface.updated", changed) == [f"wlan1: in-use: Nose (1), {change}"]
     assert sentences(shown, "interface.removed", {"name": "wlan1"}) == ["wlan1: unplugged"]
 
 

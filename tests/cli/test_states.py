@@ -109,6 +109,17 @@ def test_without_its_backend_a_hub_knows_the_last_state_alone(word: str, facts: 
 def test_without_its_backend_a_hub_knows_the_last_state_of_adapters() -> None:
     _, row = interfaces_view([InterfaceRecord("wlan0", state="in-use")], {}, screen(), current=False)
     assert row.startswith("wlan0  Unknown, was in-use  ")
+    kept = InterfaceRecord("wlan0", state="available", reserved_device_id=3)
+    _, row = interfaces_view([kept], {3: DeviceRecord(3, "Nose")}, screen(), current=False)
+    assert row.startswith("wlan0  Unknown, was reserved for Nose  ")
+
+
+@pytest.mark.parametrize("state", ["in-use", "unavailable"])
+def test_a_reservation_is_shown_in_every_state(state: str) -> None:
+    reserved = InterfaceRecord("wlan0", state=state, reason="soft-blocked", reserved_device_id=3)
+    _, row = interfaces_view([reserved], {3: DeviceRecord(3, "Nose")}, screen())
+    assert row.startswith(f"wlan0  {state}  ")
+    assert row.endswith("soft-blocked; reserved for Nose")
 
 
 def test_an_adapter_in_use_is_no_warning() -> None:

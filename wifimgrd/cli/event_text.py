@@ -118,13 +118,18 @@ class EventText:
         if not new and all(data[key] == before.get(key) for key in members):
             return []
         state, keeper = data["state"], data["reserved_device_id"]
-        if state == InterfaceState.AVAILABLE and keeper is not None:
-            state = reserved_for(self._name(keeper))
+        reservation = "" if keeper is None else reserved_for(self._name(keeper))
+        if state == InterfaceState.AVAILABLE and reservation:
+            state, reservation = reservation, ""
+        elif not reservation and before.get("reserved_device_id") is not None:
+            reservation = "not reserved any more"
         what = f"plugged in, {state}" if new else str(state)
         if data["device_id"] is not None:
             what += f": {self._name(data['device_id'])}"
         elif data["reason"]:
             what += f": {data['reason']}"
+        if reservation and keeper != before.get("reserved_device_id"):
+            what += f", {reservation}"
         return [Sentence(data["name"], what, STYLE_OF_STATE.get(data["state"], Style.PLAIN))]
 
 

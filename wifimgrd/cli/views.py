@@ -78,14 +78,14 @@ def interfaces_view(
             interface.name,
             _interface_state(interface, devices)
             if current
-            else Cell(last_known(interface.state), Style.FAINT),
+            else Cell(last_known(interface_label(interface, devices)), Style.FAINT),
             _holder(interface, devices),
             interface.usb_product or _usb_ids(interface),
             interface.usb_port,
             ", ".join(interface.bands),
             interface.mac_address,
             interface.driver,
-            interface.reason,
+            _details(interface, devices),
         )
         for interface in interfaces
     ]
@@ -211,14 +211,25 @@ def _device_state(device: DeviceRecord, *, current: bool) -> Cell:
 
 def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
     """An interface's state, and for whom it is if it is not for all."""
-    if not interface.is_kept or interface.reserved_device_id is None:
-        return interface.state
+    return _reservation(interface, devices) if interface.is_kept else interface.state
+
+
+def _details(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """What its state leaves out: why it is unavailable, and for whom it is while it is not available."""
+    reservation = "" if interface.is_kept else _reservation(interface, devices)
+    return "; ".join(filter(None, (interface.reason, reservation)))
+
+
+def _reservation(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """For whom an interface is; empty if it is for all."""
+    if interface.reserved_device_id is None:
+        return ""
     device = devices.get(interface.reserved_device_id)
     return reserved_for(f"device {interface.reserved_device_id}" if device is None else device.name)
 
 
 def reserved_for(device: str) -> str:
-    """The state of an interface that is available to one device alone."""
+    """What is said of an interface that is for one device alone."""
     return f"reserved for {device}"
 
 

@@ -25,7 +25,7 @@ def is_current(backend_state: str) -> bool:
 
 def last_known(state: str) -> str:
     """A state that may no longer be true, as it stands alone."""
-    return f"{UNKNOWN.capitalize()}, was {state.lower()}"
+    return f"{UNKNOWN.capitalize()}, was {state[:1].lower()}{state[1:]}"
 
 
 class CameraState(StrEnum):

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, request } from "../api";
-import { isFree, isKept } from "../camera_state";
+import { countOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
 import { devices, interfaces, isCurrent } from "../state";
 import type { AbsentAdapter, Interface } from "../types";
@@ -21,7 +21,7 @@ export function Adapters() {
         <h2 id="adapters-title" tabIndex={-1}>
           {t.adapters.title}{" "}
           {all.length > 0 && (
-            <span class="count">{current ? t.adapters.count(free, all.length) : t.adapters.countUnknown(all.length)}</span>
+            <span class="count">{current ? t.adapters.count(free, countOf(all)) : t.adapters.countUnknown(countOf(all))}</span>
           )}
         </h2>
       </div>

@@ -1,7 +1,7 @@
 // The row of a hub, and the row of a camera with its command.
 
 import { signal } from "@preact/signals";
-import { type CameraState, isFree, isFreeFor, isKept } from "../../camera_state";
+import { type CameraState, countOf, isFree, isFreeFor, isKept } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { detailOf, failureText, headingFor, printable } from "../../sentences";
@@ -47,7 +47,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
           {isKnown
             ? t.fleet.ofHub(number("connected") + number("not-answering"), cameras.length, number("failed"))
             : t.fleet.ofOfflineHub(cameras.length)}
-          {isKnown && [t.fleet.adapters(free, adapters.length), ...kept].map((one) => `, ${printable(one)}`)}
+          {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
