@@ -246,6 +246,31 @@ def test_an_interruption_in_which_the_daemon_is_restarted(comes_back: bool) -> N
     run(test())
 
 
+def test_a_session_whose_interruption_the_hub_did_not_outlive_ended_for_its_reason() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            await asyncio.sleep(30)
+            lost_us = now_us()
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(2)
+            (row,) = await history.read(HistoryFilter())
+            assert (row.code, row.message) == ("", ""), "it may come back"
+            await history.stop()
+            await bench.hub.stop()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            (row,) = await history.read(HistoryFilter())
+            assert (row.kind, row.code) == ("session", "connection-lost")
+            assert "was switched off" in row.message
+            assert row.ended_us == pytest.approx(lost_us, abs=SECOND)
+            await bench.hub.stop()
+
+    run(test())
+
+
 def test_an_interruption_that_the_daemon_did_not_outlive_is_the_end_of_its_session() -> None:
     async def test() -> None:
         store = HistoryInMemory()

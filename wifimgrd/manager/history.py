@@ -58,6 +58,11 @@ class _Session:
             interrupted_us=seen_us if self.interruption else 0,
         )
 
+    def stored(self, now_us: int) -> HistoryRow:
+        """The same for the disk, with what ends the session if the hub does not outlive an interruption."""
+        row, failure = self.current(now_us), self.interruption
+        return replace(row, code=failure.code.value, message=failure.message) if failure else row
+
 
 class History:
     """An EventSink. Events before `start` are dropped: the sessions are then made of the hub's state."""
@@ -206,14 +211,16 @@ class History:
                 weighted=known.signal_mean * passed_us,
                 passed_us=passed_us,
             )
-        session = self._sessions[device.id] = _Session(replace(row, interrupted_us=0), signal)
+        session = _Session(replace(row, code="", message="", interrupted_us=0), signal)
+        self._sessions[device.id] = session
         self._statuses[device.id] = status
-        self._put(row)
+        self._put(session.row)
         if status.is_interrupted and device.failure is not None:
             since_us = row.interrupted_us or device.failure.at_us
-            self._interrupted(session, replace(device.failure, at_us=since_us))
+            message = device.failure.message or row.message
+            self._interrupted(session, replace(device.failure, message=message, at_us=since_us))
         elif row.interrupted_us:
-            message = sentences.restored_while_stopped()
+            message = row.message or sentences.restored_while_stopped()
             session.interruption = Failure(ErrorCode.CONNECTION_LOST, message, row.interrupted_us)
             self._restored(session)
 
@@ -308,7 +315,7 @@ class History:
             self._timer = None
         now_us = self._clock()
         for session in self._sessions.values():
-            self._pending[session.row.id] = session.current(now_us)
+            self._pending[session.row.id] = session.stored(now_us)
         if self._pending:
             rows, self._pending = list(self._pending.values()), {}
             self._store.put(rows)
