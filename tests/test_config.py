@@ -87,6 +87,11 @@ def test_every_key_is_read(file: Path) -> None:
         ('[interfaces]\nexclude = "wlan0"', "interfaces.exclude", "expected a list"),
         ("[interfaces]\nexclude = [1]", "interfaces.exclude[0]", "expected a text"),
         ('[interfaces]\nmatch = "pci"', "interfaces.match", '"usb" or "any"'),
+        (
+            '[[interfaces.reserve]]\ndevice = ""\nusb_port = "1-1"',
+            "interfaces.reserve[0].device",
+            "the id or the name of a device",
+        ),
         ("[[interfaces.reserve]]\ndevice = 1", "interfaces.reserve[0].mac", "either mac or usb_port"),
         ('[[interfaces.reserve]]\nmac = "00:00:00:00:00:01"', "interfaces.reserve[0]", "the key device"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),

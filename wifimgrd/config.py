@@ -63,6 +63,7 @@ class Reserve:
     usb_port: str = ""
 
     def __post_init__(self) -> None:
+        expect(self.device != "", "device", "the id or the name of a device")
         expect(bool(self.mac) != bool(self.usb_port), "mac", "either mac or usb_port")
         is_mac = re.fullmatch(r"([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}", self.mac)
         expect(not self.mac or is_mac, "mac", "a MAC address such as 00:c0:ca:12:34:56")

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from tests.manager.conftest import Bench, RunOnBench, make_bench
 from tests.manager.test_changing import run, warnings_of
 from tests.manager.test_reconnecting import CAMERA, LOST_FOR_GOOD_S
+from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import NoInterfaceAvailable
@@ -52,6 +53,11 @@ async def by_a_rule(bench: Bench) -> DeviceId:
     device = await bench.create(1, name="Nose")
     await bench.hub.disconnect(device)
     return device
+
+
+def test_a_rule_for_a_name_that_looks_like_an_id_says_how_an_id_is_written() -> None:
+    sentence = sentences.reserved_for_no_device(RULE.pin, "3")
+    assert sentence.endswith("(an id has no quotation marks: device = 3)")
 
 
 @pytest.mark.parametrize("reserve", [by_a_pin, by_a_rule])

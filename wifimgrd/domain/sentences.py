@@ -55,7 +55,9 @@ def reserved_otherwise(pin: AdapterPin, device_id: DeviceId, name: str) -> str:
 def reserved_for_no_device(pin: AdapterPin, device: DeviceId | str) -> str:
     """A rule of the configuration that names no device."""
     wanted = f'called "{device}"' if isinstance(device, str) else f"with the id {device}"
-    return f"{pin} is to be reserved for a device {wanted}, but there is none: it is free for all"
+    sentence = f"{pin} is to be reserved for a device {wanted}, but there is none: it is free for all"
+    is_id = isinstance(device, str) and device.isascii() and device.isdigit()
+    return f"{sentence} (an id has no quotation marks: device = {device})" if is_id else sentence
 
 
 def disconnected_by_command() -> str:
