@@ -127,7 +127,7 @@ def parse_filter(fields: Mapping[str, object]) -> HistoryFilter:
 
 
 def ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
-    """A session that ended while the hub did not run: when it was last known to last. One that was interrupted
-    then keeps the reason of that."""
+    """A session that ended while the hub did not run: when it was last known to last. One that was
+    interrupted then keeps the reason of that."""
     ended_us = max(row.seen_us, row.time_us)
     return replace(row, ended_us=ended_us, interrupted_us=0, message=row.message or message)
