@@ -17,11 +17,14 @@ from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd import catalog
+from wifimgrd.config import Config, Http, Mqtt
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.command_messages import Action, CommandMessage, parse_command
 from wifimgrd.mqtt.discovery import Discovery, parse_prefix, retained_topics
 from wifimgrd.mqtt.discovery_rights import LOSSES, DiscoveryRights
 from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 
 TOPICS = Topics("wifimgrd", "boat", ("homeassistant",))
@@ -98,6 +101,35 @@ def test_a_model_has_the_name_of_the_catalog() -> None:
     assert message(named.camera(CAMERA))["device"]["model"] == "Insta360 X3"
     unknown = replace(CAMERA, codename="of-my-own")
     assert message(named.camera(unknown))["device"]["model"] == "of-my-own"
+
+
+@pytest.mark.parametrize(
+    ("listen", "tls", "page"),
+    [
+        ("127.0.0.1:8080", False, ""),
+        ("[::1]:8080", False, ""),
+        ("localhost:8080", False, ""),
+        ("0.0.0.0:8080", False, ""),
+        ("[::]:8080", True, ""),
+        ("10.0.0.7:8080", False, "http://10.0.0.7:8080/"),
+        ("[fd00::7]:443", True, "https://[fd00::7]:443/"),
+        ("boat.example:8443", True, "https://boat.example:8443/"),
+    ],
+)
+def test_the_hub_has_the_address_of_its_page_where_one_is_known(listen: str, tls: bool, page: str) -> None:
+    certificate = Path("/etc/x.pem") if tls else None
+    http = Http(listen=listen, tls_certificate=certificate, tls_key=certificate)
+    mqtt = Mqtt(broker="mqtt://127.0.0.1", hub="boat")
+    settings = Settings.of(Config(mqtt=mqtt, http=http))
+    assert settings is not None
+    assert settings.page == page
+    device = message(replace(DISCOVERY, page=page).hub("0.1.0", []))["device"]
+    assert device.get("configuration_url", "") == page
+
+
+def test_the_reason_of_a_problem_is_one_of_a_sensors_options() -> None:
+    error = message(DISCOVERY.camera(CAMERA))["components"]["error"]
+    assert set(ErrorCode) | {"none", "not-answering"} == set(error["options"])
 
 
 def test_a_camera_is_connected_via_the_hub() -> None:
@@ -235,6 +267,7 @@ async def test_the_messages_are_retained_renamed_and_removed_with_the_camera(
     await seen.until(lambda: topic in seen.retained)
     assert seen.record(topic)["device"]["name"] == hub.client.devices[device].name
     assert seen.record(topic)["device"]["model"] == "Insta360 X3"
+    assert seen.record(topic)["device"]["model_id"] == "insta360-x3"
     assert f"{HUB}/devices/{device}" in seen.retained, "the record that it names is there before"
     await hub.client.update_device(device, {"name": 'Rear "{{ 1 }}"'})
     await seen.until(lambda: seen.record(topic)["device"]["name"] == 'Rear "{{ 1 }}"')
@@ -288,6 +321,54 @@ async def test_a_camera_that_was_removed_while_the_bridge_was_away_is_removed(
         assert foreign in after.retained
         assert not after.seen(camera_topic(kept)), "it was retained as it is"
         assert not after.seen(HUB_TOPIC)
+
+
+async def test_what_was_removed_while_home_assistant_was_away_is_removed_again_when_it_is_back(
+    hub: Hub, broker: Mosquitto, seen: Observer
+) -> None:
+    kept, removed = await hub.create(1), await hub.create(2)
+    topic, adapter = camera_topic(removed), f"{HUB}/interfaces/wlan2"
+    await seen.until(lambda: {topic, camera_topic(kept), adapter} <= seen.retained.keys())
+    described = seen.retained[topic]
+    await hub.client.remove_device(removed)
+    await hub.client.simulate("UnplugAdapter", "s", "wlan2")
+    await seen.until(lambda: topic not in seen.retained and adapter not in seen.retained)
+    before, unplugged = len(seen.seen(topic)), len(seen.seen(adapter))
+    seen.send("homeassistant/status", b"online")
+    await seen.until(lambda: len(seen.seen(topic)) == before + 2 and len(seen.seen(adapter)) > unplugged)
+    assert [one.payload for one in seen.seen(topic)[before:]] == [described, b""]
+    assert seen.seen(adapter)[unplugged].payload == b""
+    async with observer(broker.port) as fresh:
+        await fresh.until(lambda: f"{HUB}/availability" in fresh.retained)
+        assert not {topic, adapter} & fresh.retained.keys(), "nothing of it is retained"
+    seen.send("homeassistant/status", b"online")
+    await hub.client.update_device(kept, {"name": "Nose"})
+    await seen.until(lambda: seen.record(camera_topic(kept))["device"]["name"] == "Nose")
+    assert len(seen.seen(topic)) == before + 2, "once"
+
+
+async def test_a_hub_that_was_deleted_in_home_assistant_gets_its_cameras_back(
+    hub: Hub, broker: Mosquitto, bridges: Start, bridge: BridgeProcess
+) -> None:
+    topic = camera_topic(await hub.create(1))
+    async with observer(broker.port) as seen:
+        await seen.until(lambda: {topic, HUB_TOPIC} <= seen.retained.keys())
+        described = json.loads(seen.retained[topic])
+        seen.send(HUB_TOPIC, b"", retain=True)
+        await seen.until(lambda: HUB_TOPIC not in seen.retained)
+        assert await bridge.end() == 0
+        begin = len(seen.messages)
+        await bridges().start()
+
+        def published() -> list[str]:
+            return [one.topic for one in seen.messages[begin:] if one.topic in (HUB_TOPIC, topic)]
+
+        await seen.until(lambda: len(published()) == 3)
+        assert published() == [HUB_TOPIC, topic, topic]
+        alone, again = (json.loads(one.payload) for one in seen.seen(topic)[-2:])
+        assert again == described
+        del described["device"]["via_device"]
+        assert alone == described
 
 
 @pytest.mark.parametrize("prefix", ["", "homeassistant/second"])

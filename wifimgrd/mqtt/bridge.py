@@ -47,10 +47,11 @@ class Bridge:
         self._settings = settings
         self._topics = settings.topics
         self._tasks = tasks
-        prefix = settings.discovery_prefix
-        self._discovery = (
-            Discovery(self._topics, prefix, settings.commands, settings.models) if prefix else None
-        )
+        self._discovery: Discovery | None = None
+        if prefix := settings.discovery_prefix:
+            self._discovery = Discovery(
+                self._topics, prefix, settings.commands, settings.models, settings.page
+            )
         self._records = RetainedRecords()
         self._events = EventQueue(secrets.token_hex(8))
         self._messages = ChannelMessages()

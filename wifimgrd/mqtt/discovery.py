@@ -24,7 +24,7 @@ from wifimgrd.catalog import Models
 from wifimgrd.config import TOPIC_PREFIX
 from wifimgrd.dbus.client.json_text import dumps, loads
 from wifimgrd.dbus.client.json_types import Keywords
-from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.topics import Topics
@@ -55,6 +55,11 @@ _ERROR: Final = _of_record(
     " 'error_at': value_json.connection_error_at, 'reachability': value_json.device_reachability}"
     " | to_json }}",
     "{}",
+)
+_REASONS: Final = ("none", *ErrorCode, "not-answering")
+_REASON: Final = _of_record(
+    "{{ value_json.connection_error_code"
+    " or ('not-answering' if value_json.device_reachability == 'unavailable' else 'none') }}"
 )
 _SIGNAL: Final = _of_record("{{ value_json.signal_strength }}")
 _ADAPTER: Final = _of_record("{{ value_json.interface }}")
@@ -98,6 +103,8 @@ class Discovery:
     """Cameras have a switch."""
     models: Models = field(default_factory=dict)
     """Those whose name is shown instead of the codename."""
+    page: str = ""
+    """The address of the hub's page; empty where none is known that others reach."""
 
     @property
     def record(self) -> tuple[str, bytes]:
@@ -129,8 +136,11 @@ class Discovery:
         device: dict[str, Any] = {
             "identifiers": [node],
             "name": f"wifimgrd {self.topics.hub}",
+            "manufacturer": "wifimgrd",
             "model": "wifimgrd",
         }
+        if self.page:
+            device["configuration_url"] = self.page
         if version:
             device["sw_version"] = version
         return self.topics.discovery(self.prefix, None), _message(device, components)
@@ -146,6 +156,7 @@ class Discovery:
         if camera.codename:
             model = self.models.get(camera.codename)
             device["model"] = model.device_name if model else camera.codename
+            device["model_id"] = camera.codename
         components: dict[str, dict[str, Any]] = {
             key: {"unique_id": f"{node}_{key}", **members} for key, members in _CAMERA_COMPONENTS.items()
         }
@@ -203,6 +214,15 @@ _CAMERA_COMPONENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "value_template": _HAS_PROBLEM,
         "json_attributes_template": _ERROR,
     },
+    "error": {
+        "platform": "sensor",
+        "name": "Error",
+        "icon": "mdi:alert-circle-outline",
+        "device_class": "enum",
+        "options": _REASONS,
+        "value_template": _REASON,
+        "entity_category": "diagnostic",
+    },
     "signal": {
         "platform": "sensor",
         "name": "Signal strength",
@@ -239,6 +259,13 @@ def _message(
 ) -> bytes:
     origin = {"name": "wifimgrd", "sw_version": __version__}
     return dumps({"device": device, "origin": origin, **(shared or {}), "components": components}).encode()
+
+
+def without_hub(message: bytes) -> bytes:
+    """A camera's message that differs from it in one thing: it is not connected by way of the hub."""
+    described: dict[str, Any] = loads(message, "a discovery message")
+    del described["device"]["via_device"]
+    return dumps(described).encode()
 
 
 def parse_prefix(payload: bytes) -> str | None:

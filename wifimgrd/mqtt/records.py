@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 LONGEST_LIST: Final = 20_000
@@ -37,6 +37,8 @@ class RetainedRecords:
         """All records are known; before, none is removed that another process published."""
         self.left_over = 0
         """Topics found beyond LONGEST_LIST or LARGEST_LIST."""
+        self.on_removed: Callable[[str, bytes], None] | None = None
+        """Called with a record that is not wanted any more."""
 
     def begin(self) -> None:
         """A connection begins: what the broker retains is not known."""
@@ -61,6 +63,14 @@ class RetainedRecords:
         """The broker may retain something there, which is to be removed if it is not wanted, or replaced."""
         if topic not in self._held:
             self._hold(topic, b"")
+
+    def wanted(self, topic: str) -> bytes | None:
+        """What is to be retained at this topic."""
+        return self._wanted.get(topic)
+
+    def is_found(self, topic: str) -> bool:
+        """Whether the broker is known to retain something there."""
+        return bool(self._held.get(topic))
 
     @property
     def held(self) -> Collection[str]:
@@ -88,7 +98,9 @@ class RetainedRecords:
 
     def remove(self, topic: str) -> None:
         """Retain nothing at this topic."""
-        self._wanted.pop(topic, None)
+        payload = self._wanted.pop(topic, None)
+        if payload is not None and self.on_removed is not None:
+            self.on_removed(topic, payload)
         self._changed.pop(topic, None)  # so that what is removed first is also removed first at the broker
         self._compare(topic)
 

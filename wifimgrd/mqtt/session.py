@@ -25,6 +25,7 @@ from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
 from wifimgrd.mqtt.library import Received, Request
 from wifimgrd.mqtt.records import RetainedRecords
+from wifimgrd.mqtt.rediscovery import Rediscovery
 from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, UNSUITABLE, message_refused
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
@@ -37,6 +38,8 @@ _FILTERS_AT_ONCE: Final = 50
 """In one packet, which a broker that limits their size accepts: at most 10 kB."""
 _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0
+_HOME_ASSISTANT_IS_THERE: Final = b"online"
+"""Its birth message, where it was not changed."""
 _RETRY_S: Final = 30.0
 """How long after a refusal the records that the broker did not accept are published again."""
 _log = structlog.get_logger("wifimgrd.mqtt")
@@ -92,6 +95,10 @@ class Session:
         """Below which an earlier run published discovery messages."""
         self._rights = DiscoveryRights()
         self._hub_discovery = self._topics.discovery(settings.discovery_prefix, None)
+        self._status = f"{settings.discovery_prefix}/status" if settings.discovery_prefix else ""
+        """Where Home Assistant publishes that it is there; empty without discovery."""
+        self._rediscovery = Rediscovery(records)
+        records.on_removed = self._on_removed
         self._reads_discovery = False
         self._discovery_on_way = 0
         """Discovery messages that the broker has not acknowledged."""
@@ -157,6 +164,9 @@ class Session:
         """Publish a record, or the next event if there is none."""
         if (record := self._records.take()) is not None:
             self._publish_record(connection, *record)
+            return True
+        if not self._rights.given_up and (record := self._rediscovery.take()) is not None:
+            connection.publish(*record, outcome=partial(self._log_refusal, record[0], len(record[1])))
             return True
         if (event := self._events.take()) is not None:
             outcome = partial(self._log_refusal, self._topics.events, len(event))
@@ -243,6 +253,7 @@ class Session:
 
     def _begin(self) -> None:
         self._records.begin()
+        self._rediscovery.begin()
         self._refused.clear()
         self._logged_refusal = ""
         self._found_prefix, self._was_online = None, False
@@ -306,11 +317,28 @@ class Session:
         for filters in parts:
             await connection.unsubscribe(filters)
         self._reads_discovery = False
+        if not self._records.is_found(self._hub_discovery):
+            for topic in topics:
+                if self._records.is_found(topic):
+                    self._rediscovery.attach(topic)
 
     async def _watch_discovery(self, connection: Connection) -> None:
-        """Receive the hub's discovery message when it is published."""
+        """Receive the hub's discovery message when it is published, and when Home Assistant is there."""
         with suppress(SubscriptionRefused):  # known from reading
             await connection.subscribe([self._hub_discovery], qos=1, live_only=True)
+        self._reads_discovery = True
+        with suppress(SubscriptionRefused):  # what is removed while Home Assistant is away stays there
+            await connection.subscribe([self._status], qos=1, live_only=True)
+        self._reads_discovery = False
+
+    def _on_removed(self, topic: str, payload: bytes) -> None:
+        """A record is to be removed: an adapter's entity stays in Home Assistant, as unavailable."""
+        if not self._status:
+            return
+        if self._topics.is_interface(topic):
+            self._rediscovery.removed(topic, b"")
+        elif not self._topics.is_own(topic):
+            self._rediscovery.removed(topic, payload)
 
     async def _until_marked(self, connection: Connection, *, retain: bool = False) -> None:
         """Wait until all that is retained has come: a message of our own has come back."""
@@ -349,12 +377,19 @@ class Session:
             if message.payload == ONLINE:
                 self._rights.online_came_back()
             self.publish()
-        elif topic == self._hub_discovery:
-            self._rights.came_back()
+        elif topic in (self._hub_discovery, self._status):
+            self._on_discovery_message(message)
         elif message.payload:  # an empty one is the echo of a removal
             if message.retained:  # refused, and removed
                 self._records.found(topic, message.payload)
             self.receive_command(message)
+            self.publish()
+
+    def _on_discovery_message(self, message: Received) -> None:
+        if message.topic == self._hub_discovery:
+            self._rights.came_back()
+        elif message.payload == _HOME_ASSISTANT_IS_THERE and not message.retained:
+            self._rediscovery.is_back()
             self.publish()
 
 

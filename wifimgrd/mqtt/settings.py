@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from contextlib import suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.catalog import Models
-from wifimgrd.config import Config, ConfigError
+from wifimgrd.config import Config, ConfigError, Http
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.credentials import credential
-from wifimgrd.web_address import BrokerAddress, broker_address
+from wifimgrd.web_address import BrokerAddress, broker_address, listen_address
 
 MACHINE_ID: Final = Path("/etc/machine-id")
 _APPLICATION: Final = bytes.fromhex("6c0f5be1a7d94b1f9a3ad0b54ce8f213")
@@ -35,6 +37,9 @@ class Settings:
     """Empty = no discovery messages for Home Assistant."""
     models: Models = field(default_factory=dict)
     """The camera models whose names are in those messages."""
+    page: str = ""
+    """The address of the hub's page in those messages; empty where others cannot reach it, or by an address
+    that is not in the configuration."""
 
     @property
     def access(self) -> Access:
@@ -70,7 +75,20 @@ class Settings:
             commands=mqtt.commands,
             discovery_prefix=mqtt.discovery_prefix,
             models=models or {},
+            page=_page(config.http),
         )
+
+
+def _page(http: Http) -> str:
+    """The address at which other hosts reach the hub's page, as far as the configuration has it."""
+    host, port = listen_address(http.listen)
+    with suppress(ValueError):  # a name
+        address = ip_address(host)
+        if address.is_loopback or address.is_unspecified:
+            return ""
+    scheme = "http" if http.tls_certificate is None else "https"
+    name = f"[{host}]" if ":" in host else host
+    return "" if host == "localhost" else f"{scheme}://{name}:{port}/"
 
 
 def derived_hub_id(machine_id: Path) -> str:

@@ -114,6 +114,10 @@ class Topics:
         """The record of an interface, retained. What has a meaning in filters is escaped as in a URL."""
         return f"{self.root}/interfaces/{quote(name, safe=_IN_TOPICS)}"
 
+    def is_interface(self, topic: str) -> bool:
+        """Whether a topic has the record of an interface."""
+        return topic.startswith(f"{self.root}/interfaces/")
+
     def result(self, target: Target) -> str:
         """Where a command is answered that has no response topic."""
         return f"{self.root if target.device_id is None else self.device(target.device_id)}/result"
