@@ -201,7 +201,7 @@ const en = {
     "address-failed": "Switch the camera's Wi-Fi off and on again.",
     "interface-lost": "Plug the adapter in again, unblock it, or connect the camera through another one.",
     "connection-lost": "Check that the camera is on and in range.",
-    "backend-unavailable": "The network service of the host is not running. The hub tries again automatically.",
+    "backend-unavailable": "The network service of the host was not running: connect the camera again once the hub is ready.",
     "not-authorized": "Sign in with the token of the hub, or ask its administrator.",
     busy: "Try again in a moment.",
     cancelled: "Connect again when you like.",

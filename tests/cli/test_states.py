@@ -114,6 +114,18 @@ def test_without_its_backend_a_hub_knows_the_last_state_of_adapters() -> None:
     assert row.startswith("wlan0  Unknown, was reserved for Nose  ")
 
 
+def test_the_interfaces_of_one_radio_are_counted_once() -> None:
+    sibling = InterfaceRecord("uap0", state="unavailable", reason="shares the radio of wlan0")
+    adapters = [InterfaceRecord("wlan0", state="available"), sibling]
+    summary = hub_view(ServiceRecord(backend_state="ready"), [], adapters, screen())
+    assert ["Interfaces", "1: 1 available"] in [line.split(maxsplit=1) for line in summary]
+
+
+def test_the_warnings_of_a_device_are_shown() -> None:
+    lines = device_view(DeviceRecord(1, "Front", warnings=("It has no adapter.",)), screen())
+    assert ["Warnings", "It has no adapter."] in [line.split(maxsplit=1) for line in lines]
+
+
 @pytest.mark.parametrize("state", ["in-use", "unavailable"])
 def test_a_reservation_is_shown_in_every_state(state: str) -> None:
     reserved = InterfaceRecord("wlan0", state=state, reason="soft-blocked", reserved_device_id=3)

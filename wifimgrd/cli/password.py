@@ -92,5 +92,7 @@ def _prompted(prompt: str, no_terminal: str) -> str:
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
             return getpass.getpass(f"{prompt}: ")
-        except (getpass.GetPassWarning, EOFError):
+        except getpass.GetPassWarning:
             raise UsageError(no_terminal) from None
+        except EOFError:
+            raise InvalidRequest("no password was entered") from None

@@ -159,6 +159,7 @@ def device_view(
                 ("Last error", Cell(error, Style.PLAIN if device.waiting_since else Style.BAD)),
                 ("Priority", device.priority or None),
                 ("Pinned to", _pin(device)),
+                ("Warnings", Cell(" ".join(device.warnings) or None, Style.BUSY)),
                 ("Waits for an adapter", _since_when(device.waiting_since, now_us)),
                 ("Is brought back", _reconnecting(device, now_us)),
             ],
@@ -188,7 +189,11 @@ def hub_view(
                 ("Devices", states_of(by_id.values(), current=current)),
                 (
                     "Interfaces",
-                    count_of(interface_label(one, by_id) if current else UNKNOWN for one in interfaces),
+                    count_of(
+                        interface_label(one, by_id) if current else UNKNOWN
+                        for one in interfaces
+                        if one.leads_radio
+                    ),
                 ),
             ],
             colour=screen.colour,

@@ -18,6 +18,7 @@ from wifimgrd.domain.device import CONNECTION_TYPE, DeviceState, DeviceStatus
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.registration import MAC_PATTERN, USB_PORT_PATTERN
+from wifimgrd.domain.sentences import SHARES_RADIO
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -281,6 +282,11 @@ class InterfaceRecord:
         tuple[str, ...],
         Field(Kind.TEXTS, "`2.4GHz`, `5GHz`, `6GHz`; empty if they are not known.", _one_of(Band)),
     ] = ()
+
+    @property
+    def leads_radio(self) -> bool:
+        """Whether it stands for its adapter, and is not another interface of the same radio."""
+        return not (self.reason or "").startswith(SHARES_RADIO)
 
     @property
     def is_free(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.device import DeviceId, Ssid
 
@@ -9,6 +11,10 @@ from wifimgrd.domain.device import DeviceId, Ssid
 def title(device_id: DeviceId | int, name: str) -> str:
     """A device by its name and id; by its id alone where the name is not known."""
     return f'"{name}" (device {device_id})' if name else f"device {device_id}"
+
+
+SHARES_RADIO: Final = "shares the radio of "
+"""So begins why an interface is unavailable that does not stand for its adapter."""
 
 
 def in_use_by(device_id: DeviceId, name: str) -> str:
@@ -19,7 +25,7 @@ def in_use_by(device_id: DeviceId, name: str) -> str:
 def shares_radio(leader: Adapter, *, is_foreign: bool) -> str:
     """Why an interface is not free, as a predicate; `is_foreign` where another program uses the leader."""
     who = "another program uses" if leader.mode is Mode.STATION else f"is {leader.mode}"
-    return f"shares the radio of {leader.name}" + (f", which {who}" if is_foreign else "")
+    return f"{SHARES_RADIO}{leader.name}" + (f", which {who}" if is_foreign else "")
 
 
 def reserved_for(device_id: DeviceId, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain import sentences
-from wifimgrd.domain.adapter import Adapter
+from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -273,9 +273,9 @@ class HubState:
         self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self.clock())]
 
     def _check_absent(self) -> None:
-        absent = []
+        absent = list[AbsentAdapter]()
         for one, holder in self.allocator.unmet():
-            if holder is None:
+            if holder is None and all(one.pin != first.pin for first in absent):
                 found = [last for last in self._unplugged if one.pin.is_of(last[0].identity)]
                 known = [(adapter.name, adapter.usb_product, at_us) for adapter, at_us in found]
                 absent.append(AbsentAdapter(one.device, one.pin, *(known[-1] if known else ())))
@@ -287,7 +287,10 @@ class HubState:
         """The devices that have an adapter reserved which is not kept for them, and why."""
         for device in sorted(self.allocator.rules.reservations.overruled):
             yield device, sentences.pin_overruled(self.entries[device].device.pin)
-        for one, holder in self.allocator.unmet():
+        first_of = dict[AdapterPin, DeviceId]()
+        for one, present in self.allocator.unmet():
+            holder = first_of.get(one.pin) if present is None else present
+            first_of.setdefault(one.pin, one.device)
             if holder is None:
                 yield one.device, sentences.no_adapter_to_reserve(one.pin)
             else:

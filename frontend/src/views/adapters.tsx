@@ -30,10 +30,9 @@ export function Adapters() {
         {all.map((one) => (
           <Adapter key={one.name} adapter={one} />
         ))}
-        {current &&
-          absent.map((one) => (
-            <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
-          ))}
+        {absent.map((one) => (
+          <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
+        ))}
       </ul>
     </section>
   );
@@ -100,7 +99,7 @@ function Adapter({ adapter }: { adapter: Interface }) {
         {current && adapter.state === "unavailable" && adapter.reason && (
           <small class="why">{capitalised(adapter.reason)}</small>
         )}
-        {current && state !== "reserved" && keeper && keeper !== user && (
+        {(!current || state !== "reserved") && keeper && keeper !== user && (
           <small>
             {t.adapters.reservedFor}
             <Name text={keeper.name} />
