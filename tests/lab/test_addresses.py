@@ -29,7 +29,7 @@ PATIENCE_S = 5
 """For an answer that does come, while a second program keeps the host busy."""
 AT_ONCE = 1000
 LARGE_BYTES = 50_000_000
-KILLS = 20
+KILLS = 5
 
 
 @dataclass
