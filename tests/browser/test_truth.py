@@ -76,6 +76,10 @@ async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page
     await expect(row).to_contain_text(adapter.name)
     await expect(row).to_contain_text("Reserved for Nose")
     await expect(row.locator(".badge")).to_contain_text("Unplugged since")
+    await hub.set_fault("backend-gone")
+    await expect(page.locator("#adapters-title .count")).to_contain_text("states unknown")
+    await expect(row).to_contain_text("Reserved for Nose")
+    await hub.set_fault("backend-gone", off=True)
     await hub.client.simulate("PlugAdapter", "s", adapter.name)
     await expect(row).to_have_count(0)
 

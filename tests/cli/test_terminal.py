@@ -70,3 +70,11 @@ async def test_an_attempt_outlives_the_patience_of_the_keyboard(hub: Hub) -> Non
         assert await terminal.end() == 130
         assert "Traceback" not in terminal.seen
     assert hub.client.devices[1].state == "connecting"
+
+
+async def test_a_prompt_that_is_ended_says_that_nothing_was_entered(hub: Hub) -> None:
+    async with on_terminal(hub.address, "add", "--ssid", "SIM-CAM-1") as terminal:
+        await terminal.until("Password")
+        terminal.type("\x04")
+        await terminal.until("no password was entered")
+        assert await terminal.end() == 1

@@ -213,6 +213,20 @@ def test_of_two_pins_to_one_adapter_the_first_devices_counts_and_the_other_is_wa
     on_bench(test)
 
 
+def test_of_two_pins_to_one_adapter_that_is_away_the_first_devices_counts(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        first, second = await bench.create(1, name="Nose"), await bench.create(2, name="Tail")
+        for device in (first, second):
+            await bench.hub.disconnect(device)
+            await bench.hub.update(device, {"pin": PORT})
+        bench.world.unplug_adapter("wlan2")
+        assert [one.device for one in bench.story.absent] == [first]
+        said = 'It is pinned to the adapter at USB port 1-1.3, but that is reserved for "Nose" (device 1).'
+        assert warnings_of(bench, second) == (said,)
+
+    on_bench(test)
+
+
 def test_a_lost_camera_is_brought_back_through_the_only_adapter_which_is_reserved_for_it(
     on_bench: RunOnBench,
 ) -> None:

@@ -25,6 +25,7 @@ from wifimgrd.mqtt.command_messages import (
 )
 from wifimgrd.mqtt.events import EventQueue
 from wifimgrd.mqtt.records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
+from wifimgrd.mqtt.rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
 from wifimgrd.mqtt.signal_steps import SignalSteps
 from wifimgrd.mqtt.topics import Target, Topics
 
@@ -285,3 +286,21 @@ def test_of_two_claims_one_gives_way() -> None:
 @given(st.binary(max_size=400))
 def test_a_claim_of_any_octets_is_read_or_ignored(payload: bytes) -> None:
     parse_claim(payload)
+
+
+def test_the_last_removals_are_repeated_once_and_no_more_than_fit() -> None:
+    wanted = RetainedRecords()
+    repeated = Rediscovery(wanted)
+    for number in range(MOST_REMOVED + 5):
+        repeated.removed(f"topic/{number}", b"message")
+    wanted.set("topic/50", b"it is back")
+    repeated.is_back()
+    sent = list(iter(repeated.take, None))
+    topics = [f"topic/{number}" for number in range(5, MOST_REMOVED + 5) if number != 50]
+    assert sent == [(topic, payload) for topic in topics for payload in (b"message", b"")]
+    repeated.is_back()
+    assert repeated.take() is None
+    repeated.removed("small", b"")
+    repeated.removed("large", bytes(LARGEST_REMOVED))
+    repeated.is_back()
+    assert [topic for topic, _ in iter(repeated.take, None)] == ["small", "large", "large"]
