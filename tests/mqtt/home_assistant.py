@@ -8,12 +8,15 @@ runs. Its log is on stderr.
 import asyncio
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from homeassistant import bootstrap, runner  # type: ignore[import-not-found]
 from homeassistant.components import mqtt  # type: ignore[import-not-found]
 from homeassistant.helpers import device_registry  # type: ignore[import-not-found]
+
+LONGEST_WAIT_S = 2
 
 
 class Changed:
@@ -27,8 +30,9 @@ class Changed:
         self._event.set()
 
     async def wait(self) -> None:
-        """Wait for the next change."""
-        await self._event.wait()
+        """Wait for the next change, but not for long: stdin may end meanwhile."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), LONGEST_WAIT_S)
         self._event.clear()
 
 

@@ -162,6 +162,14 @@ async def home(root: Path, broker: Mosquitto, tmp_path: Path) -> AsyncIterator[H
         yield Home(root, folder, cable)
 
 
+def is_complete(states: dict[str, str]) -> bool:
+    """Whether all entities of the hub and of the camera Nose, which is connected, have their states."""
+    mine = {name: state for name, state in states.items() if "boat" in name or "nose" in name}
+    return (
+        len(mine) == 10 and mine["binary_sensor.nose_connectivity"] == "on" and "unknown" not in mine.values()
+    )
+
+
 async def test_cameras_come_change_and_go(home: Home, hub: Hub, bridge: BridgeProcess) -> None:
     del bridge
     first, second = await hub.create(1, name="Nose"), await hub.create(2, name="Tail")
@@ -213,7 +221,8 @@ async def test_a_hub_that_was_deleted_there_is_back_with_its_cameras(
 ) -> None:
     await hub.create(1, name="Nose")
     async with home.running() as assistant:
-        await assistant.until("devices", lambda devices: devices.get("Nose", {}).get("via"))
+        await assistant.until("states", is_complete)
+        await assistant.until("devices", lambda devices: devices["Nose"]["via"])
         await assistant.ask("delete", "wifimgrd boat")
         await assistant.until("devices", lambda devices: not devices["Nose"]["via"])
         assert await bridge.end() == 0
