@@ -38,7 +38,7 @@ from wifimgrd.domain.events import (
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
-from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
+from wifimgrd.domain.reservation import AbsentAdapter, Reservation, ReservationRule
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.registry import Registry
 from wifimgrd.manager.settings import HubSettings
@@ -273,9 +273,9 @@ class HubState:
         self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self.clock())]
 
     def _check_absent(self) -> None:
-        absent = list[AbsentAdapter]()
-        for one, holder in self.allocator.unmet():
-            if holder is None and all(one.pin != first.pin for first in absent):
+        absent = []
+        for one, holder in self._unmet_by_order():
+            if holder is None:
                 found = [last for last in self._unplugged if one.pin.is_of(last[0].identity)]
                 known = [(adapter.name, adapter.usb_product, at_us) for adapter, at_us in found]
                 absent.append(AbsentAdapter(one.device, one.pin, *(known[-1] if known else ())))
@@ -283,14 +283,18 @@ class HubState:
             self.absent_adapters = now
             self.publish(AbsentAdaptersChanged(now))
 
+    def _unmet_by_order(self) -> Iterator[tuple[Reservation, DeviceId | None]]:
+        """As `allocator.unmet`; of two for one adapter that is not listed, the first counts."""
+        first = dict[AdapterPin, DeviceId]()
+        for one, holder in self.allocator.unmet():
+            yield one, first.get(one.pin) if holder is None else holder
+            first.setdefault(one.pin, one.device)
+
     def _unmet_reservations(self) -> Iterator[tuple[DeviceId, str]]:
         """The devices that have an adapter reserved which is not kept for them, and why."""
         for device in sorted(self.allocator.rules.reservations.overruled):
             yield device, sentences.pin_overruled(self.entries[device].device.pin)
-        first_of = dict[AdapterPin, DeviceId]()
-        for one, present in self.allocator.unmet():
-            holder = first_of.get(one.pin) if present is None else present
-            first_of.setdefault(one.pin, one.device)
+        for one, holder in self._unmet_by_order():
             if holder is None:
                 yield one.device, sentences.no_adapter_to_reserve(one.pin)
             else:

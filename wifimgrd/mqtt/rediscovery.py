@@ -21,7 +21,7 @@ from wifimgrd.mqtt.records import RetainedRecords
 MOST_REMOVED: Final = 100
 """Topics; of more removals the first are not repeated."""
 LARGEST_REMOVED: Final = 256 * 1024
-"""Octets of their messages."""
+"""Bytes of their messages."""
 
 
 class Rediscovery:
