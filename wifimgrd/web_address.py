@@ -71,6 +71,11 @@ def ip_address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
     return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
+def page_address(scheme: str, host: str, port: int) -> str:
+    """The address of the page at a host and a port."""
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
+
+
 def origin_of(address: str) -> str | None:
     """Scheme, host and port of an address, normalised; None where it has none (as `null` has)."""
     try:

@@ -16,6 +16,7 @@ from aiohttp import web
 from wifimgrd.http.app import FAST_PATH, FAST_RANGES
 from wifimgrd.http.connection_limits import ConnectionLimits
 from wifimgrd.http.protocol import Connection
+from wifimgrd.web_address import page_address
 
 STOP_S: Final = 3.0
 """The time for running requests to end by themselves at a stop."""
@@ -134,4 +135,4 @@ def _url(name: object, scheme: str) -> str:
     if not isinstance(name, tuple):
         return f"unix:{name}"
     host, port = name[:2]
-    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
+    return page_address(scheme, host, port)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from contextlib import suppress
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +13,7 @@ from wifimgrd.config import Config, ConfigError, Http
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.credentials import credential
-from wifimgrd.web_address import BrokerAddress, broker_address, listen_address
+from wifimgrd.web_address import BrokerAddress, broker_address, ip_address_of, listen_address, page_address
 
 MACHINE_ID: Final = Path("/etc/machine-id")
 _APPLICATION: Final = bytes.fromhex("6c0f5be1a7d94b1f9a3ad0b54ce8f213")
@@ -82,13 +80,10 @@ class Settings:
 def _page(http: Http) -> str:
     """The address at which other hosts reach the hub's page, as far as the configuration has it."""
     host, port = listen_address(http.listen)
-    with suppress(ValueError):  # a name
-        address = ip_address(host)
-        if address.is_loopback or address.is_unspecified:
-            return ""
-    scheme = "http" if http.tls_certificate is None else "https"
-    name = f"[{host}]" if ":" in host else host
-    return "" if host == "localhost" else f"{scheme}://{name}:{port}/"
+    address = ip_address_of(host)
+    if host == "localhost" or (address is not None and (address.is_loopback or address.is_unspecified)):
+        return ""
+    return page_address("http" if http.tls_certificate is None else "https", host, port)
 
 
 def derived_hub_id(machine_id: Path) -> str:
