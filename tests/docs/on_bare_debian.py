@@ -6,7 +6,6 @@ Its name keeps it out of a plain run of the suite, since it installs packages: `
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,15 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.bare_roots import AUTHORITIES, PROXIES, made_once
 from tests.docs.code_blocks import CHECKOUT, blocks_at
 from tests.docs.private_host import PrivateHost
 from tests.docs.test_commands import BESIDE_MAKE_RUN, run_beside_make_run
 from tests.namespaces import namespaces
 
 SUITES = ("bookworm", "trixie")
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wifimgrd-system"
-AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-"""The host's, which may have one more, of a proxy."""
 ENVIRONMENT = (
     "-i",
     "HOME=/root",
@@ -30,7 +27,7 @@ ENVIRONMENT = (
     "DEBIAN_FRONTEND=noninteractive",
     f"PIP_CERT=/run{AUTHORITIES}",
     f"NODE_EXTRA_CA_CERTS=/run{AUTHORITIES}",
-    *(f"{name}={value}" for name, value in os.environ.items() if name.lower().endswith("_proxy")),
+    *PROXIES,
 )
 NAMED_IN_TEXT = {"docs/api-guide.md": "jq", "docs/mqtt.md": "mosquitto mosquitto-clients"}
 """What documents want installed."""
@@ -59,20 +56,16 @@ umount -l /run/host
 
 def unpacked(suite: str) -> Path:
     """A root of the smallest Debian; made once."""
-    root = CACHE / f"bare-{suite}"
-    if not root.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        making = root.with_suffix(".new")
-        subprocess.run(["rm", "-rf", making], check=True)
-        making.mkdir()
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
         made = subprocess.run(
             ["mmdebstrap", "--quiet", "--variant=minbase", "--format=tar", suite, "-"],
             stdout=subprocess.PIPE, check=True,
         )  # fmt: skip
-        subprocess.run(["tar", "x", "-C", making], input=made.stdout, check=True)
-        making.rename(root)
-    root.touch()
-    return root
+        subprocess.run(["tar", "x", "-C", folder], input=made.stdout, check=True)
+
+    return made_once(f"bare-{suite}", make)
 
 
 @pytest.fixture(params=SUITES)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.bare_roots import AUTHORITIES, PROXIES, made_once
 from tests.browser.cable import Cable, cable_to
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import Start
@@ -26,8 +26,6 @@ from tests.mqtt.mosquitto import Mosquitto
 from tests.processes import Hub
 
 VERSION: Final = "2026.2.3"
-CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wifimgrd-system"
-AUTHORITIES: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 CERTIFICATES: Final = ("PIP_CERT", "SSL_CERT_FILE")
 """Of pip, and of uv, with which Home Assistant installs what it needs when it is first started."""
 PACKAGES: Final = "ca-certificates,gcc,libc6-dev,python3-dev,python3-venv"
@@ -52,33 +50,34 @@ exec chroot "$root" env -i HOME=/tmp/home PATH=/usr/sbin:/usr/bin:/sbin:/bin "${
 
 def inside(root: Path, home: Path, *command: str) -> list[str]:
     """A command in the root, which has the host's network."""
-    proxies = [f"{name}={value}" for name, value in os.environ.items() if name.lower().endswith("_proxy")]
-    words = [root, home, *proxies, *(f"{name}={AUTHORITIES}" for name in CERTIFICATES), *command]
+    words = [root, home, *PROXIES, *(f"{name}={AUTHORITIES}" for name in CERTIFICATES), *command]
     return ["unshare", "--mount", "bash", "-euc", INSIDE, "bash", *map(str, words)]
 
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Debian 13 with Home Assistant; made once."""
-    root = CACHE / f"home-assistant-{VERSION}"
-    if not root.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        making = root.with_suffix(".new")
-        subprocess.run(["rm", "-rf", making], check=True)
-        make = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}", "trixie", str(making)]
-        subprocess.run(make, check=True)
-        (making / AUTHORITIES.relative_to("/")).write_bytes(AUTHORITIES.read_bytes())  # may have a proxy's
-        folder = PYTHON.removesuffix("/bin/python")
-        install = f"python3 -m venv {folder} && {PYTHON} -m pip install -q homeassistant=={VERSION}"
-        home = tmp_path_factory.mktemp("home")
+
+    def make(folder: Path) -> None:
+        command = [
+            "mmdebstrap",
+            "--quiet",
+            "--variant=minbase",
+            f"--include={PACKAGES}",
+            "trixie",
+            str(folder),
+        ]
+        subprocess.run(command, check=True)
+        (folder / AUTHORITIES.relative_to("/")).write_bytes(AUTHORITIES.read_bytes())
+        environment = PYTHON.removesuffix("/bin/python")
+        install = f"python3 -m venv {environment} && {PYTHON} -m pip install -q homeassistant=={VERSION}"
         done = subprocess.run(
-            inside(making, home, "sh", "-c", install),
+            inside(folder, tmp_path_factory.mktemp("home"), "sh", "-c", install),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=INSTALL_S,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-5000:]
-        making.rename(root)
-    root.touch()
-    return root
+
+    return made_once(f"home-assistant-{VERSION}", make)
 
 
 @dataclass
