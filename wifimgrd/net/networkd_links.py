@@ -111,7 +111,7 @@ class NetworkdLinks:
         finally:
             self._waiting.discard(changed)
 
-    def _link_changed(self, _: Signal) -> None:
+    def _link_changed(self, _: int) -> None:
         for changed in self._waiting:
             changed.set()
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Final
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, Signal, Watch
+from wifimgrd.dbus.connection import BusConnection, Watch
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.networkd import definitions
+
+_FIRST_DIGIT: Final = re.compile("/_3([0-9])([0-9]*)$")
+
+
+def _index(path: str) -> int:
+    """The index of a link by its object path, in which the first digit is escaped:
+    https://www.freedesktop.org/software/systemd/man/252/sd_bus_path_encode.html"""
+    found = _FIRST_DIGIT.search(path)
+    return int("".join(found.groups())) if found else 0
 
 
 class Networkd(Proxy):
@@ -41,10 +52,10 @@ class Networkd(Proxy):
         [description] = await self.call("DescribeLink", "i", [index])
         return str(description)
 
-    async def watch_links(self, handler: Callable[[Signal], None]) -> Watch:
-        """Subscribe to changes of the links' properties."""
+    async def watch_links(self, handler: Callable[[int], None]) -> Watch:
+        """Subscribe to changes of the links' properties; the handler gets the kernel's index of the link."""
         return await self.connection.watch(
-            handler,
+            lambda signal: handler(_index(signal.path)),
             sender=self.SERVICE,
             path_namespace=f"{self.path}/link",
             interface=names.PROPERTIES,

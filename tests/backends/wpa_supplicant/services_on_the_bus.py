@@ -113,5 +113,8 @@ class Host:
     def networkd_lost(self) -> None:
         """Its links are not of these tests."""
 
+    def networkd_changed(self, index: int) -> None:
+        """As `networkd_lost`."""
+
     def owners_changed(self) -> None:
         self.changes.put_nowait(None)

@@ -20,6 +20,7 @@ from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, ConnectionLost
 from wifimgrd.domain.events import BackendState
+from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
@@ -148,6 +149,21 @@ async def test_a_link_that_networkd_configures_by_another_file_is_ended_and_rele
     assert isinstance(ended.error, AddressFailed)
     assert ended.error.message == "systemd-networkd applies 00-wlan0.network to wlan0"
     assert released.get_nowait() == "wlan0"
+
+
+@pytest.mark.parametrize("index", [7, 1 << 20])
+async def test_an_address_is_read_again_when_networkd_signals_a_change_of_the_link(
+    backend: Any, host: Host, index: int
+) -> None:
+    """That of systemd 257 describes a new address some milliseconds after the kernel has reported it."""
+    read = asyncio.Event()
+    interface = backend._inventory.interfaces[index] = WifiInterface(index, "wlan9", reserved=True)
+    interface.on_address.append(read.set)
+    await host.start(NETWORK1)
+    host.link_changes(index + 1, "")
+    host.link_changes(index, "")
+    async with asyncio.timeout(5):
+        await read.wait()
 
 
 async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listener: Recorder) -> None:

@@ -218,6 +218,10 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         """Networkd went away; systemd starts it again, unless it was stopped."""
         self._tasks.start("networkd", self._restart_networkd(), expected=(WifimgrdError, *BUS_ERRORS))
 
+    def networkd_changed(self, index: int) -> None:
+        """The addresses that networkd has set may be others now."""
+        self._inventory.address_changed(index)
+
     async def _restart_networkd(self) -> None:
         """Have the helper start networkd, where there is a link whose lease it is to renew."""
         await asyncio.sleep(_NETWORKD_RETURN_S)

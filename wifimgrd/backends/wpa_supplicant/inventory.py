@@ -33,7 +33,8 @@ class WifiInterface:
     """SSIDs by the object paths of its BSSs, from earlier reads."""
     on_gone: list[Callable[[], None]] = field(default_factory=list)
     on_address: list[Callable[[], None]] = field(default_factory=list)
-    """Called when an address of it was added, changed or deleted."""
+    """Called when an address of it was added, changed or deleted, by the kernel and by networkd: that of
+    systemd 257 describes a new one only once it has heard of it from the kernel itself."""
 
     @property
     def has_carrier(self) -> bool:
@@ -77,7 +78,7 @@ class Inventory:
         self.interfaces: dict[int, WifiInterface] = {}
         """By index."""
         self._listener = listener
-        self._events = NetworkEvents(self._link_changed, self._address_changed, self._read_all)
+        self._events = NetworkEvents(self._link_changed, self._address_seen, self._read_all)
         self._appeared = asyncio.Event()
 
     def start(self) -> None:
@@ -109,7 +110,7 @@ class Inventory:
                 self._link_changed(index, "")
         for index, name in present.items():
             self._link_changed(index, name)
-            self._address_changed(index)
+            self._address_seen(index)
 
     def _link_changed(self, index: int, name: str) -> None:
         known = self.interfaces.get(index)
@@ -125,9 +126,14 @@ class Inventory:
             self._appeared.set()
             self._listener.interface_seen(seen)
 
-    def _address_changed(self, index: int) -> None:
+    def address_changed(self, index: int) -> None:
+        """The address of an interface is to be read again, where somebody waits for it."""
         if interface := self.interfaces.get(index):
             for changed in list(interface.on_address):
                 changed()
-            if not interface.reserved:
-                self._listener.interface_seen(interface)
+
+    def _address_seen(self, index: int) -> None:
+        self.address_changed(index)
+        interface = self.interfaces.get(index)
+        if interface is not None and not interface.reserved:
+            self._listener.interface_seen(interface)

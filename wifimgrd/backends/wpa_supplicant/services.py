@@ -56,6 +56,9 @@ class ServicesListener(Protocol):
     def networkd_lost(self) -> None:
         """Networkd went away: links stay associated; their addresses are deleted, or not renewed."""
 
+    def networkd_changed(self, index: int) -> None:
+        """Networkd describes the link with this index in another way."""
+
     def owners_changed(self) -> None:
         """Which interfaces other programs use may have changed."""
 
@@ -89,7 +92,6 @@ class Services:
         self._host_files: dict[str, str] = {}
         """The interfaces that could not be used since networkd configures them by a file of the host's, with
         that as a sentence."""
-        self._watches_links = False
         self._others: set[str] = set()
         """NetworkManager and iwd, where they run."""
         self._other_supplicants = OtherSupplicants(connection, listener.owners_changed)
@@ -118,6 +120,7 @@ class Services:
         [self._bus_id] = await self.connection.call_bus("GetId", "", [])
         for name in (WPAS, NETWORK1, NM, IWD):
             self._watches.append(await self.connection.watch_owner(self._owner_changed, name))
+        self._watches.append(await Networkd(self.connection).watch_links(self._link_changed))
         if await self.connection.name_owner(NETWORK1):
             self._networkd_since = asyncio.get_running_loop().time()
         for name in (NM, IWD):
@@ -138,7 +141,6 @@ class Services:
     async def close(self) -> None:
         """Stop watching."""
         self._other_supplicants.close()
-        self._watches_links = False
         watches, self._watches = self._watches, []
         for watch in watches:
             watch.drop()
@@ -168,7 +170,7 @@ class Services:
             return
         if name == NETWORK1:
             self._networkd_since = asyncio.get_running_loop().time() if after else None
-            self._link_changed(signal)
+            self._host_files_changed()
             if not after:
                 self._listener.networkd_lost()
             return
@@ -258,7 +260,7 @@ class Services:
             await self._configure_link(name, local_address)
         except BusError as error:
             if isinstance(failure := error_of_reply(error), AddressFailed):
-                await self._note_host_file(name, failure.message)
+                self._note_host_file(name, failure.message)
                 raise failure from None
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
 
@@ -272,13 +274,10 @@ class Services:
     async def refuse_address(self, name: str, reason: str) -> None:
         """Have networkd drop the address of an interface, which cannot be used for this reason."""
         await self.release_address(name)
-        await self._note_host_file(name, reason)
+        self._note_host_file(name, reason)
 
-    async def _note_host_file(self, name: str, reason: str) -> None:
+    def _note_host_file(self, name: str, reason: str) -> None:
         """An interface could not be used for this reason, which may be a file of the host's for networkd."""
-        if not self._watches_links:
-            self._watches_links = True
-            self._watches.append(await Networkd(self.connection).watch_links(self._link_changed))
         self._host_files[name] = reason
         self._listener.owners_changed()
 
@@ -294,7 +293,11 @@ class Services:
         self._host_files.pop(name, None)
         return ""
 
-    def _link_changed(self, _: Signal) -> None:
+    def _link_changed(self, index: int) -> None:
+        self._listener.networkd_changed(index)
+        self._host_files_changed()
+
+    def _host_files_changed(self) -> None:
         if self._host_files:
             self._listener.owners_changed()
 
