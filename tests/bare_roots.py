@@ -14,6 +14,26 @@ PROXIES: Final = tuple(
     f"{name}={value}" for name, value in os.environ.items() if name.lower().endswith("_proxy")
 )
 _CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wifimgrd-system"
+_ENTER: Final = """
+root=$1
+mount --make-rprivate /
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+mkdir -p "$root/tmp/home"
+mount --bind "$2" "$root/tmp/home"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+hostname localhost
+echo "127.0.0.1 localhost" >"$root/etc/hosts"
+exec chroot "$root" env -i HOME=/tmp/home PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:3}"
+"""
+
+
+def in_root(root: Path, home: Path, *command: str) -> list[str]:
+    """A command, perhaps with variables before it, in a root with the host's network and with `home` as
+    /tmp/home. What it starts ends with it, also where it is killed."""
+    enter = ["unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "bash", "-euc", _ENTER, "bash"]
+    return [*enter, str(root), str(home), *command]
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
@@ -27,3 +47,9 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
         making.rename(root)
     root.touch()
     return root
+
+
+def smallest(suite: str, folder: Path, *packages: str) -> None:
+    """Make the smallest Debian of a suite, with packages, in a folder."""
+    command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}", suite]
+    subprocess.run([*command, str(folder)], check=True)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.bare_roots import AUTHORITIES, PROXIES, made_once
+from tests.bare_roots import AUTHORITIES, PROXIES, in_root, made_once, smallest
 from tests.browser.cable import Cable, cable_to
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import Start
@@ -28,30 +28,18 @@ from tests.processes import Hub
 VERSION: Final = "2026.2.3"
 CERTIFICATES: Final = ("PIP_CERT", "SSL_CERT_FILE")
 """Of pip, and of uv, with which Home Assistant installs what it needs when it is first started."""
-PACKAGES: Final = "ca-certificates,gcc,libc6-dev,python3-dev,python3-venv"
+PACKAGES: Final = ("ca-certificates", "gcc", "libc6-dev", "python3-dev", "python3-venv")
 PYTHON: Final = "/opt/home-assistant/bin/python"
 PROGRAM: Final = Path(__file__).with_name("home_assistant.py")
 INSTALL_S: Final = 900
 START_S: Final = 240
 RETRY_S: Final = 30
 """Home Assistant connects again 10 s after it has lost the broker."""
-INSIDE: Final = """
-root=$1
-mount --make-rprivate /
-mount --bind /proc "$root/proc"
-mount --bind /dev "$root/dev"
-mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
-mkdir -p "$root/tmp/home"
-mount --bind "$2" "$root/tmp/home"
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-exec chroot "$root" env -i HOME=/tmp/home PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:3}"
-"""
 
 
 def inside(root: Path, home: Path, *command: str) -> list[str]:
-    """A command in the root, which has the host's network."""
-    words = [root, home, *PROXIES, *(f"{name}={AUTHORITIES}" for name in CERTIFICATES), *command]
-    return ["unshare", "--mount", "bash", "-euc", INSIDE, "bash", *map(str, words)]
+    """A command in the root, which may install from PyPI."""
+    return in_root(root, home, *PROXIES, *(f"{name}={AUTHORITIES}" for name in CERTIFICATES), *command)
 
 
 @pytest.fixture(scope="session")
@@ -59,15 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Debian 13 with Home Assistant; made once."""
 
     def make(folder: Path) -> None:
-        command = [
-            "mmdebstrap",
-            "--quiet",
-            "--variant=minbase",
-            f"--include={PACKAGES}",
-            "trixie",
-            str(folder),
-        ]
-        subprocess.run(command, check=True)
+        smallest("trixie", folder, *PACKAGES)
         (folder / AUTHORITIES.relative_to("/")).write_bytes(AUTHORITIES.read_bytes())
         environment = PYTHON.removesuffix("/bin/python")
         install = f"python3 -m venv {environment} && {PYTHON} -m pip install -q homeassistant=={VERSION}"
