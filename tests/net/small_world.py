@@ -32,6 +32,7 @@ LINK_TABLES: Final = 0x774A0000
 PATIENCE_S: Final = 20.0
 CameraArguments = tuple[int, str, str, str, str]
 _CAMERA: Final = Path(__file__).with_name("camera_program.py")
+_HELPER: Final = Path(__file__).with_name("helper_program.py")
 
 
 def run(*command: str) -> str:
@@ -78,6 +79,7 @@ class SmallWorld:
         camera, interface = self.camera(number), f"w{number}"
         self._add_namespace(camera)
         self.on_host("ip", "link", "add", interface, "type", "veth", "peer", "name", "ap0", "netns", camera)
+        self.make_wireless(interface)
         for line in (f"address add {CAMERA_ADDRESS}/24 dev ap0", "link set ap0 up"):
             run("ip", "-n", camera, *line.split())
         for line in (
@@ -88,6 +90,14 @@ class SmallWorld:
             self.on_host("ip", *line.split())
         self.serve(camera, number)
         return (number, f"10.77.0.{number}", interface, CAMERA_ADDRESS, "")
+
+    def make_wireless(self, interface: str) -> None:
+        """Have the helper take an interface for a wireless one."""
+        (self._wireless / interface / "phy80211").mkdir(parents=True, exist_ok=True)
+
+    @property
+    def _wireless(self) -> Path:
+        return self.configuration.parent / "wireless"
 
     def serve(self, namespace: str, number: int = 0) -> None:
         """Have a camera's programs run somewhere."""
@@ -124,7 +134,7 @@ class SmallWorld:
     async def start_helper(self, *options: str, user: str = "root") -> Process:
         """Start the helper and wait until it has its name."""
         self.helper = await asyncio.create_subprocess_exec(
-            *("ip", "netns", "exec", self.host, sys.executable, "-m", "wifimgrd.net"),
+            *("ip", "netns", "exec", self.host, sys.executable, str(_HELPER), str(self._wireless)),
             *("--bus", self.bus, "--user", user, "--linger", "3600"),
             *("--config", str(self.configuration), *options),
         )

@@ -331,6 +331,13 @@ async def test_it_answers_the_daemons_user_alone(world: SmallWorld) -> None:
         ("", [(1, "10.77.0.1", "w1", "192.168.42.1", "")]),
         (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1; flush ruleset", "")]),
         (NETWORK, [(1, "10.77.0.1", "lo", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "lan8", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", 'w"1', "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w}1", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w1\n", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "wä1", "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "w" * 16, "192.168.42.1", "")]),
+        (NETWORK, [(1, "10.77.0.1", "..", "192.168.42.1", "")]),
         (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.1", "w2", "192.168.42.1", "")]),
         (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.2", "w1", "192.168.42.1", "")]),
         (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (1, "10.77.0.2", "w2", "192.168.42.1", "")]),
@@ -341,6 +348,10 @@ async def test_bad_requests_change_nothing(
 ) -> None:
     for number in (1, 2):
         world.add_camera(number)
+    world.add_lan(8)
+    for name in ('w"1', "w}1"):
+        world.on_host("ip", "link", "add", name, "type", "bridge")
+        world.make_wireless(name)
     await world.start_helper()
     with pytest.raises(BusError) as caught:
         await world.lead_to(*cameras, network=network)
@@ -364,14 +375,42 @@ async def test_the_interface_that_owns_the_network_is_no_cameras(world: SmallWor
     camera = world.add_camera(1)
     await world.start_helper()
     await world.lead_to(camera)
-    with pytest.raises(BusError, match="wifimgrd0 is no interface of a camera"):
+    with pytest.raises(BusError, match="wifimgrd0 is no interface of a camera: it is not wireless"):
         await world.lead_to(camera, (2, "10.77.0.2", "wifimgrd0", "192.168.42.1", ""))
     assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        "default via 192.168.42.1 dev w2 onlink",
+        "default nexthop via 192.168.42.1 dev w2 onlink nexthop via 192.168.8.2 dev lan8",
+        "0.0.0.0/1 dev w2",
+        "192.168.42.0/24 dev w2 proto kernel",
+        "192.168.9.0/24 via 192.168.42.1 dev w2 onlink proto dhcp",
+    ],
+)
+async def test_an_interface_that_carries_a_connection_of_the_host_is_left_alone(
+    world: SmallWorld, route: str
+) -> None:
+    """Closed, it would cut the host off, and its routes would be deleted."""
+    camera, uplink = world.add_camera(1), world.add_camera(2)
+    world.add_lan(8)
+    world.on_host("ip", "route", "add", *route.split())
+    before = world.on_host("ip", "route")
+    await world.start_helper()
+    assert await world.lead_to(camera, uplink) == ""
+    assert await world.fetch("10.77.0.1") == "camera 1"
+    assert await world.fetch("10.77.0.2") == "curl: 7"
+    assert await world.fetch(CAMERA_ADDRESS, "--interface", "w2") == "camera 2"
+    await world.lead_to()
+    assert set(before.splitlines()) <= set(world.on_host("ip", "route").splitlines())
 
 
 async def test_an_interface_whose_index_is_too_large_leaves_out_its_camera_alone(world: SmallWorld) -> None:
     camera = world.add_camera(1)
     world.on_host("ip", "link", "add", "w2", "index", "65536", "type", "bridge")
+    world.make_wireless("w2")
     await world.start_helper()
     assert await world.lead_to(camera, (2, "10.77.0.2", "w2", "192.168.42.1", "")) == ""
     assert await world.fetch("10.77.0.1") == "camera 1"
@@ -405,11 +444,12 @@ def test_a_configuration_that_may_not_be_read_allows_nothing(
 
 
 @pytest.mark.parametrize("member", ["RestartLink", "EndPowerSave", "RegisterInterface"])
-@pytest.mark.parametrize("interface", ["", ".", "..", "w1", "lo", "w9", "w1/phy80211", "w1 down"])
+@pytest.mark.parametrize("interface", ["", ".", "..", "lan8", "lo", "w9", "w1/phy80211", "w1 down", "w1\n"])
 async def test_no_interface_but_a_wireless_one_is_touched(
     world: SmallWorld, interface: str, member: str
 ) -> None:
     world.add_camera(1)
+    world.add_lan(8)
     await world.start_helper()
     before = world.left()
     with pytest.raises(BusError) as caught:

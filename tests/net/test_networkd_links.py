@@ -16,7 +16,7 @@ import pytest
 from tests.net.fake_networkd import FakeHost, fake_host
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
-from wifimgrd.net import networkd_links, wireless
+from wifimgrd.net import interfaces, networkd_links
 from wifimgrd.net.kernel_state import KernelState
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
@@ -418,7 +418,7 @@ async def helper(
     indices = {"eth0": 2, "wlan0": 3, "wlan1": 4, "wlan9": 0x10000}
     for interface in indices:
         (tmp_path / "sys" / interface / ("device" if interface == "eth0" else "phy80211")).mkdir(parents=True)
-    monkeypatch.setattr(wireless, "_INTERFACES", tmp_path / "sys")
+    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path / "sys")
     monkeypatch.setattr(socket, "if_nametoindex", indices.__getitem__)
     tasks = Tasks("test")
     service = NetService(connection, KernelState(), links, Policy, os.getuid(), 3600.0, tasks)

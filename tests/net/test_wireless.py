@@ -11,7 +11,7 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.dbus.connection import BusConnection, BusError, MethodCall
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
-from wifimgrd.net import wireless
+from wifimgrd.net import interfaces, wireless
 from wifimgrd.net.wireless import register_interface
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
 
@@ -50,7 +50,7 @@ async def supplicant(
 ) -> FakeSupplicant:
     (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
     (tmp_path / "eth0").mkdir()
-    monkeypatch.setattr(wireless, "_INTERFACES", tmp_path)
+    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path)
     await helper.request_name(WPAS)
     return FakeSupplicant(helper)
 

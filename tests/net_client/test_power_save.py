@@ -16,7 +16,7 @@ from wifimgrd.dbus.connection import BusError
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.events import DeviceRemoved, DeviceStateChanged, SignalChanged
-from wifimgrd.net import wireless
+from wifimgrd.net import interfaces, wireless
 from wifimgrd.net.wireless import end_power_save
 from wifimgrd.net_client.power_save import LATER_S, PowerSaveMonitor
 from wifimgrd.runtime.tasks import Tasks
@@ -175,7 +175,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
     (tmp_path / "lo").mkdir()
     kernel = Kernel()
-    monkeypatch.setattr(wireless, "_INTERFACES", tmp_path)
+    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path)
     monkeypatch.setattr(wireless, "nl80211", kernel)
     monkeypatch.setattr("socket.if_nametoindex", {"wlan0": 7}.__getitem__)
     return kernel

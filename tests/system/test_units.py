@@ -169,8 +169,10 @@ def test_the_helper_comes_when_asked_and_has_one_capability(hub: Hub, message_bu
     machine = hub.machine
     machine.sh(
         "printf 'net.ipv4.conf.all.rp_filter=1\\nnet.ipv4.conf.default.rp_filter=1\\n' | sysctl -q -p -; "
-        "ip link add cable0 type veth peer name cable1; ip link set cable0 up"
+        "ip link add cable0 type veth peer name cable1; ip link set cable0 up; "
+        "mkdir -p /run/class-net/cable0/phy80211"  # as that of a wireless interface
     )
+    hub.override("[Service]\nBindReadOnlyPaths=/run/class-net:/sys/class/net\n", NET)
     apply = (
         "busctl --system call org.wifimgrd1.Net /org/wifimgrd1/net org.wifimgrd1.Net Apply "
         "'sa(tssss)' 10.77.0.0/24 1 7 10.77.0.1 cable0 192.168.42.1 gopro-hero9"

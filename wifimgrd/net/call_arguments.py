@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv4Interface
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
@@ -17,16 +16,13 @@ from wifimgrd.domain.addresses import (
     parse_network,
 )
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.net.interfaces import index_of_camera, index_of_wireless
 from wifimgrd.net.link_files import LinkConfiguration
-from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
+from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
-from wifimgrd.net.wireless import require_wireless
 from wifimgrd.netlink.permanent_address import permanent_address
 
 _log = structlog.get_logger()
-
-_LOOPBACK_INDEX: Final = 1
-"""In every network namespace, whatever the name."""
 
 
 def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
@@ -35,15 +31,6 @@ def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
     return LinkConfiguration(
         interface, index, permanent_address(interface).hex(":"), _local_address(local_address)
     )
-
-
-def index_of_wireless(interface: str) -> int:
-    """The kernel's index of a wireless interface; raises InvalidRequest."""
-    require_wireless(interface)
-    index = _index_of(interface)
-    if index is None:
-        raise InvalidRequest(f"{interface} is gone, or has an index over {LARGEST_INDEX}")
-    return index
 
 
 def _local_address(text: str) -> IPv4Interface | None:
@@ -64,9 +51,11 @@ def _local_address(text: str) -> IPv4Interface | None:
     return address
 
 
-def plan_of(network: str, cameras: Sequence[Sequence[Any]], policy: Policy) -> Plan:
-    """The plan of the call `Apply`; raises InvalidRequest. A camera whose interface is gone, or has an index
-    for which there is no mark, is left out."""
+def plan_of(
+    network: str, cameras: Sequence[Sequence[Any]], policy: Policy, hosts_own: Collection[str]
+) -> Plan:
+    """The plan of the call `Apply`; raises InvalidRequest. A camera whose interface is gone, has an index
+    for which there is no mark, or is one of `hosts_own`, is left out."""
     try:
         parsed = parse_network(network)
         addresses = [(_address(address), _private_address(own)) for _, address, _, own, _ in cameras]
@@ -88,28 +77,11 @@ def plan_of(network: str, cameras: Sequence[Sequence[Any]], policy: Policy) -> P
     for (address, own_address), (device_id, _, interface, _, codename) in zip(
         addresses, cameras, strict=True
     ):
-        index = _index_of(interface)
+        index = index_of_camera(interface, hosts_own)
         if index is not None:
             accepts = policy.accepts(codename)
             planned.append(Camera(device_id, interface, index, address, own_address, accepts))
     return Plan(parsed, tuple(planned), shared)
-
-
-def _index_of(interface: str) -> int | None:
-    """The index of a camera's interface; None where it is gone, or there is no mark for it. Raises
-    InvalidRequest."""
-    if interface == OWNER:
-        raise InvalidRequest(f"{interface} is no interface of a camera")
-    try:
-        index = socket.if_nametoindex(interface)
-    except OSError:
-        return None
-    if index == _LOOPBACK_INDEX:
-        raise InvalidRequest(f"{interface} is no interface of a camera")
-    if index > LARGEST_INDEX:
-        _log.error("interface_left_out", interface=interface, index=index, largest=LARGEST_INDEX)
-        return None
-    return index
 
 
 def _private_address(text: str) -> IPv4Address | None:

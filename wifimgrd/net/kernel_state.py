@@ -16,7 +16,7 @@ from wifimgrd.net.commands import CommandError
 from wifimgrd.net.forwarding import Forwarding, ingress_interfaces
 from wifimgrd.net.iproute import ReadyBatch
 from wifimgrd.net.nftables import Nftables, NftablesError
-from wifimgrd.net.plan import LARGEST_INDEX, OWNER, Camera, Plan
+from wifimgrd.net.plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
 from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, ruleset
 from wifimgrd.netlink.host_addresses import broadcast_addresses
 from wifimgrd.netlink.routes import delete_broadcast, list_routes, list_rules
@@ -76,6 +76,16 @@ class KernelState:
     def nftables_port(self) -> int:
         """The netlink port that its changes of nftables come from."""
         return self._nftables.port
+
+    def hosts_own(self, interfaces: Iterable[str]) -> set[str]:
+        """Those of the interfaces that carry a connection of this host. Those of cameras, of this run or of
+        one that was killed, do not: what `main` has through them is deleted. Raises CommandError."""
+        held = () if self._wanted is None else self._wanted.cameras
+        new = set(interfaces).difference(one.interface for one in held)
+        if not new or not (own := new & routing.carrying(_all_routes())):
+            return set()
+        marks = routing.marks_of(_all_rules())
+        return {interface for interface in own if not _has_mark(interface, marks)}
 
     def apply(self, plan: Plan) -> None:
         """Apply a plan; does nothing if it is applied completely. Raises CommandError, NftablesError, and
@@ -415,6 +425,12 @@ def _delete_direct_routes() -> None:
     except CommandError as error:
         _log.debug("direct_routes_deleted_again", reason=str(error))
         iproute.batch(routing.direct_routes((), _all_routes()))
+
+
+def _has_mark(interface: str, marks: Collection[int]) -> bool:
+    with suppress(OSError):
+        return MARKS + socket.if_nametoindex(interface) in marks
+    return False
 
 
 def _has_owner() -> bool:

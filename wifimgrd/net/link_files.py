@@ -7,7 +7,6 @@ exception below. A file in /run is gone after a reboot, as the link is.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
@@ -15,7 +14,8 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Final
 
-from wifimgrd.domain.errors import InternalError, InvalidRequest
+from wifimgrd.domain.errors import InternalError
+from wifimgrd.net.interfaces import require_name
 from wifimgrd.net.routing import LINK_TABLES
 from wifimgrd.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
 from wifimgrd.networkd.link_file import NETWORKS, PREFIX, SUFFIX, own_file
@@ -23,8 +23,6 @@ from wifimgrd.networkd.link_file import NETWORKS, PREFIX, SUFFIX, own_file
 _INTERFACES: Final = Path("/sys/class/net")
 _READABLE: Final = 0o644
 """networkd runs as a user of its own."""
-_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,15}", re.ASCII)
-"""`Name=` takes patterns, so that not each name that the kernel allows would stand for itself."""
 
 SETTINGS_TEXT: Final = """\
 # Written by wifimgrd-net. Without it networkd deletes rules, routes and nexthops of other programs whenever
@@ -193,8 +191,7 @@ class LinkFiles:
 
     def file(self, interface: str) -> Path:
         """The file of a link; raises InvalidRequest."""
-        if not _NAME.fullmatch(interface):
-            raise InvalidRequest(f"systemd-networkd cannot be given an interface named {interface!r}")
+        require_name(interface)
         return own_file(interface, self._networks)
 
 

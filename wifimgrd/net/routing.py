@@ -240,6 +240,18 @@ def _deletion(route: Route) -> str:
 # -- the host's own routes
 
 
+def carrying(routes: Iterable[Route]) -> set[str]:
+    """The interfaces that carry a connection of this host: `main` has a default route through them, or one
+    that comes from an address or a lease. The routes of cameras' links are in tables of their own."""
+    return {
+        str(hop["dev"])
+        for route in routes
+        if _is_unwanted(route)
+        for hop in (route, *route.get("nexthops", ()))
+        if "dev" in hop
+    }
+
+
 def conflict(plan: Plan, routes: Iterable[Route]) -> str:
     """Why the plan's network cannot be used for cameras on this host, given all its routes; empty where it
     can. Routes of the cameras' own links are no reason: the lease of a camera must not end the addresses."""

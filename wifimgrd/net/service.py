@@ -23,8 +23,9 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
     WifimgrdError,
 )
-from wifimgrd.net.call_arguments import index_of_wireless, link_configuration, plan_of
+from wifimgrd.net.call_arguments import link_configuration, plan_of
 from wifimgrd.net.commands import CommandError
+from wifimgrd.net.interfaces import index_of_wireless
 from wifimgrd.net.kernel_state import Conflict, KernelState
 from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
@@ -204,7 +205,8 @@ class NetService:
         return "", ()
 
     async def _apply(self, network: str, cameras: Sequence[Sequence[Any]]) -> str:
-        wanted = plan_of(network, cameras, self._policy)
+        hosts_own = self._kernel.hosts_own(camera[2] for camera in cameras)
+        wanted = plan_of(network, cameras, self._policy, hosts_own)
         async with self._planned:
             self._wanted = wanted
             self._planned.notify_all()

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import Final
 
 import structlog
 
 from wifimgrd.dbus.connection import BusConnection, Variant
-from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.net import commands, iproute
 from wifimgrd.net.commands import CommandError
+from wifimgrd.net.interfaces import require_wireless
 from wifimgrd.netlink import nl80211
 from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 _log = structlog.get_logger()
 
-_INTERFACES: Final = Path("/sys/class/net")
 _ANSWER_S: Final = 5.0
 """How long wpa_supplicant may take to reply."""
 
@@ -69,10 +68,3 @@ def delete_addresses(interface: str) -> None:
         commands.run("ip", "-4", "address", "flush", "dev", interface)
     except CommandError as error:
         _log.debug("addresses_not_deleted", interface=interface, reason=str(error))
-
-
-def require_wireless(interface: str) -> None:
-    """Raise InvalidRequest for what is not the name of a wireless interface."""
-    is_name = interface and "/" not in interface and interface not in (".", "..")
-    if not is_name or not (_INTERFACES / interface / "phy80211").exists():
-        raise InvalidRequest("there is no wireless interface of that name")
