@@ -19,6 +19,7 @@ import pytest
 
 from tests.net.small_world import (
     CAMERA_ADDRESS,
+    LEASE,
     NETWORK,
     PATIENCE_S,
     CameraArguments,
@@ -580,3 +581,19 @@ async def test_a_socket_reaches_nobody_behind_a_router(world: SmallWorld) -> Non
     with pytest.raises(BusError) as caught:
         await world.open(1, 80, "tcp")
     assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+@pytest.mark.parametrize("address", [LEASE, "192.168.8.1", "10.77.0.254"])
+async def test_no_socket_is_opened_to_an_address_of_this_host(
+    world: SmallWorld, address: str, kind: str
+) -> None:
+    _, own, interface, _, codename = world.add_camera(1)
+    world.add_lan(8)
+    world.serve(world.host)
+    await world.start_helper()
+    await world.lead_to((1, own, interface, address, codename))
+    with pytest.raises(BusError) as caught:
+        (await world.open(1, 82 if kind == "udp" else 80, kind)).close()
+    assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"
+    assert caught.value.message == f"{address} is an address of this host, not a camera's"

@@ -34,6 +34,7 @@ from wifimgrd.net.policy import Policy
 from wifimgrd.net.routing import concerned_by, makes_broadcast
 from wifimgrd.net.sockets import open_socket
 from wifimgrd.net.wireless import end_power_save, register_interface, restart_link
+from wifimgrd.netlink.host_addresses import own_addresses
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -228,6 +229,8 @@ class NetService:
             raise InvalidRequest("a port is 1 to 65535")
         camera = await self._planned_camera(device_id)
         assert camera.camera_address is not None  # noqa: S101 - for the type checker
+        if any(address == camera.camera_address for _, address in own_addresses()):
+            raise DeviceNotReachable(f"{camera.camera_address} is an address of this host, not a camera's")
         try:
             opened = await open_socket(
                 camera.interface, camera.camera_address, port, wanted, camera.socket_mark

@@ -28,7 +28,7 @@ _ANSWERED: Final = 0x02 | 0x04 | 0x08 | 0x10 | 0x80
 def host_addresses(cameras: Collection[str]) -> HostAddresses:
     """Read them; `cameras` are the interfaces of cameras, which are left out. Raises OSError."""
     own, neighbours = dict[IPv4Address, str](), dict[IPv4Address, str]()
-    for index, address in _addresses():
+    for index, address in own_addresses():
         _add(own, index, address, cameras)
     for body in dump(_GET_NEIGHBOUR, _NEW_NEIGHBOUR, _NEIGHBOUR.size):
         _, _, _, index, state, _, _ = _NEIGHBOUR.unpack_from(body)
@@ -43,7 +43,7 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
 
 def first_address(index: int) -> IPv4Address | None:
     """The first IPv4 address of an interface, if it has one; raises OSError."""
-    return next((address for of, address in _addresses() if of == index), None)
+    return next((address for of, address in own_addresses() if of == index), None)
 
 
 def broadcast_addresses(index: int) -> frozenset[IPv4Address]:
@@ -62,8 +62,8 @@ def broadcast_addresses(index: int) -> frozenset[IPv4Address]:
     return frozenset(found)
 
 
-def _addresses() -> Iterator[tuple[int, IPv4Address]]:
-    """Each IPv4 address of the host, with the index of its interface."""
+def own_addresses() -> Iterator[tuple[int, IPv4Address]]:
+    """Each IPv4 address of the host, with the index of its interface; raises OSError."""
     for body in dump(_GET_ADDRESS, _NEW_ADDRESS, _ADDRESS.size):
         found = attributes(body, _ADDRESS.size)
         if (address := _ipv4(found.get(_IFA_LOCAL, found.get(_IFA_ADDRESS)))) is not None:
