@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from wifimgrd.net.forwarding import Forwarding, ingress_interfaces
 from wifimgrd.net.iproute import ReadyBatch
 from wifimgrd.net.nftables import Nftables, NftablesError
 from wifimgrd.net.plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
-from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, ruleset
+from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, link_layer_trial, ruleset
 from wifimgrd.netlink.host_addresses import broadcast_addresses
 from wifimgrd.netlink.routes import delete_broadcast, list_routes, list_rules
 from wifimgrd.runtime.used_addresses import used_addresses
@@ -118,8 +119,9 @@ class KernelState:
         return "" if self._has_settings(plan, to_open.values()) else "settings"
 
     def restore(self) -> None:
-        """Apply the plan again completely; raises as `apply`."""
-        if (plan := self._plan) is not None:
+        """Apply the plan again completely, but for cameras whose interface is gone; raises as `apply`."""
+        if self._plan is not None:
+            plan = replace(self._plan, cameras=tuple(filter(_is_present, self._plan.cameras)))
             self._is_complete = False
             self._prepare_network(plan.network)
             self._change(plan)
@@ -309,23 +311,37 @@ class KernelState:
                 iproute.batch(commands)
 
     def _limit_link_layer(self, plan: Plan) -> None:
-        """Apply the netdev table. An interface that has just gone is left out with the next plan."""
+        """Apply the netdev table. An interface that the kernel refuses, as one that has just gone, is left
+        out, and tried again with the next plan."""
         wanted = link_layer(plan.cameras)
         if not self._has_link_layer or wanted == self._link_layer:
             return
         try:
             self._nftables.run(wanted)
+        except NftablesError:
+            self._has_link_layer = not self._refusal_of()
+            wanted = self._limit_link_layer_of_some(plan) if self._has_link_layer else ""
+        self._link_layer = wanted
+
+    def _limit_link_layer_of_some(self, plan: Plan) -> str:
+        wanted = link_layer([one for one in plan.cameras if not self._refusal_of(one)])
+        try:
+            self._nftables.run(wanted)
+        except NftablesError as error:  # one has gone meanwhile: the table is as it was before
+            _log.warning("link_layer_unchanged", reason=str(error))
+            return ""
+        return wanted
+
+    def _refusal_of(self, *cameras: Camera) -> str:
+        """Why the kernel has no netdev table for these cameras; empty where it has."""
+        try:
+            self._nftables.run(link_layer_trial(cameras))
         except NftablesError as error:
-            try:
-                self._nftables.run(link_layer(()))
-            except NftablesError:
-                self._has_link_layer = False
-                _log.warning("link_layer_open", reason=str(error))
-            else:
-                _log.debug("link_layer_unchanged", reason=str(error))
-            self._link_layer = ""
-        else:
-            self._link_layer = wanted
+            _log.warning(
+                "link_layer_open", interfaces=[one.interface for one in cameras] or "all", reason=str(error)
+            )
+            return str(error)
+        return ""
 
     def _list(self) -> str:
         try:
@@ -425,6 +441,12 @@ def _delete_direct_routes() -> None:
     except CommandError as error:
         _log.debug("direct_routes_deleted_again", reason=str(error))
         iproute.batch(routing.direct_routes((), _all_routes()))
+
+
+def _is_present(camera: Camera) -> bool:
+    with suppress(OSError):
+        return socket.if_nametoindex(camera.interface) == camera.index
+    return False
 
 
 def _has_mark(interface: str, marks: Collection[int]) -> bool:

@@ -144,6 +144,17 @@ table netdev {TABLE_NAME} {{
 """
 
 
+def link_layer_trial(cameras: Iterable[Camera]) -> str:
+    """A transaction that changes nothing, and is refused where `link_layer` of these cameras is."""
+    chains = "\n".join(_link_chain(one) for one in cameras)
+    return f"""
+table netdev {TABLE_NAME}-trial {{
+{chains}
+}}
+delete table netdev {TABLE_NAME}-trial
+"""
+
+
 def _link_chain(camera: Camera) -> str:
     others = ""
     if camera.camera_address is not None:
