@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, AdapterPin, Band
@@ -79,6 +81,14 @@ def test_a_refusal_says_why_for_each_interface() -> None:
         "wlan5": "blocked by rfkill (hard-blocked)",
     }
     assert "wlan4 (cannot use the 5GHz band)" in error.message
+
+
+@pytest.mark.parametrize("name", ['wlan"0', "wlan}0", "wlan 0", "wlan*", "wlän0", "wlan0\n"])
+def test_an_interface_whose_name_is_not_plain_is_not_used(name: str) -> None:
+    """The helper would refuse it, and with it the addresses of all cameras."""
+    odd = replace(adapter(0), name=name)
+    error = refusal(hub(odd), Claim(ONE))
+    assert error.reasons == {name: "its name has signs other than letters, digits, and `_.-`: rename it"}
 
 
 def test_one_band_in_common_is_enough() -> None:

@@ -29,6 +29,7 @@ from wifimgrd.domain.interface import (
     InterfaceCounts,
     InterfaceState,
     InterfaceStatus,
+    has_plain_name,
     natural_key,
 )
 from wifimgrd.domain.interface_index import InterfaceIndex
@@ -56,7 +57,9 @@ class AllocationRules:
         return adapter.is_usb or not self.usb_only
 
     def exclusion(self, name: str) -> str:
-        """Why the configuration excludes an interface; empty where it does not."""
+        """Why an interface is excluded, by the configuration or by its name; empty where it is not."""
+        if not has_plain_name(name):
+            return "its name has signs other than letters, digits, and `_.-`: rename it"
         for glob in self.exclude:
             if fnmatchcase(name, glob):
                 return f'excluded by the configuration ("{glob}")'

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import Final
 
 from wifimgrd.domain.adapter import Adapter, Band, Mode
 from wifimgrd.domain.device import DeviceId
@@ -18,6 +19,15 @@ class InterfaceState(StrEnum):
     AVAILABLE = "available"
     IN_USE = "in-use"
     UNAVAILABLE = "unavailable"
+
+
+_PLAIN_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,15}", re.ASCII)
+
+
+def has_plain_name(interface: str) -> bool:
+    """Whether the hub uses an interface of that name. The kernel allows more signs: they would end a word of
+    nft or a line of `ip -batch`, or be a pattern in `Name=` of a .network file."""
+    return _PLAIN_NAME.fullmatch(interface) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,7 @@ class Interface:
 
     adapter: Adapter
     exclusion: str = ""
-    """Why the configuration excludes it; empty where it does not."""
+    """Why it is excluded, by the configuration or by its name; empty where it is not."""
     sharing: str = ""
     """Why its radio is not for it: another interface leads that; empty where it leads it itself."""
     reserved_for: DeviceId | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Collection
 from pathlib import Path
@@ -11,19 +10,17 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.interface import has_plain_name
 from wifimgrd.net.plan import LARGEST_INDEX
 
 _log = structlog.get_logger()
 
 _INTERFACES: Final = Path("/sys/class/net")
-_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,15}", re.ASCII)
-"""The kernel allows more signs: they would end a word of nft or a line of `ip -batch`, or be a pattern in
-`Name=` of a .network file."""
 
 
 def require_name(interface: str) -> None:
     """Raise InvalidRequest for a name that the helper uses in no rule, file or command."""
-    if not _NAME.fullmatch(interface):
+    if not has_plain_name(interface):
         raise InvalidRequest(
             f"the hub uses no interface named {interface!r}: a name is 1 to 15 letters, digits, and `_.-`"
         )
@@ -61,7 +58,7 @@ def index_of_camera(interface: str, hosts_own: Collection[str]) -> int | None:
 
 
 def _is_wireless(interface: str) -> bool:
-    return bool(_NAME.fullmatch(interface)) and (_INTERFACES / interface / "phy80211").exists()
+    return has_plain_name(interface) and (_INTERFACES / interface / "phy80211").exists()
 
 
 def _index_of(interface: str) -> int | None:
