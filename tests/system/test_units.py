@@ -195,3 +195,15 @@ def test_the_helper_comes_when_asked_and_has_one_capability(hub: Hub, message_bu
     assert machine.sh("nft list ruleset; ip -br link show; ip rule show").count("wifimgrd") == 0
     assert machine.sh("cat /proc/sys/net/ipv4/conf/cable0/rp_filter").strip() == "1"
     machine.sh("ip link del cable0")
+
+
+def test_wpa_supplicant_writes_nothing_but_its_sockets(machine: Machine) -> None:
+    """It runs as root, and writes files that the settings of a network name."""
+    machine.run("systemctl", "restart", "wpa_supplicant")
+    pid = machine.run("systemctl", "show", "--value", "--property=MainPID", "wpa_supplicant").stdout.strip()
+    inside = ("nsenter", f"--target={pid}", "--mount")
+    for folder in ("/etc", "/etc/systemd/system", "/usr/bin", "/var/lib", "/root", "/home", "/run", "/tmp"):
+        done = machine.run(*inside, "touch", f"{folder}/written", check=False)
+        assert "Read-only file system" in done.stderr, folder
+    machine.run(*inside, "touch", "/run/wpa_supplicant/written")
+    machine.run("rm", "/run/wpa_supplicant/written")

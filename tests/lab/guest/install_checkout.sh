@@ -12,6 +12,7 @@ shopt -s nullglob
 for file in systemd/*.sysusers.conf; do systemd-sysusers "$PWD/$file" >/dev/null; done
 for file in systemd/*.tmpfiles.conf; do systemd-tmpfiles --create "$PWD/$file"; done
 install -m644 systemd/*.service systemd/*.socket /etc/systemd/system/
+install -D -m644 -t /etc/systemd/system/wpa_supplicant.service.d systemd/wpa_supplicant.service.d/*.conf
 install -D -m644 -t /etc/systemd/network systemd/*.link
 install -m644 dbus-policy/*.conf /etc/dbus-1/system.d/
 install -m644 dbus-policy/*.service /usr/share/dbus-1/system-services/

@@ -13,6 +13,7 @@ _BY_PIP = ("/usr/local/bin/wifimgr*", "/usr/local/lib/python3*/dist-packages/wif
 _BY_HAND = (
     *(
         "/etc/systemd/system/wifimgrd*",
+        "/etc/systemd/system/wpa_supplicant.service.d",
         "/etc/systemd/network/*wifimgrd*",
         "/etc/dbus-1/system.d/org.wifimgrd1*",
     ),
