@@ -53,21 +53,30 @@ ALLOWED: list[Call] = [
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Scan", "AbortScan", "FlushBSS")),
     *(
         (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name)
-        for name in ("AddNetwork", "SelectNetwork", "RemoveAllNetworks", "SignalPoll")
+        for name in ("SelectNetwork", "RemoveAllNetworks", "SignalPoll")
     ),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Disconnect", "Reassociate")),
-    *((wpas.WPAS, INTERFACE, names.PROPERTIES, name) for name in ("Get", "GetAll", "Set")),
-    (wpas.WPAS, INTERFACE + "/Networks/0", names.PROPERTIES, "Set"),
+    *((wpas.WPAS, INTERFACE, names.PROPERTIES, name) for name in ("Get", "GetAll")),
     (nm.NM, nm.NM_PATH, nm.NM, "AddAndActivateConnection2"),
     (nm.NM, nm.NM_PATH, nm.NM, "DeactivateConnection"),
     *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSettings", "Delete")),
     *((nm.NM, DEVICE, names.PROPERTIES, name) for name in ("Get", "GetAll", "Set")),
     (nm.NM, nm.NM_PATH, names.PROPERTIES, "GetAll"),
 ]
-CREATE_INTERFACE: Call = (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "CreateInterface")
-"""The helper's alone: it takes the name of a file."""
+HELPERS_ALONE: list[Call] = [
+    (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "CreateInterface"),
+    (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, "AddNetwork"),
+    (wpas.WPAS, INTERFACE, names.PROPERTIES, "Set"),
+    (wpas.WPAS, INTERFACE + "/Networks/0", names.PROPERTIES, "Set"),
+]
+"""Each can take the name of a file."""
+HELPERS: list[Call] = [
+    *HELPERS_ALONE,
+    (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "GetInterface"),
+    (wpas.WPAS, INTERFACE, names.PROPERTIES, "Get"),
+]
 FORBIDDEN: list[Call] = [
-    CREATE_INTERFACE,
+    *HELPERS_ALONE,
     (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "ExpectDisconnect"),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("AddBlob", "AddCred", "EAPLogon")),
     (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE + ".WPS", "Start"),
@@ -133,9 +142,10 @@ async def test_what_it_does_not_use_is_refused_by_the_bus(daemon: BusConnection,
 
 @pytest.mark.usefixtures("supplicant")
 @pytest.mark.parametrize("user", ["wifimgrd-net"])
-async def test_the_helper_may_register_interfaces_and_nothing_else(daemon: BusConnection) -> None:
-    assert await daemon.call(*CREATE_INTERFACE) == []
-    for call in (one for one in ALLOWED + FORBIDDEN if one[0] == wpas.WPAS and one != CREATE_INTERFACE):
+async def test_the_helper_may_add_interfaces_and_networks_and_nothing_else(daemon: BusConnection) -> None:
+    for call in HELPERS:
+        assert await daemon.call(*call) == []
+    for call in (one for one in ALLOWED + FORBIDDEN if one[0] == wpas.WPAS and one not in HELPERS):
         with pytest.raises(BusError) as raised:
             await daemon.call(*call)
         assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"

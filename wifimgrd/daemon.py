@@ -31,6 +31,7 @@ from wifimgrd.net_client.addresses import CameraAddresses
 from wifimgrd.net_client.power_save import PowerSaveMonitor
 from wifimgrd.net_client.probes import SocketProbes
 from wifimgrd.net_client.sockets import HelperSockets
+from wifimgrd.net_client.supplicant import HelperSupplicant
 from wifimgrd.net_client.wireless import HelperWireless
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
 from wifimgrd.runtime.hardening import forbid_core_dumps
@@ -299,10 +300,13 @@ def _networkmanager(
 ) -> Backend:
     from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
 
+    supplicant = HelperSupplicant(connection)
     return NetworkManagerBackend(
         memory,
         tasks,
         country=config.radio.country,
+        set_country=supplicant.set_country,
+        limit_networks=supplicant.limit_networks,
         restart_link=HelperWireless(connection).restart_link,
         cameras=parse_network(config.cameras.network),
     )
@@ -315,6 +319,7 @@ def _wpa_supplicant(
     from wifimgrd.net_client.links import HelperLinks  # noqa: PLC0415
 
     links, wireless = HelperLinks(connection), HelperWireless(connection)
+    supplicant = HelperSupplicant(connection)
 
     async def end_power_save(interface: str) -> None:
         with suppress(BusError):  # mostly a driver without power save
@@ -326,7 +331,10 @@ def _wpa_supplicant(
     return WpaSupplicantBackend(
         memory,
         tasks,
-        register_interface=wireless.register_interface,
+        register_interface=supplicant.register_interface,
+        add_network=supplicant.add_network,
+        set_country=supplicant.set_country,
+        limit_networks=supplicant.limit_networks,
         configure_link=configure_link,
         request_lease=links.request_lease,
         release_link=links.release_link,

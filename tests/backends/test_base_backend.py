@@ -29,6 +29,10 @@ async def no_registration(_: str) -> str:
     raise AssertionError
 
 
+async def no_network(*_: object) -> str:
+    raise AssertionError
+
+
 async def not_called(*_: object) -> None:
     raise AssertionError
 
@@ -42,6 +46,7 @@ def wpa_supplicant(bus: str) -> Backend:
         BriefMemory(),
         Tasks("test"),
         register_interface=no_registration,
+        add_network=no_network,
         configure_link=not_called,
         request_lease=not_called,
         release_link=not_called,

@@ -15,6 +15,7 @@ from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.network_manager import DeviceState, NetworkManager
 from .networkmanager_listener import Memory, profiles
+from .supplicant_changes import limit_networks
 
 _NM = "NetworkManager.service"
 
@@ -37,7 +38,10 @@ class TestNetworkManagerBackend(BackendConformance):
         plugged = {adapter.interface: adapter for adapter in (adapters(), adapters())}
         memory = Memory()
         stage = NetworkManagerStage(
-            cameras("A"), plugged, adapters, lambda: NetworkManagerBackend(memory, Tasks("test"))
+            cameras("A"),
+            plugged,
+            adapters,
+            lambda: NetworkManagerBackend(memory, Tasks("test"), limit_networks=limit_networks),
         )
         for interface in plugged:
             await nm.wait_for_state(interface, DeviceState.DISCONNECTED)

@@ -4,7 +4,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -13,7 +12,6 @@ from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
-from wifimgrd.net.wireless import register_interface
 from wifimgrd.netlink.permanent_address import permanent_address
 from wifimgrd.runtime.tasks import Tasks
 
@@ -24,6 +22,7 @@ from .guest.namespace import run
 from .guest.services import SUPPLICANT, without_networkmanager
 from .guest.traffic import fetch
 from .networkmanager_listener import Memory, request_for
+from .supplicant_changes import add_network, limit_networks, register_interface
 
 
 class WpaSupplicantStage(LabStage):
@@ -72,7 +71,9 @@ class TestWpaSupplicantBackend(BackendConformance):
             lambda: WpaSupplicantBackend(
                 memory,
                 Tasks("test"),
-                register_interface=partial(register_interface, connection),
+                register_interface=register_interface,
+                add_network=add_network,
+                limit_networks=limit_networks,
                 configure_link=configure,
                 request_lease=request_lease,
                 release_link=links.release,

@@ -17,6 +17,8 @@ from typing import NoReturn
 
 import pytest
 
+from tests.message_bus import MessageBusDaemon
+from tests.net.fake_supplicant import NETWORKS, FakeSupplicant
 from tests.net.small_world import (
     CAMERA_ADDRESS,
     LEASE,
@@ -31,6 +33,7 @@ from wifimgrd.dbus.connection import BusConnection, BusError, Signal
 from wifimgrd.net import iproute, kernel_state, policy
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.policy import Policy, read_policy
+from wifimgrd.wpa_supplicant.definitions import WPAS
 
 
 @pytest.fixture
@@ -457,6 +460,58 @@ async def test_no_interface_but_a_wireless_one_is_touched(
         await world.ask(member, "s", interface)
     assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments"
     assert world.left() == before
+
+
+async def test_networks_are_added_and_limited_on_the_hubs_adapters_alone(
+    world: SmallWorld, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 2):
+        world.add_camera(number)
+    world.on_host("ip", "route", "add", "default", "via", CAMERA_ADDRESS, "dev", "w2", "onlink")
+    await world.connection.request_name(WPAS)
+    supplicant = FakeSupplicant(world.connection)
+    await world.start_helper()
+    network = (7, b"CAM", "sae", "secret-secret", "", False)
+    assert await world.ask("AddNetwork", "staysssb", "w1", *network) == [NETWORKS[0]]
+    await world.ask("LimitNetworks", "ss", "w1", "02:ca:00:00:00:01")
+    await world.ask("SetCountry", "ss", "w1", "DE")
+    assert [member for member, _ in supplicant.given if member not in ("GetInterface", "Get")] == [
+        "AddNetwork",
+        *["Set"] * 3,
+    ]
+    supplicant.given.clear()
+    for interface, reason in (
+        ("w2", "w2 carries a connection of this host"),
+        ("lo", "no wireless interface"),
+    ):
+        with pytest.raises(BusError, match=reason):
+            await world.ask("AddNetwork", "staysssb", interface, *network)
+        with pytest.raises(BusError, match=reason):
+            await world.ask("LimitNetworks", "ss", interface, "02:ca:00:00:00:01")
+    assert supplicant.given == []
+    supplicant.refusal = f"{WPAS}.InvalidArgs"
+    with pytest.raises(BusError) as refused:
+        await world.ask("AddNetwork", "staysssb", "w1", *network)
+    assert refused.value.name == supplicant.refusal
+    with pytest.raises(BusError):
+        await world.ask("AddNetwork", "sss", "w1", "wpa-psk", "secret-secret")
+    await world.end_helper()
+    assert "cret" not in "".join(capfd.readouterr())
+
+
+async def test_wpa_supplicant_may_be_on_another_bus_than_the_daemon(world: SmallWorld) -> None:
+    """As with `make run`."""
+    world.add_camera(1)
+    with MessageBusDaemon.start() as bus:
+        connection = await BusConnection.open(bus.address)
+        await connection.request_name(WPAS)
+        supplicant = FakeSupplicant(connection)
+        await world.start_helper("--networkd-bus", bus.address)
+        await world.ask("RegisterInterface", "s", "w1")
+        await world.ask("AddNetwork", "staysssb", "w1", 7, b"CAM", "none", "", "", False)
+        assert [member for member, _ in supplicant.given] == ["CreateInterface", "GetInterface", "AddNetwork"]
+        await world.end_helper()
+        await connection.close()
 
 
 async def test_it_ends_when_the_daemon_is_gone_for_good(world: SmallWorld) -> None:

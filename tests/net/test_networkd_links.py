@@ -421,7 +421,7 @@ async def helper(
     monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path / "sys")
     monkeypatch.setattr(socket, "if_nametoindex", indices.__getitem__)
     tasks = Tasks("test")
-    service = NetService(connection, KernelState(), links, Policy, os.getuid(), 3600.0, tasks)
+    service = NetService(connection, connection, KernelState(), links, Policy, os.getuid(), 3600.0, tasks)
     await service.start()
     daemon = await BusConnection.open(host.bus)
     yield HelperLinks(daemon)
@@ -558,7 +558,7 @@ async def test_another_user_is_refused(
     host: FakeHost, connection: BusConnection, links: NetworkdLinks
 ) -> None:
     tasks = Tasks("test")
-    service = NetService(connection, KernelState(), links, Policy, os.getuid() + 1, 3600.0, tasks)
+    service = NetService(connection, connection, KernelState(), links, Policy, os.getuid() + 1, 3600.0, tasks)
     await service.start()
     daemon = await BusConnection.open(host.bus)
     stranger = HelperLinks(daemon)

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import pytest
 
-from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.dbus.library import unpack
+from wifimgrd.dbus.connection import BusError
 from wifimgrd.domain.device import DeviceId, Sighting
 from wifimgrd.wpa_supplicant.bss import Bss
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 PINNED, OTHER = "02:ca:00:00:00:01", "02:ca:00:00:00:02"
 
 
-class SupplicantOnTheBus:
-    """A supplicant with one configured network, whose changes are kept."""
+class Helper:
+    """The changes that it was to make."""
 
     def __init__(self) -> None:
-        self.changes: list[tuple[str, str, dict[str, str]]] = []
+        self.changes: list[tuple[str, str]] = []
 
-    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
-        del destination, path, interface
-        return {"Networks": ["/network/0"]}[name]
-
-    async def set(
-        self, destination: str, path: str, interface: str, name: str, value: Any, **limits: float
-    ) -> None:
-        del destination, interface, limits
-        self.changes.append((path, name, unpack(value)))
+    async def limit_networks(self, interface: str, bssid: str) -> None:
+        self.changes.append((interface, bssid))
 
 
-def limit_on(bus: SupplicantOnTheBus, bssid: str, choice: BssChoice | None = None) -> BssidLimit:
-    supplicant = SupplicantInterface(cast("BusConnection", bus), "/interface")
-    return BssidLimit(supplicant, bssid, lambda: choice or BssChoice())
+def limit_of(helper: Helper, bssid: str, choice: BssChoice | None = None) -> BssidLimit:
+    return BssidLimit("wlan0", bssid, helper.limit_networks, lambda: choice or BssChoice())
 
 
 @pytest.mark.parametrize(
@@ -52,11 +40,11 @@ def limit_on(bus: SupplicantOnTheBus, bssid: str, choice: BssChoice | None = Non
 async def test_the_limit_follows_where_the_network_is_only_at_another_bssid(
     bssid: str, found: list[str], then: str
 ) -> None:
-    bus = SupplicantOnTheBus()
-    limit = limit_on(bus, bssid)
+    helper = Helper()
+    limit = limit_of(helper, bssid)
     assert await limit.follow([Bss("/bss", b"CAM", one, 2412, 0) for one in found]) is bool(found)
     assert limit.bssid == then
-    assert bus.changes == ([("/network/0", "Properties", {"bssid": then})] if then != bssid else [])
+    assert helper.changes == ([("wlan0", then)] if then != bssid else [])
 
 
 @pytest.mark.parametrize(
@@ -67,24 +55,26 @@ async def test_the_limit_follows_where_the_network_is_only_at_another_bssid(
 async def test_it_does_not_follow_to_another_devices_camera(
     others: dict[str, DeviceId], in_use: dict[str, DeviceId]
 ) -> None:
-    bus = SupplicantOnTheBus()
-    limit = limit_on(bus, PINNED, BssChoice([Sighting(PINNED, 2412)], others, in_use))
+    helper = Helper()
+    limit = limit_of(helper, PINNED, BssChoice([Sighting(PINNED, 2412)], others, in_use))
     assert not await limit.follow([Bss("/bss", b"CAM", OTHER, 2412, 0)])
-    assert (limit.bssid, bus.changes) == (PINNED, [])
+    assert (limit.bssid, helper.changes) == (PINNED, [])
 
 
-async def test_a_limit_that_the_supplicant_does_not_take_is_not_changed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bus = SupplicantOnTheBus()
-    limit = limit_on(bus, PINNED)
+async def test_a_limit_of_a_link_that_is_not_watched_is_not_changed() -> None:
+    limit = BssidLimit("wlan0", PINNED)
+    assert not await limit.follow([Bss("/bss", b"CAM", OTHER, 2412, 0)])
+    assert limit.bssid == PINNED
+
+
+async def test_a_limit_that_the_supplicant_does_not_take_is_not_changed() -> None:
     meanwhile: list[str] = []
 
-    async def refuse(*_: object, **__: object) -> None:
+    async def refuse(*_: str) -> None:
         meanwhile.append(limit.bssid)
         raise BusError("org.example.Error", "no")
 
-    monkeypatch.setattr(bus, "set", refuse)
+    limit = BssidLimit("wlan0", PINNED, refuse)
     with pytest.raises(BusError):
         await limit.follow([Bss("/bss", b"CAM", OTHER, 2412, 0)])
     assert meanwhile == [OTHER], "it is in use before that is awaited"

@@ -10,6 +10,7 @@ from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId, Sighting, Ssid
 from wifimgrd.wpa_supplicant.bss import Bss
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
 from wifimgrd.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.link_search import LinkSearch
@@ -30,12 +31,13 @@ class SupplicantOnTheAir:
         self.searches += 1
         return [Bss("/bss", b"CAM", bssid, 2412, 0) for bssid in self.bssids]
 
-    async def limit_to(self, bssid: str) -> None:
+    async def limit_networks(self, _: str, bssid: str) -> None:
         self.limits.append(bssid)
 
 
 def searched(supplicant: SupplicantOnTheAir, limit: str = OWN) -> LinkSearch:
-    search = LinkSearch(cast("SupplicantInterface", supplicant), Ssid(b"CAM"), limit)
+    limit_of_link = BssidLimit("wlan0", limit, supplicant.limit_networks)
+    search = LinkSearch(cast("SupplicantInterface", supplicant), Ssid(b"CAM"), limit_of_link)
     own = Sighting(OWN, 2412)
     search.limit.choice = lambda: BssChoice([own], in_use={ANOTHERS: DeviceId(2)})
 

@@ -24,7 +24,7 @@ from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss import Bss, KeyManagement, key_management, misfit
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice, Rank
-from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit, LimitNetworks
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.wpa_supplicant.scan_queue import ScanRefused
 
@@ -68,6 +68,8 @@ class BaseAttempt(ABC, Generic[J]):
         """`deadline` is in loop time."""
         self._request = request
         self._in_use = in_use
+        self.limit_networks: LimitNetworks | None = None
+        """Changes the access point that is joined, where the camera has another one meanwhile."""
         self._limit: BssidLimit | None = None
         """The access point that is joined; None while none is chosen."""
         self._points: Sequence[Bss] = ()
@@ -210,7 +212,7 @@ class BaseAttempt(ABC, Generic[J]):
         if not candidates:
             raise self._none_fits(choice)
         bssid, has_password = candidates[0].bssid, not self._request.passphrase.is_open
-        self._limit = limit = BssidLimit(supplicant, bssid, self._choice)
+        self._limit = limit = BssidLimit(self._request.interface, bssid, self.limit_networks, self._choice)
         self._log.debug("access_point_chosen", bssid=bssid, rank=choice.rank(bssid).name, of=len(points))
         management = key_management(candidates[0], has_password) or KeyManagement.NONE
         if management in _SUITES:

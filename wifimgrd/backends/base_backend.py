@@ -22,6 +22,8 @@ from wifimgrd.domain.interface import unplugged
 from wifimgrd.ports import BackendListener, JoinRequest
 from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.wpa_supplicant.bssid_limit import LimitNetworks
+from wifimgrd.wpa_supplicant.country import Country
 
 _log = structlog.get_logger(__name__)
 
@@ -66,9 +68,14 @@ class BaseBackend(ABC, Generic[S, J, M]):
         bus: str,
         connection: BusConnection | None = None,
         cameras: IPv4Network | None,
+        country: Country,
+        limit_networks: LimitNetworks | None,
     ) -> None:
         """`bus` is `system` or a D-Bus address; an open `connection` to begin with can be passed, and is
-        closed by `stop`. `cameras` is the network of the cameras' addresses on this host."""
+        closed by `stop`. `cameras` is the network of the cameras' addresses on this host. `limit_networks`
+        changes the access point that a link is limited to; without it none is changed."""
+        self._country = country
+        self._limit_networks = limit_networks
         self._bus = bus
         self._connection = connection
         self._tasks = tasks
@@ -202,6 +209,7 @@ class BaseBackend(ABC, Generic[S, J, M]):
             await self._take_down(interface)
             services = await self._ready(deadline)
             attempt = self._attempts[interface] = self._attempt(services, request, deadline)
+            attempt.limit_networks = self._limit_networks
             try:
                 joined = await attempt.run()
             finally:
@@ -248,7 +256,7 @@ class BaseBackend(ABC, Generic[S, J, M]):
             own = monitor.held.link.sighting or (Sighting(monitor.bssid, 0) if monitor.bssid else None)
             return BssChoice((own,) if own else (), others, self._in_use(monitor.held.device_id))
 
-        monitor.start(listener, self._forget, choice)
+        monitor.start(listener, self._forget, choice, self._limit_networks)
 
     def _in_use(self, but: DeviceId | None) -> dict[str, DeviceId]:
         """The access points that devices' links, interrupted ones too, and attempts use, by their BSSIDs;

@@ -19,6 +19,7 @@ from wifimgrd.ports import LinkListener
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wpa_supplicant import diagnosis
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit, LimitNetworks
 from wifimgrd.wpa_supplicant.definitions import ReasonCode, SupplicantState
 from wifimgrd.wpa_supplicant.link_search import LinkSearch
 
@@ -55,7 +56,7 @@ class BaseLinkMonitor(ABC, Generic[R]):
         self._interrupted = False
         self._closed = False
         self._tasks = tasks
-        self._search = LinkSearch(joined.supplicant, held.ssid, joined.bssid)
+        self._search = LinkSearch(joined.supplicant, held.ssid, BssidLimit(held.interface, joined.bssid))
         self._search_task: asyncio.Task[None] | None = None
         self._log = _log.bind(device=held.device_id, interface=held.interface)
         self.supplicant.watch_changes(self._changed)
@@ -82,18 +83,19 @@ class BaseLinkMonitor(ABC, Generic[R]):
         listener: LinkListener,
         on_end: Callable[[Self], None],
         choice: Callable[[], BssChoice] = BssChoice,
+        limit_networks: LimitNetworks | None = None,
     ) -> None:
         """Notify this listener from now on, and of what has happened since the link came up.
 
         `on_end` is called when the link has ended, before the listener is notified. If the link has ended
         already, both are called in the next iteration of the event loop, when the listener has the link.
         Nothing is started if `close` was called meanwhile. `choice` is what is known of the network's access
-        points at the time that it is called.
+        points at the time that it is called; `limit_networks` changes the one that is joined.
         """
         if self._closed and self._end_cause is None:
             return
         self._listener, self._on_end = listener, on_end
-        self._search.limit.choice = choice
+        self._search.limit.choice, self._search.limit.limit_networks = choice, limit_networks
         if self._end_cause is None:
             self._end_cause = self._end_before_start()
         loop = asyncio.get_running_loop()

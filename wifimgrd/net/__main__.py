@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument(
         "--networkd-bus",
         metavar="session|system|ADDRESS",
-        help="the message bus of systemd and systemd-networkd (default: the same)",
+        help="the message bus of systemd, systemd-networkd and wpa_supplicant (default: the same)",
     )
     parser.add_argument(
         "--config",
@@ -110,7 +110,7 @@ async def _serve(bus: str, networkd_bus: str, uid: int, linger_s: float, config:
     policy = partial(read_policy, config)
     to_networkd = connection if networkd_bus == bus else await BusConnection.open(networkd_bus)
     links = NetworkdLinks(to_networkd, LinkFiles())
-    service = NetService(connection, kernel, links, policy, uid, linger_s, tasks.part("service"))
+    service = NetService(connection, to_networkd, kernel, links, policy, uid, linger_s, tasks.part("service"))
     tasks.require("message-bus", connection.wait_closed())
     tasks.check("message-bus", connection.round_trip)
     if to_networkd is not connection:

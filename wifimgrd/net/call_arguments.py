@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv4Interface
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -15,14 +16,23 @@ from wifimgrd.domain.addresses import (
     is_private,
     parse_network,
 )
+from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.net.interfaces import index_of_camera, index_of_wireless
 from wifimgrd.net.link_files import LinkConfiguration
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
+from wifimgrd.net.supplicant import Network
 from wifimgrd.netlink.permanent_address import permanent_address
+from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 _log = structlog.get_logger()
+
+_LONGEST_SSID: Final = 32
+_BSSID: Final = re.compile("[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
+_COUNTRY: Final = re.compile("[A-Z]{2}", re.ASCII)
+_PASSPHRASE: Final = re.compile("[ -~]{8,63}|[0-9A-Fa-f]{64}", re.ASCII)
+_NO_PASSPHRASE: Final = re.compile("")
 
 
 def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
@@ -49,6 +59,44 @@ def _local_address(text: str) -> IPv4Interface | None:
     if address.ip in (network.network_address, network.broadcast_address):
         raise InvalidRequest(f"{text} is no address of a host in {network}")
     return address
+
+
+def network_of(
+    device_id: int, ssid: bytes, key_management: str, passphrase: str, bssid: str, hidden: bool
+) -> Network:
+    """The network of the call `AddNetwork`; raises InvalidRequest, whose message has no passphrase."""
+    try:
+        management = KeyManagement(key_management)
+    except ValueError:
+        raise InvalidRequest(f"there is no key management {key_management!r}") from None
+    if not device_id:
+        raise InvalidRequest("a device's id is 1 or more")
+    if not 1 <= len(ssid) <= _LONGEST_SSID:
+        raise InvalidRequest(f"an SSID has 1 to {_LONGEST_SSID} octets")
+    if not (_PASSPHRASE if management.has_password else _NO_PASSPHRASE).fullmatch(passphrase):
+        raise InvalidRequest(f"this is no password for {management}")
+    return Network(
+        DeviceId(device_id),
+        Ssid(bytes(ssid)),
+        management,
+        Passphrase(passphrase),
+        bssid and bssid_of(bssid),
+        hidden,
+    )
+
+
+def bssid_of(text: str) -> str:
+    """A BSSID; raises InvalidRequest."""
+    if not _BSSID.fullmatch(text):
+        raise InvalidRequest(f"{text!r} is no BSSID, such as 02:00:00:00:00:01")
+    return text
+
+
+def country_of(text: str) -> str:
+    """A country; raises InvalidRequest."""
+    if not _COUNTRY.fullmatch(text):
+        raise InvalidRequest(f"{text!r} is no country, such as DE")
+    return text
 
 
 def plan_of(

@@ -23,9 +23,9 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
     WifimgrdError,
 )
-from wifimgrd.net.call_arguments import link_configuration, plan_of
+from wifimgrd.net.call_arguments import bssid_of, country_of, link_configuration, network_of, plan_of
 from wifimgrd.net.commands import CommandError
-from wifimgrd.net.interfaces import index_of_wireless
+from wifimgrd.net.interfaces import index_of_wireless, require_wireless
 from wifimgrd.net.kernel_state import Conflict, KernelState
 from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.net.nftables import NftablesError
@@ -33,7 +33,8 @@ from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
 from wifimgrd.net.routing import concerned_by, makes_broadcast
 from wifimgrd.net.sockets import open_socket
-from wifimgrd.net.wireless import end_power_save, register_interface, restart_link
+from wifimgrd.net.supplicant import add_network, limit_networks, register_interface, set_country
+from wifimgrd.net.wireless import end_power_save, restart_link
 from wifimgrd.netlink.host_addresses import own_addresses
 from wifimgrd.runtime.tasks import Tasks
 
@@ -59,6 +60,7 @@ class NetService:
     def __init__(
         self,
         connection: BusConnection,
+        to_supplicant: BusConnection,
         kernel: KernelState,
         links: NetworkdLinks,
         policy: Callable[[], Policy],
@@ -69,6 +71,7 @@ class NetService:
         """`uid` may call; `linger_s` is how long the kernel state is kept after the daemon has gone. `policy`
         reads the policy; it is read again for each new daemon."""
         self._connection = connection
+        self._to_supplicant = to_supplicant
         self._kernel = kernel
         self._links = links
         self._read_policy = policy
@@ -188,8 +191,8 @@ class NetService:
                 return "", ()
             case "EndPowerSave":
                 return "b", (_end_power_save(call.body[0]),)
-            case "RegisterInterface":
-                return "o", (await register_interface(self._connection, call.body[0]),)
+            case "RegisterInterface" | "AddNetwork" | "LimitNetworks" | "SetCountry":
+                return await self._in_supplicant(call.member, *call.body)
             case "ConfigureLink":
                 await self._links.configure(link_configuration(*call.body))
                 return "", ()
@@ -204,6 +207,25 @@ class NetService:
         self._publish_conflict("")
         await self._links.clear()
         return "", ()
+
+    async def _in_supplicant(self, member: str, interface: str, *arguments: Any) -> tuple[str, Sequence[Any]]:
+        """Handle the calls that change something in wpa_supplicant."""
+        if member == "RegisterInterface":
+            return "o", (await register_interface(self._to_supplicant, interface),)
+        if member == "SetCountry":
+            await set_country(self._to_supplicant, interface, country_of(*arguments))
+            return "", ()
+        self._require_hubs(interface)
+        if member == "AddNetwork":
+            return "o", (await add_network(self._to_supplicant, interface, network_of(*arguments)),)
+        await limit_networks(self._to_supplicant, interface, bssid_of(*arguments))
+        return "", ()
+
+    def _require_hubs(self, interface: str) -> None:
+        """Raise InvalidRequest for what is no adapter that the hub may use; raises CommandError."""
+        require_wireless(interface)
+        if self._kernel.hosts_own([interface]):
+            raise InvalidRequest(f"{interface} carries a connection of this host")
 
     async def _apply(self, network: str, cameras: Sequence[Sequence[Any]]) -> str:
         hosts_own = self._kernel.hosts_own(camera[2] for camera in cameras)

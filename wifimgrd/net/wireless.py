@@ -1,24 +1,17 @@
-"""Wireless interfaces: a link down and up, addresses deleted, power save off, registration."""
+"""Wireless interfaces: a link down and up, addresses deleted, power save off."""
 
 from __future__ import annotations
 
 import socket
-from typing import Final
 
 import structlog
 
-from wifimgrd.dbus.connection import BusConnection, Variant
-from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.net import commands, iproute
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.interfaces import require_wireless
 from wifimgrd.netlink import nl80211
-from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 _log = structlog.get_logger()
-
-_ANSWER_S: Final = 5.0
-"""How long wpa_supplicant may take to reply."""
 
 
 def restart_link(interface: str) -> None:
@@ -42,24 +35,6 @@ def end_power_save(interface: str) -> bool:
     except OSError as error:
         _log.warning("power_save_unchanged", interface=interface, reason=str(error))
     return True
-
-
-async def register_interface(connection: BusConnection, interface: str) -> str:
-    """Register a wireless interface with wpa_supplicant, and return its object path.
-
-    The daemon may not: CreateInterface also takes the name of a configuration file, which wpa_supplicant
-    reads as root. Raises InvalidRequest for any other interface, BackendUnavailable, BusClosed, and BusError:
-    `WPAS_INTERFACE_EXISTS` where it is registered already.
-    """
-    require_wireless(interface)
-    arguments = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
-    try:
-        [path] = await connection.call(
-            WPAS, WPAS_PATH, WPAS, "CreateInterface", "a{sv}", [arguments], timeout_s=_ANSWER_S
-        )
-    except TimeoutError:
-        raise BackendUnavailable("wpa_supplicant does not answer") from None
-    return str(path)
 
 
 def delete_addresses(interface: str) -> None:

@@ -18,9 +18,3 @@ class HelperWireless(Helper):
         """Switch power save off; returns whether it was on."""
         [was_on] = await self.call("EndPowerSave", "s", [interface])
         return bool(was_on)
-
-    async def register_interface(self, interface: str) -> str:
-        """Register the interface with wpa_supplicant, and return its object path there; wpa_supplicant's own
-        errors are passed on."""
-        [path] = await self.call("RegisterInterface", "s", [interface])
-        return str(path)

@@ -31,6 +31,11 @@ class KeyManagement(StrEnum):
     OWE = "owe"
     """Encrypted without a password (RFC 8110)."""
 
+    @property
+    def has_password(self) -> bool:
+        """Whether a network of this kind has a password."""
+        return self in (KeyManagement.PSK, KeyManagement.SAE)
+
 
 @dataclass(frozen=True, slots=True)
 class Bss:

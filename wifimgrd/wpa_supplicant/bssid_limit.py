@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
 from wifimgrd.wpa_supplicant.bss import Bss
 from wifimgrd.wpa_supplicant.bss_choice import BssChoice
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
+
+LimitNetworks = Callable[[str, str], Awaitable[None]]
+"""Has the networks that wpa_supplicant has on an interface be joined at one BSSID alone; raises BusError,
+BusClosed, TimeoutError."""
 
 
 class BssidLimit:
     """The only access point that the supplicant is configured to join."""
 
     def __init__(
-        self, supplicant: SupplicantInterface, bssid: str, choice: Callable[[], BssChoice] = BssChoice
+        self,
+        interface: str,
+        bssid: str,
+        limit_networks: LimitNetworks | None = None,
+        choice: Callable[[], BssChoice] = BssChoice,
     ) -> None:
         """`bssid` is empty where there is no limit, as for a link of an earlier version."""
+        self._interface = interface
+        self.limit_networks = limit_networks
+        """None where the limit is not changed, as that of a link that is not watched yet."""
         self.bssid = bssid
         self.choice = choice
         """What is known of the network's access points now."""
-        self._supplicant = supplicant
 
     async def follow(self, found: Sequence[Bss]) -> bool:
         """Return whether a scan of the network has `found` an access point for the device.
@@ -35,14 +44,14 @@ class BssidLimit:
         if any(point.bssid == self.bssid for point in found):
             return True
         candidates = self.choice().candidates(found)
-        if not candidates:
+        if not candidates or self.limit_networks is None:
             return False
         before, self.bssid = (
             self.bssid,
             candidates[0].bssid,
         )  # before it is awaited, so that no other takes it
         try:
-            await self._supplicant.limit_to(self.bssid)
+            await self.limit_networks(self._interface, self.bssid)
         except BaseException:
             self.bssid = before
             raise

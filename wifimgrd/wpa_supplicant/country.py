@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import structlog
 
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
+from wifimgrd.dbus.connection import BusClosed, BusError
 from wifimgrd.netlink.nl80211 import regulatory_domain
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 
 _WORLD: Final = "00"
 """The world domain, in force where no country is set: most 5 GHz channels are passive-scan only in it."""
+
+SetCountry = Callable[[str, str], Awaitable[None]]
+"""Sets the country through an interface that wpa_supplicant has; raises BusError, BusClosed, TimeoutError."""
 
 
 class Country:
@@ -22,23 +25,23 @@ class Country:
     https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_interface, property `Country`
     """
 
-    def __init__(self, country: str | None) -> None:
+    def __init__(self, country: str | None = None, set_country: SetCountry | None = None) -> None:
         self._country = country
+        self._set_country = set_country
         self._applied: set[str] = set()
         self._warned = False
 
-    async def apply(self, connection: BusConnection, interface: str, key: str) -> None:
+    async def apply(self, interface: str, key: str) -> None:
         """Set the country on an interface that wpa_supplicant has, where it was not set before under this
         key."""
         if key in self._applied:
             return
         self._applied.add(key)
-        if not self._country:
+        if not self._country or self._set_country is None:
             self._warn()
             return
         try:
-            supplicant = await SupplicantInterface.open(connection, interface)
-            await supplicant.set_country(self._country)
+            await self._set_country(interface, self._country)
         except (BusError, BusClosed, TimeoutError) as error:
             self._applied.discard(key)
             _log.warning("country_not_set", interface=interface, error=str(error))

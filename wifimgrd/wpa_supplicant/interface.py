@@ -88,10 +88,6 @@ class NetworkObject(Proxy):
         found: dict[str, Any] = await self.get("Properties")
         return found
 
-    async def limit_to(self, bssid: str) -> None:
-        """Let it be joined at this access point alone; its other settings stay."""
-        await self.set("Properties", Variant("a{sv}", {"bssid": Variant("s", bssid)}))
-
 
 class SupplicantInterface(Proxy):
     """One interface; `subscribe` subscribes, `close` unsubscribes.
@@ -277,24 +273,11 @@ class SupplicantInterface(Proxy):
         found = await self.networks(ssid)
         return found if since is None else seen_since(found, self._now() - since + _LATE_S)
 
-    async def set_country(self, country: str) -> None:
-        """Set the regulatory domain, as an ISO 3166-1 alpha-2 code; raises BusError."""
-        await self.set("Country", Variant("s", country))
-
     async def forget(self) -> None:
         """Abort the running scan, and flush the BSS list; raises BusError."""
         with contextlib.suppress(BusError):  # none runs
             await self.call("AbortScan")
         await self.call("FlushBSS", "u", [0])
-
-    async def limit_to(self, bssid: str) -> None:
-        """Limit the configured networks to another access point; raises BusError."""
-        for path in await self.get("Networks"):
-            await NetworkObject(self.connection, path).limit_to(bssid)
-
-    async def add_network(self, settings: Mapping[str, Variant]) -> str:
-        """Configure a network, disabled, and return its object path; raises BusError."""
-        return str((await self.call("AddNetwork", "a{sv}", [dict(settings)]))[0])
 
     async def select_network(self, path: str) -> None:
         """Join a network, and disable all others; raises BusError."""

@@ -26,9 +26,8 @@ _GRACE_S: Final = 2.0
 class LinkSearch:
     """The scans of one link's interruptions; `state_changed` passes on each state of the supplicant."""
 
-    def __init__(self, supplicant: SupplicantInterface, ssid: Ssid, bssid: str) -> None:
-        """`bssid` is the only access point that the supplicant is configured to join; empty = any."""
-        self.limit = BssidLimit(supplicant, bssid)
+    def __init__(self, supplicant: SupplicantInterface, ssid: Ssid, limit: BssidLimit) -> None:
+        self.limit = limit
         self._supplicant = supplicant
         self._ssid = ssid
         self._state: str = SupplicantState.COMPLETED

@@ -59,7 +59,7 @@ def monitor_with(supplicant: DeafSupplicant) -> ActivationMonitor:
 def monitor_of(device: NmDevice, connection: BusConnection, supplicant: DeafSupplicant) -> ActivationMonitor:
     request = JoinRequest(DeviceId(1), "wlan0", SSID, Passphrase("12345678"), 20.0)
     seen = cast("SupplicantInterface", supplicant)
-    return ActivationMonitor(connection, device, seen, request, [], BssidLimit(seen, ""))
+    return ActivationMonitor(connection, device, seen, request, [], BssidLimit("wlan0", ""))
 
 
 async def test_a_scan_that_does_not_find_the_network_proves_that_it_is_absent() -> None:

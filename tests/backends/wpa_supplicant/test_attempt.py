@@ -42,7 +42,7 @@ class Join:
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
         anything: Any = SimpleNamespace()
         self._attempt = Attempt(services, anything, request, 0.0, anything, lambda _: {})
-        limit = BssidLimit(anything, "")
+        limit = BssidLimit("wlan0", "")
         self.monitor = AssociationMonitor(anything, ssid, [], limit, structlog.get_logger(), protected=True)
         monkeypatch.setattr(module, "read_address", self._read_address)
 

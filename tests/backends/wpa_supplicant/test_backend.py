@@ -44,10 +44,14 @@ async def backend(host: Host, listener: Recorder, released: asyncio.Queue[str]) 
     async def not_called(*_: object) -> None:
         raise AssertionError
 
+    async def no_network(*_: object) -> str:
+        raise AssertionError
+
     backend = WpaSupplicantBackend(
         BriefMemory(),
         Tasks("test"),
         register_interface=host.register,
+        add_network=no_network,
         configure_link=not_called,
         request_lease=not_called,
         release_link=released.put,

@@ -41,14 +41,18 @@ async def watched(host: Host, refusal: BusError | None = None) -> AsyncIterator[
     async def no_link(*arguments: str) -> None:
         raise refusal or AssertionError(arguments)
 
+    async def no_network(*arguments: object) -> str:
+        raise AssertionError(arguments)
+
     services = Services(
         connection,
         host,
         Registrations(BriefMemory(), host.register),
+        no_network,
         no_link,
         no_link,
         no_link,
-        Country(None),
+        Country(),
     )
     watching = asyncio.create_task(services.watch())
     try:

@@ -25,7 +25,8 @@ from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.ports import BackendMemory, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.country import Country
+from wifimgrd.wpa_supplicant.bssid_limit import LimitNetworks
+from wifimgrd.wpa_supplicant.country import Country, SetCountry
 
 
 class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
@@ -34,7 +35,8 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
     `memory` stores what `claim` changed. `country` is the regulatory domain to set (two letters), or
     None to leave it alone. `bus` is `system` or a D-Bus address; an open `connection` to begin with
     can be passed, and is closed by `stop`. `restart_link` takes a link down and up, for which this
-    process has no privilege. `cameras` is the network of the cameras' addresses on this host.
+    process has no privilege, as for `set_country` and `limit_networks`, wpa_supplicant's settings. `cameras`
+    is the network of the cameras' addresses on this host.
     """
 
     def __init__(
@@ -43,14 +45,22 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         tasks: Tasks,
         *,
         country: str | None = None,
+        set_country: SetCountry | None = None,
+        limit_networks: LimitNetworks | None = None,
         bus: str = "system",
         connection: BusConnection | None = None,
         restart_link: RestartLink | None = None,
         cameras: IPv4Network | None = None,
     ) -> None:
-        super().__init__(tasks, bus=bus, connection=connection, cameras=cameras)
+        super().__init__(
+            tasks,
+            bus=bus,
+            connection=connection,
+            cameras=cameras,
+            country=Country(country, set_country),
+            limit_networks=limit_networks,
+        )
         self._autoconnect = AutoconnectBlock(memory)
-        self._country = Country(country)
         self._restart_link = restart_link
 
     @property
@@ -148,7 +158,7 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
             self._autoconnect.check_drift(device)
             self._tasks.start("hold", self._autoconnect.apply(self._services.connection, device))
             if device.state >= DeviceState.DISCONNECTED:
-                country = self._country.apply(self._services.connection, device.name, device.path)
+                country = self._country.apply(device.name, device.path)
                 self._tasks.start("country", country)
 
     def device_gone(self, device: NmDevice) -> None:

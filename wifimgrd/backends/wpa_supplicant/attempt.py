@@ -12,7 +12,6 @@ from wifimgrd.backends.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, read_address
-from wifimgrd.backends.wpa_supplicant.network import settings_for
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusError
@@ -137,7 +136,7 @@ class Attempt(BaseAttempt[Joined]):
             protected=not self._request.passphrase.is_open,
         )
         monitor.subscribe()
-        path = await supplicant.add_network(settings_for(self._request, key_management, limit.bssid))
+        path = await self._services.add_network(self._request, key_management, limit.bssid)
         return AddedNetwork(path, points, monitor)
 
     async def _configure_address(self, interface: WifiInterface) -> None:

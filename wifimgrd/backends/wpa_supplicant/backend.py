@@ -17,7 +17,13 @@ from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.backends.wpa_supplicant.registration import RegisterInterface, Registrations
 from wifimgrd.backends.wpa_supplicant.scan import is_visible, scan, scan_results
-from wifimgrd.backends.wpa_supplicant.services import ConfigureLink, ReleaseLink, RequestLease, Services
+from wifimgrd.backends.wpa_supplicant.services import (
+    AddNetwork,
+    ConfigureLink,
+    ReleaseLink,
+    RequestLease,
+    Services,
+)
 from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
@@ -27,7 +33,8 @@ from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.country import Country
+from wifimgrd.wpa_supplicant.bssid_limit import LimitNetworks
+from wifimgrd.wpa_supplicant.country import Country, SetCountry
 
 _log = structlog.get_logger(__name__)
 
@@ -40,6 +47,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
     """Implements `ports.Backend`.
 
     `memory` stores which interfaces were registered. `register_interface` registers one with wpa_supplicant,
+    `add_network` configures a network there, `limit_networks` and `set_country` change its settings,
     `configure_link`, `request_lease` and `release_link` have networkd take addresses, and `restart_link`
     takes a link down and up: this process has no privilege for these. `country` is the regulatory domain to
     set, or None to leave it alone. `bus` is `system` or a D-Bus address. `cameras` is the network of the
@@ -52,21 +60,30 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         tasks: Tasks,
         *,
         register_interface: RegisterInterface,
+        add_network: AddNetwork,
         configure_link: ConfigureLink,
         request_lease: RequestLease,
         release_link: ReleaseLink,
         restart_link: RestartLink | None = None,
         country: str | None = None,
+        set_country: SetCountry | None = None,
+        limit_networks: LimitNetworks | None = None,
         bus: str = "system",
         cameras: IPv4Network | None = None,
     ) -> None:
-        super().__init__(tasks, bus=bus, cameras=cameras)
+        super().__init__(
+            tasks,
+            bus=bus,
+            cameras=cameras,
+            country=Country(country, set_country),
+            limit_networks=limit_networks,
+        )
+        self._add_network = add_network
         self._registrations = Registrations(memory, register_interface)
         self._configure_link = configure_link
         self._request_lease = request_lease
         self._release_link = release_link
         self._restart_link = restart_link
-        self._country = Country(country)
         self._inventory = Inventory(self)
 
     @property
@@ -131,6 +148,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
             connection,
             self,
             self._registrations,
+            self._add_network,
             self._configure_link,
             self._request_lease,
             self._release_link,

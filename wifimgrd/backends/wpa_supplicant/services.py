@@ -22,6 +22,8 @@ from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd
 from wifimgrd.networkmanager.definitions import NM
+from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant.bss import KeyManagement
 from wifimgrd.wpa_supplicant.country import Country
 from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
 from wifimgrd.wpa_supplicant.interface import Supplicant, SupplicantInterface
@@ -36,6 +38,9 @@ _LAST_RETRY_S: Final = 8.0
 _NETWORKD_SETTLES_S: Final = 1.0
 """After a restart networkd gives an address back within 0.35 s, as measured with systemd 252."""
 
+AddNetwork = Callable[[JoinRequest, KeyManagement, str], Awaitable[str]]
+"""Configures wpa_supplicant for the network of an attempt, at one BSSID alone, and returns its object path;
+raises BusError, BusClosed, TimeoutError."""
 ConfigureLink = Callable[[str, str], Awaitable[None]]
 """Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
 RequestLease = Callable[[str], Awaitable[None]]
@@ -71,6 +76,7 @@ class Services:
         connection: BusConnection,
         listener: ServicesListener,
         registrations: Registrations,
+        add_network: AddNetwork,
         configure_link: ConfigureLink,
         request_lease: RequestLease,
         release_link: ReleaseLink,
@@ -79,6 +85,7 @@ class Services:
         self.connection = connection
         self._listener = listener
         self._registrations = registrations
+        self.add_network = add_network
         self._configure_link = configure_link
         self._request_lease = request_lease
         self._release_link = release_link
@@ -233,7 +240,7 @@ class Services:
             except InterfaceTaken as refusal:
                 self._listener.owners_changed()  # which no event has reported
                 raise taken(interface.name, str(refusal)) from None
-            await self._country.apply(self.connection, interface.name, path)
+            await self._country.apply(interface.name, path)
         return SupplicantInterface(self.connection, path, interface.names)
 
     async def close_interface(self, name: str) -> None:

@@ -1,0 +1,41 @@
+"""What wifimgrd-net does in wpa_supplicant, for backends of the tests, which have no helper."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.net import supplicant
+from wifimgrd.net.call_arguments import network_of
+from wifimgrd.net_client.supplicant import network_arguments
+from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant.bss import KeyManagement
+
+
+@asynccontextmanager
+async def _system_bus() -> AsyncIterator[BusConnection]:
+    connection = await BusConnection.open("system")
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def register_interface(interface: str) -> str:
+    async with _system_bus() as connection:
+        return await supplicant.register_interface(connection, interface)
+
+
+async def add_network(request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
+    interface, *network = network_arguments(request, key_management, bssid)
+    async with _system_bus() as connection:
+        return await supplicant.add_network(connection, interface, network_of(*network))
+
+
+async def limit_networks(interface: str, bssid: str) -> None:
+    async with _system_bus() as connection:
+        await supplicant.limit_networks(connection, interface, bssid)
+
+
+async def set_country(interface: str, country: str) -> None:
+    async with _system_bus() as connection:
+        await supplicant.set_country(connection, interface, country)
