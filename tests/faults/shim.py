@@ -27,7 +27,7 @@ class Shim:
     @property
     def address(self) -> tuple[str, int]:
         """Host and port."""
-        host, _, port = self.url.removeprefix("http://").partition(":")
+        host, _, port = self.url.rpartition("/")[2].partition(":")
         return host, int(port)
 
 
@@ -41,11 +41,11 @@ def _read(log: Path) -> str:
 
 
 @asynccontextmanager
-async def running_shim(bus: str, log: Path) -> AsyncIterator[Shim]:
+async def running_shim(bus: str, log: Path, *arguments: str) -> AsyncIterator[Shim]:
     """The shim from start to stop; its log must hold no traceback."""
     with log.open("ab") as said:
         process = await asyncio.create_subprocess_exec(
-            str(PROGRAMS / "wifimgrd-http"), "--bus", bus, "--listen", "127.0.0.1:0",
+            str(PROGRAMS / "wifimgrd-http"), "--bus", bus, "--listen", "127.0.0.1:0", *arguments,
             stdin=asyncio.subprocess.DEVNULL, stderr=said, preexec_fn=_as_a_service,
         )  # fmt: skip
     try:

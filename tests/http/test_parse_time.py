@@ -21,11 +21,12 @@ from wifimgrd.http.access.token import AccessToken
 from wifimgrd.http.api.requests import integer_id
 from wifimgrd.http.channel.channel import EventLog
 from wifimgrd.http.errors import Problem
+from wifimgrd.http.front.framing import Body, Head, Refused, end_of_head, parse_head
 from wifimgrd.http.relay.headers import from_camera, to_camera
 from wifimgrd.http.relay.references import CameraPage
 from wifimgrd.http.tiles.coordinates import place_of, without_ending
 from wifimgrd.http.tiles.decompress import decompress
-from wifimgrd.http.tiles.fast import FastPath, is_plain_head
+from wifimgrd.http.tiles.fast import FastPath
 from wifimgrd.http.tiles.library import Library
 from wifimgrd.http.tiles.pmtiles_directory import Directory
 from wifimgrd.http.tiles.replies import accepted_codings, is_named
@@ -52,6 +53,21 @@ _token = AccessToken("0123456789abcdef")
 def _tile_head(text: str) -> object:
     head = b"GET /tiles/map/1/1/1 HTTP/1.1\r\n" + text.encode("latin-1") + b"\r\n\r\n"
     return _fast.answer(head, {}, None)
+
+
+def _head(text: str) -> object:
+    octets = text.encode("latin-1")
+    try:
+        return end_of_head(bytearray(octets), 0), parse_head(octets + b"\r\n\r\n")
+    except Refused as refused:
+        return refused
+
+
+def _chunks(text: str) -> object:
+    try:
+        return Body(Head(is_chunked=True)).take(text.encode("latin-1"))
+    except Refused as refused:
+        return refused
 
 
 def _header(name: str) -> Callable[[str], dict[str, str]]:
@@ -86,7 +102,8 @@ def _id(text: str) -> object:
 FIELDS = ("Location", "Content-Location", "Link", "Refresh", "Set-Cookie", "Connection", "X-Any")
 PARSERS: dict[str, tuple[Parse, int]] = {
     "the short way to tiles": (_tile_head, 8100),
-    "plain heads": (lambda text: is_plain_head(text.encode("latin-1")), HEAD),
+    "heads": (_head, HEAD),
+    "chunks": (_chunks, 1 << 14),
     "Host": (host_name, FIELD),
     "Origin": (lambda text: is_foreign(_header("Origin")(text), frozenset()), FIELD),
     "Referer": (lambda text: is_foreign(_header("Referer")(text), frozenset()), FIELD),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
@@ -26,10 +27,9 @@ from wifimgrd.http.channel.event_stream import EventStream
 from wifimgrd.http.channel.squawk import Squawk
 from wifimgrd.http.description.resource import Description
 from wifimgrd.http.errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
-from wifimgrd.http.head_limits import is_within_limits
+from wifimgrd.http.front.transport import front_of
 from wifimgrd.http.map.resource import MapResource
 from wifimgrd.http.page.resource import Page
-from wifimgrd.http.protocol import head_problem
 from wifimgrd.http.relay.cameras import Cameras
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.settings import Settings
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from wifimgrd.http.map.fast_ranges import FastRanges
     from wifimgrd.http.tiles.fast import FastPath
 
-FAST_PATH: Final[Any] = web.AppKey("fast_path", object) if hasattr(web, "AppKey") else "fast_path"
-"""The key of an application's short way to tiles, if it has one."""
-FAST_RANGES: Final[Any] = web.AppKey("fast_ranges", object) if hasattr(web, "AppKey") else "fast_ranges"
-"""The same for parts of archives."""
+SHORT_WAYS: Final[Any] = web.AppKey("short_ways", object) if hasattr(web, "AppKey") else "short_ways"
+"""The key of what makes the short way of a connection to tiles and parts of archives, if there is one."""
 
 
 def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Application:
@@ -56,7 +54,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     token = None if settings.token is None else AccessToken(settings.token)
     channel = Channel(client, authorize=safety.authorize_command)
 
-    middlewares = [problems_middleware, refuse_surplus, limit_heads, safety.host, cors.preflight]
+    middlewares = [problems_middleware, refuse_surplus, safety.host, cors.preflight]
     if token is not None:
         middlewares.append(token.middleware)
     middlewares.append(safety.site)
@@ -91,17 +89,16 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     async def close_channel(_: web.Application) -> None:
         await channel.close()
 
+    fast: FastPath | None = None
     if settings.tile_sources:
         fast = _add_tiles(
             app, routes, settings, safety, token, cors, channel, health, metrics, tasks.part("tiles")
         )
-        links.subscribe(fast.forget_clients)
     else:
         NoTiles(settings.platform).add_to(routes)
     maps = MapResource(settings.map, settings.platform)
     maps.add_to(routes)
-    if maps.archives:
-        links.subscribe(_add_ranges(app, maps, safety, token, cors).forget_clients)
+    _add_short_ways(app, links, fast, _add_ranges(app, maps, safety, token, cors))
     app.cleanup_ctx.append(running_client)
     app.on_shutdown.append(close_channel)
     app.on_response_prepare.append(_general_headers)
@@ -131,7 +128,7 @@ def _add_tiles(
     health.tiles = library.report
     metrics.tile_counts = library.counts
     TilesResource(library, settings.platform).add_to(routes)
-    fast = app[FAST_PATH] = FastPath(library, settings.platform, safety, token, cors)
+    fast = FastPath(library, settings.platform, safety, token, cors)
 
     async def running_library(_: web.Application) -> AsyncIterator[None]:
         await library.start()
@@ -144,11 +141,13 @@ def _add_tiles(
 
 def _add_ranges(
     app: web.Application, maps: MapResource, safety: RequestSafety, token: AccessToken | None, cors: Cors
-) -> FastRanges:
+) -> FastRanges | None:
     """The short way to parts of archives; its module is imported only if there is an archive."""
+    if not maps.archives:
+        return None
     from wifimgrd.http.map.fast_ranges import FastRanges  # noqa: PLC0415
 
-    ranges = app[FAST_RANGES] = FastRanges(maps.archives, safety, token, cors)
+    ranges = FastRanges(maps.archives, safety, token, cors)
 
     async def close_archives(_: web.Application) -> None:
         ranges.close()
@@ -157,10 +156,24 @@ def _add_ranges(
     return ranges
 
 
+def _add_short_ways(
+    app: web.Application, links: LinkAddresses, fast: FastPath | None, ranges: FastRanges | None
+) -> None:
+    """What makes the short way of a connection; an address of a camera's is not allowed any more at once."""
+    for one in (fast, ranges):
+        if one is not None:
+            links.subscribe(one.forget_clients)
+    if fast is not None or ranges is not None:
+        from wifimgrd.http.tiles.short_way import ShortWay  # noqa: PLC0415
+
+        app[SHORT_WAYS] = partial(ShortWay, fast, ranges)
+
+
 @web.middleware
 async def refuse_surplus(request: web.Request, handler: Handler) -> web.StreamResponse:
     """On a connection beyond the limits serve nothing but the liveness check, and close it."""
-    if not getattr(request.protocol, "is_surplus", False):
+    front = front_of(request)
+    if front is None or not front.is_surplus:
         return await handler(request)
     if request.path.rstrip("/") != "/healthz":
         detail = "there are too many connections, and none is idle"
@@ -172,17 +185,12 @@ async def refuse_surplus(request: web.Request, handler: Handler) -> web.StreamRe
     return response
 
 
-@web.middleware
-async def limit_heads(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse a head over the limits before the answer is computed, for which time it would be kept."""
-    first_line = f"{request.method} {request.raw_path} HTTP/1.1"
-    if not is_within_limits(first_line, request.raw_headers):
-        raise head_problem()
-    return await handler(request)
-
-
-async def _general_headers(_: web.Request, response: web.StreamResponse) -> None:
+async def _general_headers(request: web.Request, response: web.StreamResponse) -> None:
     """The headers of every answer; a resource that may be cached sets that itself."""
+    front = front_of(request)
+    if front is not None and front.is_receiving:  # the rest of its body is not read
+        response.force_close()
+        response.headers["Connection"] = "close"
     response.headers.popall("Server", None)
     response.headers.setdefault("Cache-Control", "no-store")
     response.headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -213,8 +213,12 @@ async def problems_middleware(request: web.Request, handler: Handler) -> web.Str
     """Answer the exceptions of a handler as problems."""
     try:
         return await handler(request)
-    except ConnectionError:  # aiohttp raises more of its subclasses than ConnectionResetError
-        raise  # the client has disconnected: there is nothing to answer
+    except ConnectionError:
+        # The client has disconnected, or cannot get the rest of its answer: there is nothing to answer. To
+        # aiohttp it would be a bug of ours.
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response()
     except Exception as error:  # a bug is logged and answered, too
         if isinstance(error, web.HTTPException) and error.status < 400:
             raise

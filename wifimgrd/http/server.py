@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import socket
 import ssl
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.http.app import FAST_PATH, FAST_RANGES
-from wifimgrd.http.connection_limits import ConnectionLimits
-from wifimgrd.http.protocol import Connection
+from wifimgrd.http.app import SHORT_WAYS
+from wifimgrd.http.front.connection import STOP_S
+from wifimgrd.http.front.connection_limits import ConnectionLimits
+from wifimgrd.http.front.door import AnswerLog, FrontDoor
 from wifimgrd.web_address import page_address
 
-STOP_S: Final = 3.0
-"""The time for running requests to end by themselves at a stop."""
-HANDSHAKE_S: Final = 10.0
-"""The time limit of a TLS handshake."""
 _NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """Errors of an address family that this host does not use."""
+_NEVER_S: Final = 1e9
+"""The front's timeouts hold: those of aiohttp differ between its versions."""
 _FIRST_PASSED_FD: Final = 3
 """SD_LISTEN_FDS_START of sd_listen_fds(3)."""
 
@@ -38,9 +37,16 @@ class Server:
         limits: ConnectionLimits | None = None,
     ) -> None:
         """`tls`: serve HTTPS, not HTTP."""
-        self._limits = ConnectionLimits() if limits is None else limits
+        self._limits = ConnectionLimits(has_tls=tls is not None) if limits is None else limits
         self._tls = tls
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(
+            app,
+            access_log_class=AnswerLog,
+            access_log=logging.getLogger(__name__),  # without one it makes no AnswerLog
+            keepalive_timeout=_NEVER_S,
+            lingering_time=0,
+            auto_decompress=False,
+        )
         self._listeners: list[asyncio.Server] = []
 
     @property
@@ -55,30 +61,10 @@ class Server:
         server = self._runner.server
         if server is None:
             raise RuntimeError("the runner has no server after its set-up")
+        door = FrontDoor(server, self._limits, self._tls, self._runner.app.get(SHORT_WAYS))
         loop = asyncio.get_running_loop()
-
-        fast = self._runner.app.get(FAST_PATH)
-        ranges = self._runner.app.get(FAST_RANGES)
-
-        kind: Callable[..., Connection] = Connection
-        if fast is not None or ranges is not None:
-            from wifimgrd.http.tiles.connection import TileConnection  # noqa: PLC0415
-
-            kind = partial(TileConnection, fast, ranges)
-
-        def connection() -> web.RequestHandler:
-            return kind(server, self._limits, loop=loop, access_log=None)
-
         for one in sockets:
-            self._listeners.append(
-                await loop.create_server(
-                    connection,
-                    sock=one,
-                    ssl=self._tls,
-                    ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_S,
-                    ssl_shutdown_timeout=None if self._tls is None else STOP_S,
-                )
-            )
+            self._listeners.append(await loop.create_server(door, sock=one))
 
     async def stop(self) -> None:
         """Accept no more requests, disconnect the channels, wait for the others, and clean up."""
@@ -87,6 +73,7 @@ class Server:
         await self._runner.shutdown()
         if self._runner.server is not None:
             await self._runner.server.shutdown(STOP_S)
+        self._limits.close_all()
         await self._runner.cleanup()
 
 

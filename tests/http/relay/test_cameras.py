@@ -26,8 +26,8 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, Served
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import head_limits
+from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.message_limits import HELD_MESSAGES, PIECE_BYTES
-from wifimgrd.http.protocol import Connection
 from wifimgrd.http.relay.cameras import AT_ONCE
 from wifimgrd.http.relay.headers import from_camera
 from wifimgrd.http.relay.references import CameraPage
@@ -572,15 +572,11 @@ async def test_a_camera_that_goes_on_sending_does_not_keep_a_socket_open(odd_rel
         await odd_relay.over.wait()
 
 
-@pytest.mark.parametrize(
-    ("side", "message"),
-    [(head_limits.BoundedResponseHandler, b"\x81\x00"), (Connection, b"\x81\x80\0\0\0\0")],
-    ids=["camera", "client"],
-)
 async def test_messages_without_content_are_not_held_without_a_limit(
-    relay: Served, monkeypatch: pytest.MonkeyPatch, side: type[Any], message: bytes
+    relay: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sides = []
+    side, message = head_limits.BoundedResponseHandler, b"\x81\x00"
 
     def noted(protocol: Any, transport: asyncio.Transport) -> None:
         sides.append(protocol)
@@ -610,14 +606,13 @@ async def test_a_client_that_resets_while_its_answer_waits_is_no_error_of_ours(
     odd_relay: OddCamera, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = asyncio.Event()
-    drain = Connection._drain_helper
+    pause = FrontConnection.pause_writing
 
-    async def noted(connection: Connection) -> None:
-        if connection._paused:
-            waits.set()
-        await drain(connection)
+    def noted(connection: FrontConnection) -> None:
+        pause(connection)
+        waits.set()
 
-    monkeypatch.setattr(Connection, "_drain_helper", noted)
+    monkeypatch.setattr(FrontConnection, "pause_writing", noted)
     odd_relay.said, odd_relay.flood = b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536
     host, _, port = odd_relay.served.host.partition(":")
     with capture_logs() as logs:

@@ -20,7 +20,7 @@ from wifimgrd.http.api.requests import available
 from wifimgrd.http.channel.channel import HEARTBEAT_S, QUEUE_LIMIT, Channel, bound_send_buffer, query_since
 from wifimgrd.http.channel.message_types import LoggedEvent
 from wifimgrd.http.description.operations import Parameter, operation
-from wifimgrd.http.protocol import Connection
+from wifimgrd.http.front.transport import front_of
 from wifimgrd.http.routes import Routes
 
 _MEDIA_TYPE: Final = "text/event-stream"
@@ -45,8 +45,8 @@ class StreamClient:
         self.given_up = False
         """It did not read."""
         bound_send_buffer(self._transport)
-        if isinstance(request.protocol, Connection):
-            request.protocol.call_when_closed(self._gone)
+        if (front := front_of(request)) is not None:
+            front.call_when_closed(self._gone)
 
     def offer(self, event: LoggedEvent) -> None:
         """Queue a message; a client with too many queued messages is disconnected."""

@@ -10,9 +10,10 @@ from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.errors import Problem
+from wifimgrd.http.front.connection import IDLE_S
+from wifimgrd.http.front.transport import FrontTransport
 from wifimgrd.http.map.byte_range import UnsatisfiableError, requested_part
 from wifimgrd.http.map.open_file import OpenFile
-from wifimgrd.http.protocol import IDLE_S
 from wifimgrd.http.tiles.replies import is_named
 
 _CHUNK: Final = 256 * 1024
@@ -37,7 +38,7 @@ async def send_file(request: web.Request, file: OpenFile, headers: Mapping[str, 
         response.content_length = len(whole)
         await response.prepare(request)
         if request.method != "HEAD":
-            await _send(request.transport, file, whole)
+            await _send(_real(request.transport), file, whole)
         await response.write_eof()
         return response
     finally:
@@ -55,6 +56,11 @@ def _part(request: web.Request, file: OpenFile) -> range | None:
             status=416,
             headers={"Content-Range": f"bytes */{file.size}", "Accept-Ranges": "bytes", "ETag": file.tag},
         ) from None
+
+
+def _real(transport: asyncio.Transport | None) -> asyncio.Transport | None:
+    """That of the event loop, which takes no other one for sendfile(2)."""
+    return transport.real if isinstance(transport, FrontTransport) else transport
 
 
 async def _send(transport: asyncio.Transport | None, file: OpenFile, part: range) -> None:

@@ -19,7 +19,6 @@ from wifimgrd.http.api.requests import invalid, known_device, path_id
 from wifimgrd.http.description.operations import Parameter, operation
 from wifimgrd.http.errors import Problem
 from wifimgrd.http.head_limits import PlainResponse, is_within_limits
-from wifimgrd.http.protocol import Connection
 from wifimgrd.http.relay.headers import from_camera, reason_of, to_camera
 from wifimgrd.http.relay.link import CameraConnector
 from wifimgrd.http.relay.references import CameraPage
@@ -154,8 +153,6 @@ class Cameras:
                 raise ConnectionResetError("the client has gone")
             client = web.WebSocketResponse(protocols=chosen, max_msg_size=MESSAGE_BYTES, compress=False)
             await client.prepare(request)
-            if isinstance(request.protocol, Connection):
-                request.protocol.limit_messages(client._reader)
             pumps = [
                 asyncio.create_task(_pump(camera, client)),
                 asyncio.create_task(_pump(client, camera)),

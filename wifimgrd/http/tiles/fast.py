@@ -223,13 +223,3 @@ def admitted(
     headers_of_origin = cors.named(headers.get("Origin"))
     origin = "".join(f"{name}: {value}\r\n" for name, value in headers_of_origin.items()).encode()
     return Client(Terms.of(headers), origin, {})
-
-
-def is_plain_head(octets: bytes) -> bool:
-    """Whether octets are exactly one request without a body, so that a parser that has read them
-    holds no rest of it."""
-    if not octets.startswith((b"GET ", b"HEAD ")) or octets.find(b"\r\n\r\n") != len(octets) - 4:
-        return False
-    lower = octets.lower()
-    marks = (b"\nupgrade", b"\ncontent-length", b"\ntransfer-encoding", b"\nexpect")
-    return not any(mark in lower for mark in marks)

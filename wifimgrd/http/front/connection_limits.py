@@ -10,9 +10,11 @@ from wifimgrd.http.access.exposure import is_loopback
 from wifimgrd.http.access.throttle import address_group
 
 IN_ALL: Final = 2048
+IN_ALL_WITH_TLS: Final = 768
+"""Each has a buffer of 256 kB for what is not decrypted yet."""
 PER_ADDRESS: Final = 128
 """Of another host; programs on this host, a proxy among them, have only the limit in all."""
-SURPLUS: Final = 64
+SURPLUS: Final = 16
 """Connections beyond the limits, if none is idle: their requests get an error, except the liveness check."""
 _OTHER_FILES: Final = 128
 """Descriptors that are left for other purposes."""
@@ -34,11 +36,15 @@ class Limited(Protocol):
 class ConnectionLimits:
     """The connections, the least recently used first."""
 
-    def __init__(self, in_all: int | None = None, per_address: int = PER_ADDRESS) -> None:
-        """`in_all`: None = as many as the limit of open files allows, and no more than `IN_ALL`."""
+    def __init__(
+        self, in_all: int | None = None, per_address: int = PER_ADDRESS, *, has_tls: bool = False
+    ) -> None:
+        """`in_all`: None = as many as the limit of open files allows, and no more than fit into memory."""
         if in_all is None:
+            in_all = IN_ALL_WITH_TLS if has_tls else IN_ALL
             files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-            in_all = IN_ALL if files == resource.RLIM_INFINITY else min(IN_ALL, max(16, files - _OTHER_FILES))
+            if files != resource.RLIM_INFINITY:
+                in_all = min(in_all, max(16, files - _OTHER_FILES))
         self._in_all = in_all
         self._per_address = per_address
         self._groups: OrderedDict[Limited, str] = OrderedDict()
@@ -64,6 +70,11 @@ class ConnectionLimits:
         self._groups[connection] = group
         self._counts[group] += not connection.is_surplus
         return True
+
+    def close_all(self) -> None:
+        """Close all connections at once."""
+        for connection in list(self._groups):
+            connection.evict()
 
     def touch(self, connection: Limited) -> None:
         """Record that a connection was used."""

@@ -16,11 +16,10 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from tests.http.tiles.making import pyramid, write_mbtiles, write_pmtiles
 from wifimgrd.config import TileSource
-from wifimgrd.http import protocol
-from wifimgrd.http.head_limits import HEAD_BYTES
-from wifimgrd.http.protocol import Connection
+from wifimgrd.http.front import connection
+from wifimgrd.http.front.connection import FrontConnection
+from wifimgrd.http.front.framing import HEAD_BYTES
 from wifimgrd.http.settings import Settings
-from wifimgrd.http.tiles.connection import TileConnection
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TILE = b"GET /tiles/pmtiles/1/1/1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -53,8 +52,8 @@ async def served(kind: str, fake_hub: FakeHub, tmp_path: Path) -> AsyncIterator[
 
 @pytest.fixture
 def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "IDLE_S", 0.2)
-    monkeypatch.setattr(protocol, "RECEIVE_S", 0.1)
+    monkeypatch.setattr(connection, "IDLE_S", 0.2)
+    monkeypatch.setattr(connection, "RECEIVE_S", 0.1)
 
 
 async def wire(served: Served) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -93,7 +92,7 @@ async def test_a_request_that_stays_in_pieces_is_closed(served: Served, said: by
 
 @pytest.mark.usefixtures("short_times")
 async def test_a_request_that_trickles_in_is_closed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "IDLE_S", 100 * PATIENCE_S)
+    monkeypatch.setattr(connection, "IDLE_S", 100 * PATIENCE_S)
     reader, writer = await wire(served)
     writer.write(TILE[:-2])
 
@@ -140,15 +139,15 @@ async def test_a_channel_is_not_idle(served: Served, fake_hub: FakeHub) -> None:
 async def test_a_connection_that_asks_for_tiles_stays(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checks: list[Connection] = []
-    check = Connection._check_idle
+    checks: list[FrontConnection] = []
+    check = FrontConnection._check
 
-    def check_idle(connection: Connection) -> None:
-        checks.append(connection)
-        check(connection)
+    def noted(one: FrontConnection) -> None:
+        checks.append(one)
+        check(one)
 
-    monkeypatch.setattr(Connection, "_check_idle", check_idle)
-    monkeypatch.setattr(protocol, "IDLE_S", 1.0)
+    monkeypatch.setattr(FrontConnection, "_check", noted)
+    monkeypatch.setattr(connection, "IDLE_S", 1.0)
     reader, writer = await wire(served)
     while len(checks) < 2:
         writer.write(TILE)
@@ -184,14 +183,14 @@ async def test_a_request_right_behind_another_waits_for_it(
     """It comes when the application has taken the first one and not begun with it."""
     host, _, port = served.host.partition(":")
     client = socket.create_connection((host, int(port)))
-    receive = TileConnection.data_received
+    receive = FrontConnection.buffer_updated
 
-    def receive_and_send(connection: TileConnection, data: bytes) -> None:
-        receive(connection, data)
-        if data == HEALTH:
+    def receive_and_send(one: FrontConnection, size: int) -> None:
+        receive(one, size)
+        if size == len(HEALTH):
             client.send(TILE)
 
-    monkeypatch.setattr(TileConnection, "data_received", receive_and_send)
+    monkeypatch.setattr(FrontConnection, "buffer_updated", receive_and_send)
     client.send(HEALTH)
     client.setblocking(False)
     said = b""

@@ -12,9 +12,9 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
-from wifimgrd.http import connection_limits
 from wifimgrd.http.app import build_app
-from wifimgrd.http.connection_limits import ConnectionLimits
+from wifimgrd.http.front import connection_limits
+from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
@@ -143,5 +143,5 @@ def test_what_is_beyond_the_surplus_is_closed_at_once(monkeypatch: pytest.Monkey
 def test_each_unit_has_limits_and_a_watchdog(unit: str) -> None:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read(Path(__file__).parents[2] / f"systemd/{unit}.service")
+    parser.read(Path(__file__).parents[3] / f"systemd/{unit}.service")
     assert {"MemoryMax", "TasksMax", "WatchdogSec"} <= parser["Service"].keys()

@@ -1,0 +1,173 @@
+"""What a hostile client costs the shim, a process of its own, and others."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.faults.footprint import Footprint
+from tests.faults.shim import Shim, running_shim
+from tests.http.fake_hub import FakeHub
+from tests.http.served import P, Served
+from tests.http.test_exposure import made_certificate
+from tests.processes import Hub
+from wifimgrd.http.app import build_app
+from wifimgrd.http.front.connection_limits import ConnectionLimits
+from wifimgrd.http.server import Server, bind
+from wifimgrd.http.settings import Settings
+from wifimgrd.runtime.tasks import Tasks
+
+NO_BUS = "unix:path=/nowhere"
+ALLOWED_KB = 60 << 10
+PROMPT_S = 0.5
+PATIENCE_S = 20.0
+SQUAWK = "/ws/squawk/"
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+POST = f"POST {P}/ HTTP/1.1\r\nHost: localhost\r\n".encode()
+
+
+@pytest.fixture
+async def shim(tmp_path: Path) -> AsyncIterator[Shim]:
+    async with running_shim(NO_BUS, tmp_path / "log") as shim:
+        yield shim
+
+
+def resident_kb(shim: Shim) -> int:
+    return Footprint.of(shim.pid).resident_kb
+
+
+async def seconds_to_answer(shim: Shim) -> float:
+    """How long a liveness check takes."""
+    loop = asyncio.get_running_loop()
+    begin = loop.time()
+    reader, writer = await asyncio.open_connection(*shim.address)
+    writer.write(HEALTH)
+    async with asyncio.timeout(PATIENCE_S):
+        assert b" 200 " in await reader.read()
+    writer.close()
+    return loop.time() - begin
+
+
+class Crowd:
+    """Many plain connections, without a task each."""
+
+    def __init__(self, shim: Shim) -> None:
+        self._address = shim.address
+        self._sockets: list[socket.socket] = []
+        self._sources = itertools.cycle([f"127.0.0.{number}" for number in range(2, 20)])
+
+    async def send(self, count: int, octets: bytes) -> None:
+        """Open so many connections, and send this on each."""
+        loop = asyncio.get_running_loop()
+        for _ in range(count):
+            one = socket.socket()
+            one.setblocking(False)
+            one.bind((next(self._sources), 0))
+            self._sockets.append(one)
+            with suppress(ConnectionError):
+                await loop.sock_connect(one, self._address)
+                await loop.sock_sendall(one, octets)
+
+    def close(self) -> None:
+        for one in self._sockets:
+            one.close()
+
+
+@pytest.fixture
+def crowd(shim: Shim) -> Iterator[Crowd]:
+    one = Crowd(shim)
+    yield one
+    one.close()
+
+
+async def test_half_heads_of_this_host_share_one_budget(shim: Shim, crowd: Crowd) -> None:
+    before = resident_kb(shim)
+    await crowd.send(2000, b"GET / HTTP/1.1\r\nHost: h" + (b"\r\nX: " + b"y" * 8000) * 7)
+    assert await seconds_to_answer(shim) < PATIENCE_S
+    assert resident_kb(shim) - before < ALLOWED_KB
+
+
+async def pour(shim: Shim, start: bytes, flood: bytes) -> None:
+    """Send without an end; the connection is opened again when it is closed."""
+    while True:
+        with suppress(ConnectionError):
+            reader, writer = await asyncio.open_connection(*shim.address)
+            try:
+                writer.write(start)
+                while not reader.at_eof():
+                    writer.write(flood)
+                    await writer.drain()
+            finally:
+                writer.transport.abort()
+
+
+@pytest.mark.parametrize(
+    ("start", "flood"),
+    [
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 2500),
+        (POST + b"Content-Length: 1000000000\r\n\r\n", b"x" * 16384),
+        (b"", (POST + b"Content-Length: 60000\r\n\r\n" + b"x" * 60000)),
+        (b"", b"GET /healthz HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n" * 200),
+    ],
+    ids=["chunks of an octet", "a body without an end", "bodies in a row", "requests in a row"],
+)
+async def test_beside_a_hundred_floods_others_are_answered(shim: Shim, start: bytes, flood: bytes) -> None:
+    before = resident_kb(shim)
+    floods = [asyncio.create_task(pour(shim, start, flood)) for _ in range(100)]
+    took = [await seconds_to_answer(shim) for _ in range(20)]
+    grown = resident_kb(shim) - before
+    for one in floods:
+        one.cancel()
+    await asyncio.gather(*floods, return_exceptions=True)
+    assert grown < ALLOWED_KB
+    assert sorted(took)[len(took) // 2] < PROMPT_S
+
+
+@pytest.mark.parametrize("frame", [b"\x89\x80mask", b"\x81\x80mask"], ids=["pings", "texts"])
+async def test_a_channel_that_is_flooded_is_closed_and_the_others_are_not_late(
+    daemon: Hub, tmp_path: Path, frame: bytes
+) -> None:
+    async with AsyncExitStack() as stack:
+        shim = await stack.enter_async_context(running_shim(daemon.address, tmp_path / "log"))
+        served = await stack.enter_async_context(Served.at(shim.url))
+        sockets = [await served.session.ws_connect(shim.url + SQUAWK) for _ in range(12)]
+        for one in sockets:
+            stack.push_async_callback(one.close)
+        writers: list[Any] = [one._writer.transport for one in sockets]
+        for writer in writers:
+            writer.write(frame * 20_000)
+        assert await seconds_to_answer(shim) < PROMPT_S
+        for one in sockets:
+            async with asyncio.timeout(PATIENCE_S):
+                while (message := await one.receive()).type is not aiohttp.WSMsgType.CLOSE:
+                    pass
+            assert message.data == aiohttp.WSCloseCode.POLICY_VIOLATION
+
+
+async def test_connections_that_do_not_begin_with_tls_are_counted(tmp_path: Path, fake_hub: FakeHub) -> None:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    certificate = await made_certificate(tmp_path)
+    tls.load_cert_chain(certificate, tmp_path / "key.pem")
+    limits = ConnectionLimits(4)
+    server = Server(build_app(fake_hub, Settings(), Tasks("test")), tls, limits)
+    await server.start(bind("127.0.0.1", 0))
+    host, _, port = server.addresses[0].removeprefix("https://").rstrip("/").partition(":")
+    silent = [await asyncio.open_connection(host, int(port)) for _ in range(10)]
+    async with asyncio.timeout(PATIENCE_S):
+        for reader, writer in silent[:6]:
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+    assert len(limits) == 4
+    for _, writer in silent:
+        writer.transport.abort()
+    await server.stop()

@@ -1,0 +1,181 @@
+"""Where requests end, in whatever pieces they come."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.http.front.framing import (
+    FRAMING_BYTES,
+    HEAD_BYTES,
+    Body,
+    Head,
+    Refused,
+    end_of_head,
+    parse_head,
+)
+
+HOST = b"Host: localhost\r\n"
+CHUNKED = Head(is_chunked=True)
+
+
+def head(line: bytes = b"GET / HTTP/1.1", *fields: bytes) -> bytes:
+    return b"\r\n".join((line, b"Host: h", *fields, b"", b""))
+
+
+def chunks(pieces: list[bytes], trailers: bytes = b"") -> bytes:
+    parts = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces if piece)
+    return parts + b"0\r\n" + trailers + b"\r\n"
+
+
+def taken(body: Body, octets: bytes, cuts: list[int]) -> int:
+    """How many octets a body has, with these cuts between pieces."""
+    at = 0
+    for end in [*sorted(cut % (len(octets) + 1) for cut in cuts), len(octets)]:
+        while at < end and not body.is_complete:
+            at += body.take(octets[at:end])
+    return at
+
+
+@pytest.mark.parametrize(
+    ("octets", "expected"),
+    [
+        (head(), Head()),
+        (head(b"POST /a?b HTTP/1.0", b"Content-Length: 12"), Head(12)),
+        (head(b"POST / HTTP/1.1", b"transfer-ENCODING: Chunked "), CHUNKED),
+        (head(b"GET / HTTP/1.1", b"Connection: a", b"connection: x, Upgrade", b"Upgrade: websocket"),
+         Head(is_upgrade=True)),
+        (head(b"GET / HTTP/1.1", b"Upgrade: websocket"), Head()),
+        (b"GET / HTTP/1.0\r\n\r\n", Head()),
+        (head(b"GET http://h/ HTTP/1.1", b"X-A: \x80", b"X-B:\t"), Head()),
+    ],
+)  # fmt: skip
+def test_what_a_head_says_of_the_end_of_its_request(octets: bytes, expected: Head) -> None:
+    assert end_of_head(bytearray(octets + b"more"), 0) == len(octets)
+    assert parse_head(octets) == expected
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        head(b"GET / HTTP/1.1", b"Host: other"),
+        head(b"GET / HTTP/2.0"),
+        head(b"GET  / HTTP/1.1"),
+        head(b"GET /a b HTTP/1.1"),
+        head(b"CONNECT h:1 HTTP/1.1"),
+        head(b"G(T / HTTP/1.1"),
+        head(b"\x16\x03\x01 / HTTP/1.1"),
+        head(b"GET / HTTP/1.1", b"X : y"),
+        head(b"GET / HTTP/1.1", b" folded"),
+        head(b"GET / HTTP/1.1", b"X: a\rb"),
+        head(b"GET / HTTP/1.1", b"X: a\nb"),
+        head(b"GET / HTTP/1.1", b"X: a\0b"),
+        head(b"GET / HTTP/1.1", b": a"),
+        head(b"POST / HTTP/1.1", b"Content-Length: +1"),
+        head(b"POST / HTTP/1.1", b"Content-Length: 1, 1"),
+        head(b"POST / HTTP/1.1", b"Content-Length: 1", b"Content-Length: 1"),
+        head(b"POST / HTTP/1.1", b"Content-Length: 1", b"Transfer-Encoding: chunked"),
+        head(b"POST / HTTP/1.1", b"Transfer-Encoding: gzip, chunked"),
+        head(b"POST / HTTP/1.1", b"Transfer-Encoding: chunked", b"Transfer-Encoding: chunked"),
+        head(b"POST / HTTP/1.0", b"Transfer-Encoding: chunked"),
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_refused(octets: bytes) -> None:
+    with pytest.raises(Refused) as caught:
+        parse_head(octets)
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        head(b"GET / HTTP/1.1", *[b"X: y"] * 128),
+        head(b"GET / HTTP/1.1", b"X: " + b"y" * 8190),
+        head(b"GET /" + b"y" * 8190 + b" HTTP/1.1"),
+    ],
+)
+def test_a_head_is_bounded_in_its_fields_and_lines(octets: bytes) -> None:
+    with pytest.raises(Refused) as caught:
+        parse_head(octets)
+    assert caught.value.status == 431
+
+
+@pytest.mark.parametrize(
+    "octets", [b"GET / HTTP/1.1\n", b"GET / HTTP/1.1\r\nHost: h\n\n", b"\n", b"y" * 8193]
+)
+def test_no_end_is_waited_for_where_none_can_come(octets: bytes) -> None:
+    with pytest.raises(Refused):
+        end_of_head(bytearray(octets), 0)
+
+
+def test_a_head_without_an_end_is_refused_at_its_limit() -> None:
+    octets = bytearray(b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * (HEAD_BYTES // 6))
+    with pytest.raises(Refused) as caught:
+        end_of_head(octets, 0)
+    assert caught.value.status == 431
+
+
+@given(st.lists(st.integers(0, 200)))
+def test_the_end_of_a_head_is_found_in_any_pieces(cuts: list[int]) -> None:
+    octets = head(b"GET / HTTP/1.1", b"X: y") + b"GET / HT"
+    end = octets.index(b"\r\n\r\n") + 4
+    seen = 0
+    for cut in sorted(cut % len(octets) for cut in cuts):
+        found = end_of_head(bytearray(octets[:cut]), seen)
+        assert found == (end if cut >= end else 0)
+        if not found:
+            seen = cut
+
+
+@given(st.lists(st.binary(min_size=8, max_size=40)), st.booleans(), st.lists(st.integers(0, 2000)))
+def test_the_end_of_a_chunked_body_is_found_in_any_pieces(
+    pieces: list[bytes], has_trailers: bool, cuts: list[int]
+) -> None:
+    octets = chunks(pieces, b"X: y\r\n" if has_trailers else b"")
+    body = Body(CHUNKED)
+    assert taken(body, octets + b"GET /", cuts) == len(octets)
+    assert body.is_complete
+
+
+@given(st.integers(1, 100), st.lists(st.integers(0, 200)))
+def test_the_end_of_a_body_is_found_in_any_pieces(length: int, cuts: list[int]) -> None:
+    body = Body(Head(length))
+    assert taken(body, b"x" * length + b"GET /", cuts) == length
+    assert body.is_complete
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"x\r\n",
+        b"\r\n",
+        b"-1\r\n",
+        b"5\n",
+        b"1\r\nab\r\n",
+        b"123456789\r\n",
+        b"1 \r\n",
+        b"0\r\n:\r\n",
+        b"0\r\n x\r\n",
+    ],
+)
+@given(st.lists(st.integers(0, 20)))
+def test_what_is_no_chunk_is_refused(octets: bytes, cuts: list[int]) -> None:
+    with pytest.raises(Refused):
+        taken(Body(CHUNKED), octets, cuts)
+
+
+@pytest.mark.parametrize("chunk", [b"1\r\nx\r\n", b"1;" + b"e" * 90 + b"\r\nx\r\n"])
+def test_a_body_whose_framing_outweighs_it_is_refused(chunk: bytes) -> None:
+    body = Body(CHUNKED)
+    body.take(chunk * 4)
+    with pytest.raises(Refused, match="framing"):
+        body.take(chunk * FRAMING_BYTES)
+
+
+def test_trailers_are_bounded() -> None:
+    body = Body(CHUNKED)
+    body.take(b"0\r\n")
+    with pytest.raises(Refused):
+        body.take(b"X: y\r\n" * HEAD_BYTES)

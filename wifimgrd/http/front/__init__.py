@@ -1,0 +1,1 @@
+"""Stands before aiohttp: counts connections, and bounds what comes in, in size, number, time and rate."""
