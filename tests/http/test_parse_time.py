@@ -56,7 +56,7 @@ def _tile_head(text: str) -> object:
 
 
 def _head(text: str) -> object:
-    octets = text.encode("latin-1")
+    octets = b"GET / HTTP/1.1\r\nHost: h\r\n" + text.encode("latin-1")
     try:
         return end_of_head(bytearray(octets), 0), parse_head(octets + b"\r\n\r\n")
     except Refused as refused:
@@ -130,7 +130,7 @@ PARSERS: dict[str, tuple[Parse, int]] = {
 
 PIECES = (
     " ", "a", "0", "X: ", "X:\t ", "\x80", ";", ",", "=", "a=", '"', "\\", '\\"', "\\012", "/", "/.",
-    "../", "%2e/",
+    "../", "%2e/", "X: y\r\n", "\r\n",
     "<", "<,", "</>;", "[", ":", "@", "a,max-age=", "url=", "; ", ",;", "1/", "\xff\x7f", ".",
     gzip.compress(b"").decode("latin-1"),
 )  # fmt: skip

@@ -201,6 +201,39 @@ async def test_a_request_right_behind_another_waits_for_it(
     assert said.index(b"ok") < said.index(b"PNG")
 
 
+@pytest.mark.parametrize(
+    ("host", "length", "status"), [(b"elsewhere.example", 1 << 30, b"403"), (b"localhost", 70_000, b"413")]
+)
+async def test_an_answer_before_the_end_of_the_body_closes(
+    served: Served, host: bytes, length: int, status: bytes
+) -> None:
+    start = f"POST {P}/ HTTP/1.1\r\n".encode() + b"Host: %b\r\nContent-Length: %d\r\n\r\n" % (host, length)
+    reader, writer = await wire(served)
+    writer.write(start + b"x" * 1000)
+    answer = await to_the_end(reader)
+    writer.close()
+    assert answer[9:12] == status
+    assert b"connection: close" in answer.lower()
+
+
+async def test_pieces_of_any_size_get_the_same_answers(served: Served) -> None:
+    body = b"b\r\n[1, 2, 3, 4\r\n1\r\n]\r\n0\r\n\r\n"
+    chunked = f"POST {P}/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + body
+    last = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    said = HEALTH + chunked + TILE + HEALTH + last
+    expected: list[bytes] = []
+    for size in (len(said), 1, 7, 50):
+        reader, writer = await wire(served)
+        for at in range(0, len(said), size):
+            writer.write(said[at : at + size])
+            await asyncio.sleep(0)
+        answers = await to_the_end(reader)
+        writer.close()
+        expected = expected or [line for line in answers.split(b"\r\n") if b"HTTP/1.1" in line]
+        assert [line for line in answers.split(b"\r\n") if b"HTTP/1.1" in line] == expected
+    assert len(expected) == 5
+
+
 ENDLESS = {
     "fields": (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"X: y\r\n" * 5000),
     "behind another": (HEALTH + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"X: y\r\n" * 5000),

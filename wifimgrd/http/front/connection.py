@@ -37,7 +37,7 @@ _POLICY_VIOLATION: Final = b"\x88\x02\x03\xf0"
 """The close frame with the code 1008 (RFC 6455, 7.4.1)."""
 _SWITCHING: Final = b" 101 "
 
-_read = bytearray(PIECE_BYTES)
+_read = memoryview(bytearray(PIECE_BYTES))
 """Where the loop puts what it reads, of one connection after the other."""
 
 
@@ -159,7 +159,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         if app is not None:  # not before it has started, which it does with the next run of the loop
             self._loop.call_soon(app.connection_lost, error)
 
-    def get_buffer(self, sizehint: int) -> bytearray:
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Where the loop puts the next piece."""
         del sizehint
         return _read
@@ -167,10 +167,11 @@ class FrontConnection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """A piece has come."""
         self._door.limits.touch(self)
-        octets = bytes(memoryview(_read)[:nbytes])
+        octets = bytes(_read[:nbytes])
         state = self._state
         if state is _State.HEAD and not self._input and octets.find(b"\r\n\r\n") == nbytes - 4 > 0:
-            self._take_whole(octets)
+            if not self._goes_short_way(octets):
+                self._take_alone(octets)
         elif state is _State.ENDING:
             self._discard(octets)
         else:
@@ -200,13 +201,13 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     # -- requests
 
-    def _take_whole(self, head: bytes) -> None:
-        """Take a head that has come alone and in one piece."""
-        if not self._goes_short_way(head):
-            try:
-                self._take_request(head)
-            except Refused as refusal:
-                self._refuse(refusal)
+    def _take_alone(self, head: bytes) -> None:
+        """Take a head that nothing has followed yet, for the application."""
+        try:
+            self._take_request(head)
+        except Refused as refusal:
+            self._refuse(refusal)
+        if self._input or self._state is _State.BODY:
             self._account()
 
     def _goes_short_way(self, head: bytes) -> bool:
@@ -224,12 +225,8 @@ class FrontConnection(asyncio.BufferedProtocol):
                     return
                 if has_answered:
                     self.answered()
-                    return
-                try:
-                    self._take_request(head)
-                except Refused as refusal:
-                    self._refuse(refusal)
-                self._account()
+                else:
+                    self._take_alone(head)
 
             answer(ended)
         return True

@@ -23,10 +23,11 @@ _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?")
 """The size of a chunk, with extensions, which nobody needs."""
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_FIRST_LINE: Final = re.compile(_TOKEN + rb" [!-~\x80-\xff]+ HTTP/1\.([01])")
-_FIELD: Final = re.compile(rb"(" + _TOKEN + rb"):([\t -~\x80-\xff]*)")
-_ONCE: Final = frozenset((b"content-length", b"transfer-encoding", b"host"))
-_OF_FRAMING: Final = _ONCE | {b"connection", b"upgrade"}
+_FIELD_LINE: Final = _TOKEN + rb":[\t -~\x80-\xff]*"
+_FIELD: Final = re.compile(_FIELD_LINE)
+_HEAD: Final = re.compile(_TOKEN + rb" [!-~\x80-\xff]+ HTTP/1\.([01])\r\n(?:" + _FIELD_LINE + rb"\r\n)*\r\n")
+_OF_FRAMING: Final = re.compile(rb"\n(host|content-length|transfer-encoding|connection|upgrade):([^\r]*)")
+"""In a head in small letters."""
 
 
 class Refused(Exception):
@@ -79,34 +80,24 @@ def end_of_head(octets: bytearray, seen: int) -> int:
 
 def parse_head(octets: bytes) -> Head:
     """A complete head; raises Refused."""
-    first, *lines = octets[:-4].split(b"\r\n")
-    if len(first) > LINE_BYTES or len(lines) > HEAD_FIELDS:
+    is_long = len(octets) > LINE_BYTES and max(map(len, octets.split(b"\r\n"))) > LINE_BYTES
+    if is_long or octets.count(b"\r\n") > HEAD_FIELDS + 2:
         raise too_large()
-    version = _FIRST_LINE.fullmatch(first)
-    if version is None or first.startswith(b"CONNECT "):
+    valid = _HEAD.fullmatch(octets)
+    if valid is None or octets.startswith(b"CONNECT "):
         raise not_http()
-    found: dict[bytes, bytes] = {}
-    for line in lines:
-        if len(line) > LINE_BYTES:
-            raise too_large()
-        field = _FIELD.fullmatch(line)
-        if field is None:
-            raise not_http()
-        name = field[1].lower()
-        if name in _OF_FRAMING:
-            value = field[2].strip(b" \t").lower()
-            if name in found and name in _ONCE:
-                raise not_http()
-            found[name] = found[name] + b"," + value if name in found else value
-    if version[1] == b"1" and b"host" not in found:
+    is_old = valid[1] == b"0"
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in _OF_FRAMING.findall(octets.lower()):
+        found.setdefault(name, []).append(value.strip(b" \t"))
+    hosts, length = len(found.get(b"host", ())), found.get(b"content-length", [b"0"])
+    coding = found.get(b"transfer-encoding")
+    if hosts > 1 or (not hosts and not is_old) or len(length) > 1 or _LENGTH.fullmatch(length[0]) is None:
         raise not_http()
-    coding, length = found.get(b"transfer-encoding"), found.get(b"content-length")
-    if coding is not None and (coding != b"chunked" or length is not None or version[1] == b"0"):
+    if coding is not None and (coding != [b"chunked"] or is_old or b"content-length" in found):
         raise not_http()
-    if length is not None and _LENGTH.fullmatch(length) is None:
-        raise not_http()
-    options = [one.strip() for one in found.get(b"connection", b"").split(b",")]
-    return Head(int(length or 0), coding is not None, b"upgrade" in found and b"upgrade" in options)
+    options = [one.strip() for value in found.get(b"connection", ()) for one in value.split(b",")]
+    return Head(int(length[0]), coding is not None, b"upgrade" in found and b"upgrade" in options)
 
 
 class _Part(Enum):

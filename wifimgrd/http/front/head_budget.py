@@ -21,6 +21,8 @@ class HeadBudget:
     def hold(self, who: object, octets: int, close: Callable[[], None]) -> None:
         """`who` holds so many octets now; 0 = none. `close` is called where the budget needs them, also at
         once."""
+        if not octets and who not in self._held:
+            return
         before, _ = self._held.get(who, (0, close))
         self._in_all += octets - before
         if octets:

@@ -19,7 +19,6 @@ class ShortWay:
         self, fast: FastPath | None, ranges: FastRanges | None, transport: asyncio.Transport
     ) -> None:
         self._fast = fast
-        self._ranges = ranges
         self._transport = transport
         self._own = transport.get_extra_info("sockname")
         """The shim's address of the connection."""
@@ -27,15 +26,13 @@ class ShortWay:
         raw = transport.get_extra_info("socket")
         is_plain = raw is not None and transport.get_extra_info("sslcontext") is None
         self._descriptor = raw.fileno() if is_plain else -1
-        """The socket's; -1 if it does not carry plain text."""
+        self._ranges = ranges if is_plain else None
+        """It writes to the socket itself."""
 
     def __call__(self, request: bytes) -> bool | Callable[[Ended], None]:
         """Answer a request, or return how its tile is read; False if the application has to answer."""
-        if (
-            self._ranges is not None
-            and self._descriptor >= 0
-            and self._ranges.send(request, self._own, self._transport, self._descriptor)
-        ):
+        ranges = self._ranges
+        if ranges is not None and ranges.send(request, self._own, self._transport, self._descriptor):
             return True
         answer = None if self._fast is None else self._fast.answer(request, self._clients, self._own)
         if answer is None:
