@@ -41,6 +41,7 @@ from tests.http.served import Served
 from tests.http.test_embedding import AROUND, NGINX, START_S
 from tests.mqtt.certificates import Authority
 from tests.mqtt.mosquitto import free_port
+from tests.mqtt.test_client_ids import client_ids, told
 from wifimgrd.http.page.resource import content_security_policy
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Fleet, Settings
@@ -124,6 +125,7 @@ async def test_a_camera_is_disconnected_and_connected_by_its_hub(page: Page, fle
     await row.get_by_role("button", name="Connect Front at boat").click()
     await expect(row.locator(".badge")).to_have_text("Connected")
     await fleet.hub.until(device, "connected")
+    assert not [one for one in client_ids(fleet.broker, "wifimgrd-fleet-") if one in told(fleet.seen)]
 
 
 async def test_a_camera_waits_for_an_adapter_of_its_hub(page: Page, fleet: FleetPage) -> None:

@@ -81,7 +81,10 @@ class FleetClient:
         self._prefix = prefix
         self._only = only
         self._listeners: dict[object, Listener] = {}
+        self._client_id = f"wifimgrd-fleet-{secrets.token_hex(8)}"
+        """Nobody else may know it, as that of a hub (`session.py`)."""
         self._id = f"wifimgrd-fleet-{secrets.token_hex(8)}"
+        """The level of topics that is this client's own."""
         self._connection: Connection | None = None
         self._current = asyncio.Event()
         self._unread: dict[str, None] = {}
@@ -174,7 +177,7 @@ class FleetClient:
 
     async def _run(self) -> None:
         self._begin()
-        connection = await self._broker.connect(self._id, None, self._on_message, _nothing)
+        connection = await self._broker.connect(self._client_id, None, self._on_message, _nothing)
         self._connection = connection
         try:
             await self._read(connection)

@@ -43,11 +43,6 @@ class HubIdClaim:
         self._reasserted_s = 0.0
         self._reassertion: asyncio.TimerHandle | None = None
 
-    @property
-    def instance(self) -> str:
-        """Identifies this run of the bridge."""
-        return self._claim.instance
-
     def begin(self, connection: Connection) -> None:
         """Read the claims of a new connection."""
         self._connection = connection
@@ -61,10 +56,10 @@ class HubIdClaim:
         """
         self._is_read = True
         connection, found = self._connection, self._found
-        if connection is not None and found is not None and found.instance != self.instance:
+        if connection is not None and found is not None and found.instance != self._claim.instance:
             time_s = self._challenge_s if was_online else min(self._challenge_s, _CHALLENGE_OFFLINE_S)
             await connection.subscribe([self._topics.claim], qos=1, live_only=True)
-            connection.publish(self._topics.claim, Claim(self.instance, challenge=True).payload())
+            connection.publish(self._topics.claim, Claim(self._claim.instance, challenge=True).payload())
             with suppress(TimeoutError):
                 await any_of(self.lost, connection.closed, timeout_s=time_s)
         self.require()
@@ -102,7 +97,7 @@ class HubIdClaim:
     def receive(self, message: Received) -> None:
         """A message at the topic `claim`."""
         claim = parse_claim(message.payload)
-        if claim is not None and claim.instance == self.instance:
+        if claim is not None and claim.instance == self._claim.instance:
             return
         if not self._is_held:
             if message.retained and not self._is_read:

@@ -83,6 +83,9 @@ class Session:
         self._is_answers_turn = False
         self._hub_id = HubIdClaim(settings.topics, challenge_s)
         self._broker = Broker(settings.access)
+        self._client_id = f"wifimgrd-{settings.topics.hub}-{secrets.token_hex(8)}"
+        """Nobody else may know it: who connects with it ends this hub's connection, and many brokers let any
+        user do that. So it has a random number of its own, and is neither published nor logged."""
         self._connection: Connection | None = None
         self._is_serving = False
         self._marker = b""
@@ -221,9 +224,8 @@ class Session:
 
     async def _run(self) -> None:
         will = Will(self._topics.availability, OFFLINE)
-        client_id = f"wifimgrd-{self._topics.hub}-{self._hub_id.instance}"
         self._begin()
-        connection = await self._broker.connect(client_id, will, self._on_message, self.publish)
+        connection = await self._broker.connect(self._client_id, will, self._on_message, self.publish)
         self._connection = connection
         self._hub_id.begin(connection)
         try:

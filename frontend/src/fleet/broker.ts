@@ -67,7 +67,9 @@ interface Pending {
 }
 
 let client: MqttClient | null = null;
-let clientId = "";
+/** The level of the response topics that is this page's own. It is another one than the client id, which nobody else
+ * may know: who connects with it ends the page's connection. */
+let ownLevel = "";
 let numbered = 0;
 /** Counts the connections. */
 let connection = 0;
@@ -89,6 +91,9 @@ export const hubs = new Hubs(prefix, (id) => {
   reading ??= readHubs();
 });
 
+const newId = (): string =>
+  `wifimgrd-fleet-${[...crypto.getRandomValues(new Uint8Array(8))].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
+
 export async function signIn(user: string, password: string): Promise<void> {
   link.value = "connecting";
   reason.value = "";
@@ -100,10 +105,10 @@ export async function signIn(user: string, password: string): Promise<void> {
     leave(t.fleet.libraryUnreadable);
     return;
   }
-  clientId = `wifimgrd-fleet-${[...crypto.getRandomValues(new Uint8Array(8))].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
+  ownLevel = newId();
   const options: IClientOptions = {
     protocolVersion: 5,
-    clientId,
+    clientId: newId(),
     clean: true,
     ...(user ? { username: user, password } : {}),
     keepalive: KEEPALIVE_S,
@@ -137,7 +142,7 @@ export async function signIn(user: string, password: string): Promise<void> {
   });
   made.on("message", (topic, payload, packet) => {
     if (client !== made) return;
-    if (topic.endsWith(`/response/${clientId}`)) takeAnswer(topic, payload, String(packet.properties?.correlationData));
+    if (topic.endsWith(`/response/${ownLevel}`)) takeAnswer(topic, payload, String(packet.properties?.correlationData));
     else hubs.take(topic, payload, packet.retain, Date.now());
     changed();
   });
@@ -235,7 +240,7 @@ async function readAll(): Promise<void> {
   link.value = "loading";
   reason.value = "";
   changed();
-  for (const one of [`+/response/${clientId}`, "+/availability", "+/hub"]) await subscribe(one);
+  for (const one of [`+/response/${ownLevel}`, "+/availability", "+/hub"]) await subscribe(one);
   await reading;
   if (own === connection && client?.connected) link.value = "live";
 }
@@ -253,7 +258,7 @@ export function command(hub: string, camera: number, verb: Verb, options: Record
   if (!asked?.connected) return Promise.reject(new CommandError(t.fleet.notConnected));
   if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(t.fleet.tooManyCommands));
   numbered += 1;
-  const id = `${clientId}-${numbered}`;
+  const id = `${ownLevel}-${numbered}`;
   return new Promise<Answer>((resolve, reject) => {
     const timer = setTimeout(() => end(() => reject(new CommandError(t.fleet.noAnswer))), ANSWER_TIMEOUT_MS);
     const end = (settle: () => void) => {
@@ -271,7 +276,7 @@ export function command(hub: string, camera: number, verb: Verb, options: Record
     };
     pending.set(id, sent);
     const properties = {
-      responseTopic: `${prefix}/${hub}/response/${clientId}`,
+      responseTopic: `${prefix}/${hub}/response/${ownLevel}`,
       correlationData: id as unknown as Buffer, // the library takes texts, too, and browsers have no Buffer
       messageExpiryInterval: COMMAND_EXPIRY_S,
     };
@@ -287,7 +292,7 @@ export function command(hub: string, camera: number, verb: Verb, options: Record
 function takeAnswer(topic: string, payload: Uint8Array, id: string): void {
   const sent = pending.get(id);
   // An answer comes from the hub that was asked, which alone may write to its topics.
-  if (!sent || topic !== `${prefix}/${sent.hub}/response/${clientId}`) return;
+  if (!sent || topic !== `${prefix}/${sent.hub}/response/${ownLevel}`) return;
   const answer = parseAnswer(payload);
   if (!answer) sent.reject(new CommandError(t.fleet.unreadableAnswer));
   else if (!answer.ok) sent.reject(new CommandError(answer.message, answer.code ?? "internal"));
