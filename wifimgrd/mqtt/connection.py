@@ -14,7 +14,7 @@ from math import inf
 from typing import Any, Final
 
 from wifimgrd.mqtt import library, refusals
-from wifimgrd.mqtt.library import KEEP_ALIVE_S, Client, Received, Request
+from wifimgrd.mqtt.library import KEEP_ALIVE_S, Client, Misbehaviour, Received, Request
 
 _CHECKS: Final = 4
 """How often in a keep-alive interval it is checked whether a ping is due or was not answered. The broker
@@ -143,12 +143,15 @@ class Connection:
 
     def disconnect(self) -> None:
         """Close in order: the broker does not publish the will, if it reads."""
-        opened = self._socket
+        opened: Any = self._client.socket()
         with suppress(OSError, ValueError):
             self._client.disconnect()
             self._client.loop_write()
         self._end("it was closed")
-        if opened is not None:
+        if (
+            opened is not None and opened.fileno() >= 0
+        ):  # the broker does not read, or has sent what it must not
+            self._unwatch(opened)
             opened.close()
 
     async def _answer(self, packet_id: int | None) -> int:
@@ -206,6 +209,8 @@ class Connection:
             self._end(self._reason(error))
 
     def _reason(self, error: Exception) -> str:
+        if isinstance(error, Misbehaviour):
+            return str(error)
         if isinstance(error, OSError):  # which paho 1.6 does not turn into a call of on_disconnect
             return refusals.connection_lost(0, error, was_accepted=self._accepted.done())
         return f"the broker sent what is no MQTT ({type(error).__name__})"

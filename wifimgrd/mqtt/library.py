@@ -17,6 +17,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from wifimgrd.mqtt import refusals
 from wifimgrd.mqtt.refusals import FAILURE
 from wifimgrd.web_address import BrokerAddress
 
@@ -25,6 +26,19 @@ LARGEST_PACKET: Final = 256 * 1024
 """Octets that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
 LARGEST_READ: Final = 8 * 1024 * 1024
 """Octets of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
+LARGEST_ANSWER: Final = 8 * 1024
+"""Octets of any other packet than a message: paho takes minutes for one with 100,000 properties."""
+MOST_UNANSWERED: Final = 100
+"""Messages that the broker may send before the first of them is acknowledged; MQTT 3.1.1 cannot tell it."""
+MOST_UNSENT: Final = 500
+"""Packets that wait for a broker that does not read: those, and our own, which are fewer."""
+_CONNACK: Final = 0x20
+_PUBLISH: Final = 0x30
+_FROM_BROKER: Final = frozenset({_CONNACK, _PUBLISH, 0x40, 0x90, 0xB0, 0xD0, 0xE0})
+"""The types of messages, and of packets that answer ours. Others are for QoS 2, which nothing here has, or
+are sent by clients alone (MQTT 5, table 2-1)."""
+_QOS: Final = 0x06
+_QOS_1: Final = 0x02
 _MESSAGE_EXPIRY_INTERVAL: Final = 2
 _RESPONSE_TOPIC: Final = 8
 _CORRELATION_DATA: Final = 9
@@ -59,6 +73,10 @@ class Request:
     """When the broker discards it."""
 
 
+class Misbehaviour(Exception):
+    """The broker sends what it must not, or more than can be answered; a sentence."""
+
+
 class Client(mqtt.Client):
     """paho's client, with what its callbacks leave out, or do in some versions alone."""
 
@@ -68,10 +86,31 @@ class Client(mqtt.Client):
     """What the socket has raised."""
     request: Request = Request()
     """What MQTT 5 adds to the message that is received now."""
+    _is_accepted = False
 
     def set_keep_alive(self, seconds: int) -> None:
         """The broker's own interval counts (MQTT 5, 3.2.2.3.14), which paho leaves out."""
         self._keepalive = seconds
+
+    def _packet_handle(self) -> Any:
+        # paho takes part in all that MQTT has: it answers pings of a broker, keeps what has QoS 2 until the
+        # broker releases it, publishes again with each CONNACK, and queues its answers without a limit.
+        kind, flags = self._in_packet["command"] & 0xF0, self._in_packet["command"] & 0x0F
+        if kind not in _FROM_BROKER:
+            raise Misbehaviour(refusals.NOT_FROM_BROKER)
+        if kind == _CONNACK:
+            if self._is_accepted:
+                raise Misbehaviour(refusals.ACCEPTED_TWICE)
+            self._is_accepted = True
+        if kind == _PUBLISH:
+            if flags & _QOS > _QOS_1:
+                raise Misbehaviour(refusals.QOS_2)
+        elif len(self._in_packet["packet"]) > LARGEST_ANSWER:
+            raise Misbehaviour(refusals.TOO_LARGE)
+        done = super()._packet_handle()
+        if len(self._out_packet) > MOST_UNSENT:
+            raise Misbehaviour(refusals.DOES_NOT_READ)
+        return done
 
     def _handle_publish(self) -> Any:
         # paho ends the connection at a text with U+FEFF, which MQTT allows (MQTT 5, 1.5.4), and takes seconds
@@ -140,6 +179,7 @@ def connect_socket(
         return
     properties = _properties(PacketTypes.CONNECT)
     properties.MaximumPacketSize = LARGEST_PACKET
+    properties.ReceiveMaximum = MOST_UNANSWERED
     client.connect(address.host, address.port, KEEP_ALIVE_S, clean_start=True, properties=properties)
 
 

@@ -14,6 +14,13 @@ UNSUITABLE: Final = (
     "the broker does not send what it retains for filters with wildcards: nobody can list hubs there, and"
     " what is removed while a hub is away stays. Use another one (docs/fleet.md, What a broker needs)"
 )
+TOO_LARGE: Final = "the broker sent a packet that is too large: is that a broker?"
+NOT_FROM_BROKER: Final = (
+    "the broker sent a packet that only clients send, or one for QoS 2: is that a broker?"
+)
+ACCEPTED_TWICE: Final = "the broker has accepted the connection twice: is that a broker?"
+QOS_2: Final = "the broker sent a message with QoS 2, which nothing has subscribed with"
+DOES_NOT_READ: Final = "the broker sends, but does not read the answers"
 
 _CONNECTION: Final = {
     2: "the client id is not valid",
@@ -104,7 +111,7 @@ def connection_lost(code: int, failure: OSError | None, *, was_accepted: bool) -
     if alert is not None:
         return alert
     if failure is not None and failure.errno == errno.EMSGSIZE:
-        return "the broker sent a packet that is too large: is that a broker?"
+        return TOO_LARGE
     if code in _LOST:
         return f"the connection to the broker was lost: {_LOST[code]}"
     if not was_accepted:
