@@ -149,14 +149,6 @@ async def test_no_properties_of_a_command_end_the_connection(
     assert bridge.log.read_text().count("broker_connected") == 1
 
 
-async def test_more_commands_than_a_second_allows_are_refused(seen: Observer) -> None:
-    for _ in range(60):
-        seen.send(f"{HUB}/devices/7/command", {"command": "connect"})
-    await seen.until(lambda: len(seen.seen(f"{HUB}/devices/7/result")) == 60)
-    codes = [one.payload for one in seen.seen(f"{HUB}/devices/7/result")]
-    assert any(b"too-many-requests" in one for one in codes)
-
-
 @pytest.mark.usefixtures("hub")
 async def test_commands_are_off_unless_they_are_set(broker: Mosquitto, bridges: Start) -> None:
     await bridges("").start()

@@ -30,6 +30,11 @@ from wifimgrd.runtime.tasks import Tasks
 
 RUNNING_LIMIT: Final = 64
 """Commands that run, those that wait for their outcome among them."""
+_DROPPED: Final = (
+    f"at most {COMMANDS_AT_ONCE} commands a second are carried out; others are dropped, as this one"
+)
+_DROPPED_S: Final = 1.0
+"""How often that is answered at most: an answer to each would take the hub's own messages their place."""
 _WAIT_S: Final = 120.0
 """The limit of `wait`, after which the attempt goes on."""
 
@@ -45,15 +50,20 @@ class Commands:
         self._outbox = outbox
         self._tasks = tasks
         self._rate = CommandRate()
+        self._answered_dropped_s = -_DROPPED_S
         self._recent = RecentCommands()
         self._running = 0
 
-    def receive(self, received: Received) -> None:
-        """Start the command in a message, or refuse it; never waits."""
-        if not self._settings.topics.is_command(received.topic):
-            return
-        target = self._settings.topics.target(received.topic)
+    def receive(self, received: Received) -> bool:
+        """Start the command in a message, or refuse it; never waits. False if the message was dropped, since
+        there are too many: nothing else is done for it."""
         now = asyncio.get_running_loop().time()
+        is_dropped = not self._rate.admits(now)
+        if is_dropped and now < self._answered_dropped_s + _DROPPED_S:
+            return False
+        if not self._settings.topics.is_command(received.topic):
+            return True
+        target = self._settings.topics.target(received.topic)
         message = CommandMessage(
             target or Target(None),
             received.payload,
@@ -63,29 +73,34 @@ class Commands:
             received.correlation,
             has_expired=received.expires_in_s == 0,
         )
+        if is_dropped:
+            self._answered_dropped_s = now
+            self._refuse(message, CommandRefused(ErrorCode.TOO_MANY_REQUESTS, _DROPPED))
+            return False
         try:
-            command = self._admit(target, message, now)
+            command = self._admit(target, message)
         except CommandRefused as refused:
-            self._refuse(message, refused)
-            return
+            self._refuse(message, refused, named_command(message.payload))
+            return True
         if not self._recent.begin(message, now):
             known = self._recent.answer_to(message)
             if known is not None:
                 self._send(message, known)
-            return
+            return True
         # The calls to the daemon are in the order of the commands, and one that waits for its outcome does
         # not hold up the next: a disconnect ends a running attempt.
         task = self._tasks.start("command", self._carry_out(message, command))
         self._running += 1
         task.add_done_callback(self._finished)
+        return True
 
-    def _admit(self, target: Target | None, message: CommandMessage, now: float) -> Command:
+    def _admit(self, target: Target | None, message: CommandMessage) -> Command:
         """The command in a message; raises CommandRefused."""
         if not self._settings.commands:
             raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "commands over MQTT are off: [mqtt] commands")
-        if not self._rate.admits(now) or self._running >= RUNNING_LIMIT:
-            limits = f"at most {COMMANDS_AT_ONCE} commands a second, and {RUNNING_LIMIT} at once"
-            raise CommandRefused(ErrorCode.TOO_MANY_REQUESTS, f"{limits}, are carried out")
+        if self._running >= RUNNING_LIMIT:
+            limit = f"at most {RUNNING_LIMIT} commands are carried out at once"
+            raise CommandRefused(ErrorCode.TOO_MANY_REQUESTS, limit)
         if target is None:
             raise CommandRefused(ErrorCode.DEVICE_NOT_FOUND, "the id of a device is a positive integer")
         command = parse_command(message)
@@ -156,8 +171,7 @@ class Commands:
         is_waiting = device.state == "disconnected" and device.waiting_since is not None
         return "waiting" if is_waiting else device.state
 
-    def _refuse(self, message: CommandMessage, refused: CommandRefused) -> None:
-        name = named_command(message.payload)
+    def _refuse(self, message: CommandMessage, refused: CommandRefused, name: str | None = None) -> None:
         payload = answer(name, message.target.device_id, code=refused.code, message=refused.message)
         self._send(message, payload)
 

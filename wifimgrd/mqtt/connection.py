@@ -25,6 +25,9 @@ _ACCEPT_S: Final = 10.0
 WINDOW: Final = 20
 """Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
 _READS_AT_ONCE: Final = 100
+_WAITING: Final = 128 * 1024
+"""Octets that wait in the kernel for being read; without it, megabytes. Behind them are the acknowledgements
+of our messages, without which no more are published."""
 _HEADERS: Final = 32
 """Octets of a packet, at most, beside its topics, message and correlation data."""
 _UNSUPPORTED: Final = frozenset({0x84, 1})
@@ -81,6 +84,8 @@ class Connection:
         self._check_s = KEEP_ALIVE_S / _CHECKS
         self._socket: Any = None
         self._timer: asyncio.TimerHandle | None = None
+        self._continuation: asyncio.Handle | None = None
+        """Reads more of what is there already."""
 
     # -- used by sessions
 
@@ -181,9 +186,10 @@ class Connection:
             raise Unsupported(reason, is_answer=False)
         # Each packet is a write of its own, which would wait for the acknowledgement of the one before.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WAITING)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
-        client.on_message = self._on_message
+        client.receive = self._receive
         client.on_publish = self._on_publish
         client.on_subscribe = client.on_unsubscribe = self._on_answer
         client.on_socket_close = self._on_socket_close
@@ -203,6 +209,14 @@ class Connection:
             raise BrokerError(refusals.connection_refused(code))
 
     def _read(self) -> None:
+        if self._continuation is None and not self.closed.done():
+            self._read_some()
+
+    def _continue(self) -> None:
+        self._continuation = None
+        self._read()
+
+    def _read_some(self) -> None:
         try:
             self._read_packets()
         except Exception as error:  # noqa: BLE001 - what paho raises for packets that are malformed is not defined
@@ -218,12 +232,13 @@ class Connection:
     def _read_packets(self) -> None:
         for _ in range(_READS_AT_ONCE):
             self._client.loop_read()
-            # A TLS socket may have decrypted more than one packet, for which the loop is not called again.
-            pending = getattr(self._client.socket(), "pending", None)
-            if pending is None or not pending():
+            if self.closed.done():
+                return
+            if not self._client.has_more:  # otherwise the loop is not called again
                 self._acknowledge()
                 return
-        self._loop.call_soon(self._read)
+        # Once, whatever the socket has: what else the loop does has its turn after each part.
+        self._continuation = self._loop.call_soon(self._continue)
 
     def _acknowledge(self) -> None:
         """Have the kernel acknowledge what was read now, and not up to 40 ms later (tcp(7), TCP_QUICKACK):
@@ -275,11 +290,6 @@ class Connection:
     def _on_disconnect(self, *arguments: Any) -> None:
         code, failure = library.last_code(arguments[2:]), self._client.failure
         self._end(refusals.connection_lost(code, failure, was_accepted=self._accepted.done()))
-
-    def _on_message(self, _: object, __: object, message: Any) -> None:
-        received = library.received(message, self._client.request)
-        if received is not None:
-            self._receive(received)
 
     def _on_publish(self, _: object, __: object, packet_id: int, *___: object) -> None:
         self.on_way.pop(packet_id, None)

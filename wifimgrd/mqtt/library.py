@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -37,8 +37,12 @@ _PUBLISH: Final = 0x30
 _FROM_BROKER: Final = frozenset({_CONNACK, _PUBLISH, 0x40, 0x90, 0xB0, 0xD0, 0xE0})
 """The types of messages, and of packets that answer ours. Others are for QoS 2, which nothing here has, or
 are sent by clients alone (MQTT 5, table 2-1)."""
+_RETAIN: Final = 0x01
 _QOS: Final = 0x06
 _QOS_1: Final = 0x02
+_DUP: Final = 0x08
+_READ_AT_ONCE: Final = 64 * 1024
+"""Octets of one call to the kernel."""
 _MESSAGE_EXPIRY_INTERVAL: Final = 2
 _RESPONSE_TOPIC: Final = 8
 _CORRELATION_DATA: Final = 9
@@ -73,6 +77,9 @@ class Request:
     """When the broker discards it."""
 
 
+_NOTHING: Final = Request()
+
+
 class Misbehaviour(Exception):
     """The broker sends what it must not, or more than can be answered; a sentence."""
 
@@ -84,9 +91,20 @@ class Client(mqtt.Client):
     """The reason code of the last acknowledged message; always 0 with MQTT 3.1.1."""
     failure: OSError | None = None
     """What the socket has raised."""
-    request: Request = Request()
-    """What MQTT 5 adds to the message that is received now."""
+    receive: Callable[[Received], None]
+    """Is called with each message."""
     _is_accepted = False
+    _read = b""
+    """What was read from the socket, and the place in it up to which paho has it."""
+    _place = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more was read from the socket, or by TLS, than paho has."""
+        if self._place < len(self._read):
+            return True
+        pending = getattr(self.socket(), "pending", None)
+        return pending is not None and pending() > 0
 
     def set_keep_alive(self, seconds: int) -> None:
         """The broker's own interval counts (MQTT 5, 3.2.2.3.14), which paho leaves out."""
@@ -113,14 +131,31 @@ class Client(mqtt.Client):
         return done
 
     def _handle_publish(self) -> Any:
-        # paho ends the connection at a text with U+FEFF, which MQTT allows (MQTT 5, 1.5.4), and takes seconds
-        # for 50,000 properties.
+        # paho ends the connection at a text with U+FEFF, which MQTT allows (MQTT 5, 1.5.4), takes seconds for
+        # 50,000 properties, and three times as long as this for a message without any.
+        command, packet = self._in_packet["command"], bytes(self._in_packet["packet"])
+        end = 2 + int.from_bytes(packet[:2])
+        topic, packet_id = packet[2:end], None
+        if command & _QOS:
+            packet_id, end = int.from_bytes(packet[end : end + 2]), end + 2
+        if end > len(packet):
+            raise ValueError("the packet ends within its topic or id")
+        request = _NOTHING
         if self._protocol == mqtt.MQTTv5:
-            packet, has_id = bytes(self._in_packet["packet"]), self._in_packet["command"] & 0x06 != 0
-            start = 2 + int.from_bytes(packet[:2]) + (2 if has_id else 0)
-            self.request, end = read_properties(packet, start)
-            self._in_packet["packet"] = bytearray(packet[:start] + b"\0" + packet[end:])
-        return super()._handle_publish()
+            request, end = read_properties(packet, end)
+        if (name := _text(topic)) is not None:
+            self.receive(
+                Received(
+                    name,
+                    packet[end:],
+                    command & _RETAIN != 0,
+                    command & _DUP != 0,
+                    request.response_topic,
+                    request.correlation,
+                    request.expires_in_s,
+                )
+            )
+        return mqtt.MQTT_ERR_SUCCESS if packet_id is None else self._send_puback(packet_id)
 
     def _handle_pubackcomp(self, cmd: Any) -> Any:
         packet = self._in_packet["packet"]
@@ -134,8 +169,15 @@ class Client(mqtt.Client):
         if bufsize > LARGEST_READ:  # paho asks for all that is missing of a packet
             self.failure = OSError(errno.EMSGSIZE, "the packet is too large")
             raise self.failure
+        # paho wants one or two octets at a time, each of which would be a call to the kernel.
+        if self._place >= len(self._read):
+            self._read, self._place = self._receive(max(bufsize, _READ_AT_ONCE)), 0
+        start, self._place = self._place, self._place + bufsize
+        return self._read[start : self._place]
+
+    def _receive(self, size: int) -> bytes:
         try:
-            return super()._sock_recv(bufsize)
+            return super()._sock_recv(size)
         except BlockingIOError:
             raise
         except OSError as error:
@@ -149,7 +191,7 @@ class Client(mqtt.Client):
             raise
         except OSError:
             with suppress(OSError):
-                self._sock_recv(1)  # what the broker has sent before it closed the connection may say why
+                self._receive(1)  # what the broker has sent before it closed the connection may say why
             raise
 
 
@@ -215,6 +257,8 @@ def subscribe(
 def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
     """Read the properties of a PUBLISH packet, which begin at an octet, and where they end; raises
     ValueError."""
+    if packet[start : start + 1] == b"\0":
+        return _NOTHING, start + 1
     length, place = _read_number(packet, start)
     end = place + length
     topic: str | None = None
@@ -256,22 +300,12 @@ def _read_number(packet: bytes, place: int) -> tuple[int, int]:
     raise ValueError("a number does not end")
 
 
-def received(message: mqtt.MQTTMessage, request: Request) -> Received | None:
-    """A message from the broker, with what MQTT 5 adds to it; None if its topic is not UTF-8: the broker
-    should have refused it (MQTT 5, 1.5.4)."""
+def _text(octets: bytes) -> str | None:
+    """A text; None if it is not UTF-8, which the broker should have refused (MQTT 5, 1.5.4)."""
     try:
-        topic = message.topic
+        return octets.decode()
     except UnicodeDecodeError:
         return None
-    return Received(
-        topic,
-        bytes(message.payload),
-        bool(message.retain),
-        bool(message.dup),
-        request.response_topic,
-        request.correlation,
-        request.expires_in_s,
-    )
 
 
 def number(code: Any) -> int:

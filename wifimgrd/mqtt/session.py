@@ -101,6 +101,15 @@ class Session:
         self._status = f"{settings.discovery_prefix}/status" if settings.discovery_prefix else ""
         """Where Home Assistant publishes that it is there; empty without discovery."""
         self._rediscovery = Rediscovery(records)
+        self._handlers: dict[str, Callable[[Received], None]] = {
+            self._topics.marker: self._on_marker,
+            self._topics.claim: self._hub_id.receive,
+            self._topics.discovery_record: self._on_discovery_record,
+            self._topics.availability: self._on_availability,
+            self._hub_discovery: self._on_hub_discovery,
+            self._status: self._on_status,
+        }
+        """By topic. Messages at others are commands, of which there may be a flood."""
         records.on_removed = self._on_removed
         self._reads_discovery = False
         self._discovery_on_way = 0
@@ -110,7 +119,9 @@ class Session:
         self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
         self._logged_refusal = ""
-        self.receive_command: Callable[[Received], None] = _ignore
+        self.receive_command: Callable[[Received], bool] = _ignore
+        """False if it has dropped the command. A retained one then stays until the next connection, with
+        which it is removed as all else that is not the hub's."""
 
     async def run(self) -> None:
         """Connect, and publish until the connection is lost; always raises BrokerError."""
@@ -363,37 +374,52 @@ class Session:
     def _on_message(self, message: Received) -> None:
         topic = message.topic
         self._retained_found += message.retained
-        if topic == self._topics.marker:
-            if message.payload == self._marker and not self._marked.done():
-                self._marked.set_result(None)
-        elif topic == self._topics.claim:
-            self._hub_id.receive(message)
+        if (handle := self._handlers.get(topic)) is not None:
+            handle(message)
         elif not self._is_serving:
-            if message.retained:
-                if topic == self._topics.discovery_record:
-                    self._found_prefix = parse_prefix(message.payload)
-                self._was_online |= topic == self._topics.availability and message.payload == ONLINE
-                self._records.found(topic, message.payload)
-        elif topic == self._topics.availability:
-            self._records.found(topic, message.payload)  # e.g. the will of a hub that had the same id
-            if message.payload == ONLINE:
-                self._rights.online_came_back()
-            self.publish()
-        elif topic in (self._hub_discovery, self._status):
-            self._on_discovery_message(message)
-        elif message.payload:  # an empty one is the echo of a removal
+            self._found(message)
+        elif message.payload and self.receive_command(message):  # an empty one is the echo of a removal
             if message.retained:  # refused, and removed
                 self._records.found(topic, message.payload)
-            self.receive_command(message)
             self.publish()
 
-    def _on_discovery_message(self, message: Received) -> None:
-        if message.topic == self._hub_discovery:
+    def _found(self, message: Received) -> None:
+        """A message while the topics are read."""
+        if message.retained:
+            self._records.found(message.topic, message.payload)
+
+    def _on_marker(self, message: Received) -> None:
+        if message.payload == self._marker and not self._marked.done():
+            self._marked.set_result(None)
+
+    def _on_discovery_record(self, message: Received) -> None:
+        if not self._is_serving and message.retained:
+            self._found_prefix = parse_prefix(message.payload)
+            self._found(message)
+
+    def _on_availability(self, message: Received) -> None:
+        if not self._is_serving:
+            self._was_online |= message.retained and message.payload == ONLINE
+            self._found(message)
+            return
+        self._records.found(message.topic, message.payload)  # e.g. the will of a hub that had the same id
+        if message.payload == ONLINE:
+            self._rights.online_came_back()
+        self.publish()
+
+    def _on_hub_discovery(self, message: Received) -> None:
+        if self._is_serving:
             self._rights.came_back()
-        elif message.payload == _HOME_ASSISTANT_IS_THERE and not message.retained:
+        else:
+            self._found(message)
+
+    def _on_status(self, message: Received) -> None:
+        """Home Assistant is there, or not."""
+        is_there = message.payload == _HOME_ASSISTANT_IS_THERE and not message.retained
+        if self._is_serving and is_there:
             self._rediscovery.is_back()
             self.publish()
 
 
-def _ignore(_: Received) -> None:
-    pass
+def _ignore(_: Received) -> bool:
+    return True
