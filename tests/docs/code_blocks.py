@@ -26,6 +26,7 @@ PLACES: Final = {
     "make-run": "a second terminal in the checkout, beside `make run`; test_commands.py",
     "checkout": "the checkout: make's targets and scripts, which tests of their own run; test_commands.py",
     "broker": "an MQTT broker's host; tests/mqtt/test_fleet_document.py",
+    "vehicle": "a vehicle's host with a broker of its own; tests/mqtt/test_fleet_document.py",
     "installed": "a Debian with the packages; tests/system/test_documents.py",
     "lab": "a hub with real cameras; tests/lab/test_documents.py",
     "other-host": "another host of the hub's network; tests/lab/test_documents.py",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -19,7 +21,7 @@ from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB
 from tests.mqtt.fleet_process import is_online, until
 from tests.mqtt.mosquitto import Mosquitto
-from tests.mqtt.observer import Observer, observer
+from tests.mqtt.observer import Observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
 from wifimgrd.mqtt.access import Access, Tls
@@ -28,18 +30,22 @@ from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet_client import FleetClient, connected
 from wifimgrd.mqtt.library import Received
-from wifimgrd.mqtt.refusals import NOT_AUTHORIZED
+from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED
 from wifimgrd.web_address import BrokerAddress
 
 BLOCKS = code_blocks("docs/fleet.md")
-VEHICLE = "/etc/mosquitto/conf.d/vehicle.conf"
+VEHICLE = ("/etc/mosquitto/conf.d/vehicle.", "/etc/mosquitto/vehicle.")
+"""What the names of files on the vehicle begin with."""
 FILES = {one.where: one.text for one in BLOCKS if one.where.startswith("/")}
 KEYS = [one.text.removeprefix("[mqtt]\n") for one in BLOCKS if one.language == "toml"]
 NAME = "broker.example"
 DEBIAN = Path("/etc/mosquitto/mosquitto.conf")
 CERTIFICATES = "/etc/mosquitto/certs"
 HUBS, PEOPLE, PAGES = 8883, 8884, 8084
-PASSWORDS = dict(line.split(":") for line in FILES["/etc/mosquitto/people.passwords"].splitlines())
+PASSWORDS, VEHICLE_PASSWORDS = (
+    dict(line.split(":") for line in FILES[f"/etc/mosquitto/{whose}.passwords"].splitlines())
+    for whose in ("people", "vehicle")
+)
 LINK = "wifimgrd-links/boat"
 SLOW_S = 60.0
 """For what waits for timers of TCP, or of a reconnection."""
@@ -67,14 +73,20 @@ class Fleet:
         address = BrokerAddress(NAME, PEOPLE, tls=True)
         return Access(address, user, PASSWORDS[user], Tls(self.central.file(f"{CERTIFICATES}/authority.pem")))
 
+    def on_vehicle(self, user: str | None) -> AbstractAsyncContextManager[Observer]:
+        """A client of the vehicle's broker, which has subscribed to everything; None = without a password."""
+        password = None if user is None else VEHICLE_PASSWORDS[user]
+        access = Access(BrokerAddress("127.0.0.1", 1883, tls=False), user or "", password)
+        return self.client(access, "#", host=self.vehicle)
+
     @asynccontextmanager
     async def client(
-        self, access: Access, *filters: str, will: Will | None = None
+        self, access: Access, *filters: str, will: Will | None = None, host: PrivateHost | None = None
     ) -> AsyncIterator[Observer]:
-        """A client of the broker, which has subscribed."""
+        """A client of the central broker, or of that on another host, which has subscribed."""
         found: list[Observer] = []
         early: list[Received] = []
-        with network_of(self.central):
+        with network_of(host or self.central):
             connection = await Broker(access).connect(
                 f"client-{id(found)}",
                 will,
@@ -108,7 +120,7 @@ async def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     with private_host() as central, private_host() as vehicle:
         central.connect(vehicle, "192.0.2.1", "192.0.2.2")
         for block in BLOCKS:
-            if block.where.startswith("/") and block.where != VEHICLE:
+            if block.where.startswith("/") and not block.where.startswith(VEHICLE):
                 central.file(block.where).write_text(block.text)
             elif block.where == "broker":
                 central.run("bash", "-euc", block.text)
@@ -220,7 +232,7 @@ async def test_a_hub_that_is_gone_leaves_nothing_and_is_locked_out(
     fleet: Fleet, bridge: BridgeProcess, hub: Hub
 ) -> None:
     [printed] = [one.text for one in BLOCKS if one.text.startswith("$ systemctl disable")]
-    [locked_out] = [one.text for one in BLOCKS if one.text.startswith("user boat")]
+    [locked_out] = [one.text for one in BLOCKS if "topic deny" in one.text]
     commands = printed.replace("$ ", "").partition("\n")[2]  # here the bridge is no unit
     await hub.create(1)
     async with fleet.client(fleet.access("dispatcher"), f"{HUB}/#") as dispatcher:
@@ -249,6 +261,21 @@ async def test_nobody_but_the_hub_reads_commands(fleet: Fleet, bridge: BridgePro
         for one in (viewer, dispatcher, homeassistant):
             await until_retained(one, topic)
             assert not [message for message in one.messages if message.topic.endswith("/command")]
+
+
+async def test_a_hub_has_home_assistant_write_to_the_commands_of_no_other(fleet: Fleet) -> None:
+    codes: dict[str, int] = {}
+    async with fleet.client(fleet.access("homeassistant")) as home:
+        for topic in (
+            f"{HUB}/devices/1/command",
+            "homeassistant/status",
+            "wifimgrd/pier/devices/1/command",
+            f"{HUB}/command",
+            "homeassistant/device/wifimgrd_pier_1/config",
+        ):
+            home.connection.publish(topic, b"x", outcome=partial(codes.__setitem__, topic))
+        await home.connection.until_delivered(20)
+    assert [code >= FAILURE for code in codes.values()] == [False, False, True, True, True]
 
 
 FOREIGN = (
@@ -323,7 +350,11 @@ async def test_a_page_connects_by_websocket_with_a_password(fleet: Fleet, passwo
 @pytest.fixture
 async def local(fleet: Fleet) -> AsyncIterator[Mosquitto]:
     """The vehicle's broker."""
-    fleet.vehicle.file(VEHICLE).write_text(FILES[VEHICLE])
+    for name, text in FILES.items():
+        if name.startswith(VEHICLE):
+            fleet.vehicle.file(name).write_text(text)
+    fleet.vehicle.run("bash", "-euc", next(one.text for one in BLOCKS if one.where == "vehicle"))
+    fleet.vehicle.file("/etc/wifimgrd/mqtt/vehicle-password").write_text(VEHICLE_PASSWORDS["boat"])
     local = Mosquitto(fleet.folder / "vehicle", port=1883, host=fleet.vehicle)
     local.folder.mkdir()
     await local.run(DEBIAN)
@@ -385,13 +416,56 @@ async def test_a_command_passes_the_link_and_its_answer_comes_back(linked: Fleet
 async def test_a_command_on_the_vehicle_is_carried_out_once(
     linked: Fleet, local: Mosquitto, hub: Hub
 ) -> None:
-    async with linked.fleet("dispatcher") as dispatcher, observer(local.port, host=linked.vehicle) as seen:
+    async with linked.fleet("dispatcher") as dispatcher, linked.on_vehicle("boat") as seen:
         answer = await seen.command(f"{HUB}/command", {"command": "scan"}, f"{HUB}/result")
         assert answer["ok"]
         device = await hub.create(1)
         await until(dispatcher, lambda: device in getattr(dispatcher.fleet.hubs.get("boat"), "devices", {}))
         await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
         assert len(seen.seen(f"{HUB}/command")) == 1
+
+
+async def test_on_the_vehicle_nobody_commands_without_a_password(
+    linked: Fleet, local: Mosquitto, hub: Hub
+) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    codes: list[int] = []
+    with pytest.raises(BrokerError, match="not authorized"):
+        async with linked.on_vehicle(None):
+            pass
+    async with linked.on_vehicle("homeassistant") as home:
+        home.connection.publish(f"{HUB}/command", b"{}", outcome=codes.append)
+        await home.connection.until_delivered(20)
+        assert codes == [NOT_AUTHORIZED]
+        home.send(f"{HUB}/devices/{device}/command", {"command": "disconnect"})
+        await hub.until(device, "disconnected", 20)
+
+
+async def test_the_password_of_a_camera_is_not_passed_to_the_vehicle(
+    linked: Fleet, local: Mosquitto, hub: Hub
+) -> None:
+    device = await hub.create(2)
+    await hub.until(device, "connected", 20)
+    async with (
+        linked.client(linked.access("dispatcher"), "#") as dispatcher,
+        linked.on_vehicle("boat") as seen,
+    ):
+        dispatcher.send(f"{HUB}/command", {"command": "create", "options": dict(camera(1))})
+        await dispatcher.connection.until_delivered(20)
+        dispatcher.send(f"{HUB}/devices/{device}/command", {"command": "disconnect"})
+        await hub.until(device, "disconnected", 20)
+        assert not seen.seen(f"{HUB}/command")
+
+
+async def test_the_client_id_of_the_link_cannot_be_guessed(linked: Fleet, local: Mosquitto) -> None:
+    async with linked.client(linked.access("viewer"), "#") as seen:
+        await until_retained(seen, LINK, b"1")
+        log = linked.central.file("/var/log/mosquitto/mosquitto.log").read_text()
+        [found] = set(re.findall(r" as link-boat-([0-9a-f]{32}) ", log))
+        assert found not in repr(seen.messages)
+    file = linked.vehicle.file("/etc/mosquitto/conf.d/vehicle.conf")
+    assert (file.stat().st_mode & 0o777, file.group()) == (0o640, "mosquitto")
 
 
 async def test_the_central_broker_shows_that_a_link_is_away(linked: Fleet, local: Mosquitto) -> None:
