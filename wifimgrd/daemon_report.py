@@ -6,13 +6,12 @@ The daemon cannot read journals or run programs; `wifimgrctl diagnose` does.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd import __version__
 from wifimgrd.config import Config
@@ -24,6 +23,7 @@ from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
+from wifimgrd.report.settings import settings_of
 from wifimgrd.runtime.task_dump import kinds
 from wifimgrd.runtime.tasks import Tasks
 
@@ -40,19 +40,6 @@ _ABOUT: Final = (
     "Names of networks, devices and the host and MAC addresses are replaced by aliases. Of settings that\n"
     "are free text it says only that they are set. Please read it before you send it.\n\n"
 )
-_SHOWN: Final = frozenset(
-    {
-        "backend.name",
-        "interfaces.match",
-        "radio.country",
-        "recovery.steps",
-        "cameras.network",
-        "cameras.accept",
-        "tiles.source.type",
-    }
-)
-"""Settings whose texts have one of some known forms, which identify nobody."""
-_SET: Final = "(set)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +131,6 @@ def report_text(facts: Facts, key: bytes, host: str) -> str:
     if len(octets) > LARGEST:
         octets = octets[: LARGEST - len(_CUT)].rpartition(b"\n")[0] + _CUT.encode()
     return octets.decode()
-
-
-def settings_of(config: Config) -> dict[str, Any]:
-    """The configuration without names, addresses, paths and URLs, which could identify somebody."""
-    settings: dict[str, Any] = _without_texts(dataclasses.asdict(config), "")
-    return settings
-
-
-def _without_texts(value: Any, path: str) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_texts(one, f"{path}.{key}".lstrip(".")) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_texts(one, path) for one in value]
-    if value is None or isinstance(value, bool | int | float) or path in _SHOWN:
-        return value
-    return _SET if str(value) else ""
 
 
 def _history_line(row: HistoryRow) -> str:

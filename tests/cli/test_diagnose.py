@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
-from wifimgrd.config import Config, Http, Interfaces, Reserve
+from wifimgrd.config import Config, Http, Interfaces, Mqtt, Reserve, Tiles, TileSource
 from wifimgrd.daemon_report import Facts, report_text
 from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.device import DeviceId, Ssid
@@ -22,6 +22,7 @@ from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import report, state_of
+from wifimgrd.report.settings import hide_settings
 
 MAC = bytes.fromhex("02ab5c0d9e11")
 
@@ -216,3 +217,82 @@ def test_what_a_removed_device_was_called_is_hidden_in_its_messages() -> None:
         'device 4: the connection to "Old "one"" was lost',
     ):
         assert "Old" not in aliases.applied(message)
+
+
+SECRETS = {
+    "broker.secret.example": "its broker",
+    "192.0.2.77": "another broker",
+    "submarine": "its id",
+    "navy": "its prefix",
+    "/srv/maps/secret-bay.mbtiles": "the path of a tileset",
+    "secret-bay": "the name of its file",
+    "the-bay": "a tileset",
+    "tiles.secret.example": "a tile server",
+    "key-of-tiles": "a part of its address",
+    "other-hub": "an id that was changed since",
+    "newest": "another one",
+}
+LINES = (
+    "wifimgrd-mqtt[7]: started broker=mqtts://broker.secret.example:8883 topics=navy/fleet/submarine",
+    "wifimgrd-mqtt[7]: broker_connected broker=mqtts://broker.secret.example:8883 mqtt=5",
+    "wifimgrd-mqtt[7]: broker_unavailable reason='cannot connect to mqtt://192.0.2.77:1883: timed out'",
+    "wifimgrd-mqtt[7]: hub_id_taken reason='another running hub publishes as navy/fleet/submarine; this one'",
+    "wifimgrd-mqtt[7]: broker_unavailable reason='may this user write below wifimgrd/other-hub/?'",
+    "wifimgrd-mqtt[7]: message_refused topic=navy/fleet/submarine/devices/1 octets=7 reason='too large'",
+    "wifimgrd-mqtt[7]: message_refused topic=homeassistant/device/wifimgrd_submarine_1/config octets=7",
+    "wifimgrd-mqtt[7]: broker_unavailable reason='refuses the subscription to wifimgrd/newest/claim'",
+    "wifimgrd-mqtt[7]: retained_rubbish topics=12 below=navy/fleet/submarine",
+    "wifimgrd-http[8]: tileset_opened tileset=the-bay path=/srv/maps/secret-bay.mbtiles version=1",
+    "wifimgrd-http[8]: tileset_failed: cannot open 'secret-bay.mbtiles' in /srv/maps/secret-bay.mbtiles-wal",
+    "wifimgrd-http[8]: upstream_unavailable tileset=the-bay url=https://tiles.secret.example/key-of-tiles/1.png",
+    "wifimgrd-http[8]: listening addresses=\"['http://127.0.0.1:8080/']\" url=http://127.0.0.1:8080/",
+    "wifimgrd-mqtt[7]: started broker=mqtt://localhost:1883 topics=wifimgrd/submarine",
+)
+KEPT = (
+    "mqtts://",
+    ":8883",
+    "127.0.0.1:8080",
+    "mqtt://localhost:1883",
+    "topics=12",
+    "octets=7",
+    "wifimgrd-mqtt[7]",
+)
+
+
+def test_what_is_logged_of_the_settings_is_hidden() -> None:
+    text = report(Anonymizer(b"key"), [], None, {"Journal of wifimgrd": "\n".join(LINES)})[
+        "Journal of wifimgrd"
+    ]
+    assert not [secret for secret in SECRETS if secret in text], text
+    assert not [kept for kept in KEPT if kept not in text], text
+
+
+def test_what_the_settings_name_is_hidden_wherever_it_stands() -> None:
+    config = Config(
+        http=Http(
+            listen="192.0.2.8:80", allowed_hosts=("bay.example",), fleet_broker="wss://page.example:84/mqtt"
+        ),
+        mqtt=Mqtt(broker="mqtts://broker.secret.example", hub="submarine", prefix="navy", user="captain"),
+        tiles=Tiles((TileSource("the-bay", "mbtiles", Path("/srv/maps/secret-bay.mbtiles")),)),
+    )
+    aliases = Anonymizer(b"key")
+    hide_settings(aliases, config, Config())
+    shown = aliases.applied(
+        "certificate is not valid for 'broker.secret.example'; no such file: '/srv/maps/secret-bay.mbtiles';"
+        " page.example bay.example 192.0.2.8 submarine navy captain; wifimgrd homeassistant 127.0.0.1 wlan1"
+    )
+    for name in ("secret", "page.example", "bay.example", "192.0.2.8", "submarine", "navy", "captain"):
+        assert name not in shown
+    for name in ("wifimgrd", "homeassistant", "127.0.0.1", "wlan1"):
+        assert name in shown
+
+
+async def test_the_command_hides_what_is_logged_of_the_settings(hub: Hub, tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("\n".join(LINES) + "\n")
+    script = tmp_path / "journalctl"
+    script.write_text(f"#!/bin/sh\nexec cat {tmp_path}/lines\n")
+    script.chmod(0o755)
+    ran = await wifimgrctl(hub.address, "diagnose", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert ran.status == 0
+    assert "broker_connected" in ran.out
+    assert not [secret for secret in SECRETS if secret in ran.out]

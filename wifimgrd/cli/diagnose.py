@@ -8,12 +8,15 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
+from wifimgrd import config
 from wifimgrd.cli.screen import Screen
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
+from wifimgrd.report.settings import hide_settings
 
 _COMMAND_S: Final = 20.0
 _UNITS: Final = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt")
@@ -54,10 +57,12 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
     texts = {"Versions": versions(), "Hub": reason, **dict(zip(_COMMANDS, outputs, strict=True))}
     aliases = Anonymizer(_machine_key())
     aliases.hide("HOST", [socket.gethostname()])
+    with suppress(config.ConfigError, OSError):  # what was logged of it is hidden all the same
+        hide_settings(aliases, config.load(), config.Config())
     sections = report(aliases, devices, state, texts)
     screen.show(sections, as_text(sections))
     screen.hint(
-        "Names of networks, devices and this host and MAC addresses are replaced by aliases; "
+        "Names of networks, devices and this host, MAC addresses and settings are replaced by aliases; "
         "please read it before you send it."
     )
     return True

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from ipaddress import AddressValueError, IPv6Address
 from typing import Any, Final
 
@@ -35,6 +36,8 @@ _NETWORK: Final = re.compile(
 _DEVICE: Final = re.compile(
     rf"""(?P<lead>)(?P<quote>")(?P<name>[^\n]{{0,{_MOST_OF_A_NAME}}}?)"(?=\ \(device\ [0-9]+\))"""
 )
+# A tileset's, which may be any word.
+_TILESET: Final = re.compile(r"(?P<lead>\btileset=)(?P<quote>)(?P<name>[\w.-]+)")
 # None of the data that is read contains one; that of a later program version might.
 _SECRET: Final = re.compile(
     r"(?i)\b((?:wifi[-_ ])?(?:psk|password|passphrase|wep[-_]key\d?|sae[-_]password|pin|token))"
@@ -102,17 +105,15 @@ class Anonymizer:
 
     def _without_unknown(self, text: str, marks: _Marks) -> str:
         text = _SECRET.sub(lambda found: f"{found[1]}{found['sign']}<hidden>", text)
-        for pattern in (_DEVICE, _NETWORK):
-            text = pattern.sub(lambda found: self._network(found, marks), text)
+        for kind, pattern in (("SSID", _DEVICE), ("SSID", _NETWORK), ("SETTING", _TILESET)):
+            text = pattern.sub(partial(self._name, kind, marks), text)
         for pattern in (_EUI64, _IPV6, _MAC, _DOTTED_MAC, _BARE):
             text = pattern.sub(lambda found: self._address(found, marks), text)
         return _MARKS.sub(lambda found: marks.alias(found[0]), text)
 
-    def _network(self, found: re.Match[str], marks: _Marks) -> str:
+    def _name(self, kind: str, marks: _Marks, found: re.Match[str]) -> str:
         name = found["name"]
-        hidden = (
-            name if not name or _MARKS.fullmatch(name) else marks.of(self.of("SSID", _MARKS.sub("", name)))
-        )
+        hidden = name if not name or _MARKS.fullmatch(name) else marks.of(self.of(kind, _MARKS.sub("", name)))
         return f"{found['lead']}{found['quote']}{hidden}{found['quote']}"
 
     def _address(self, found: re.Match[str], marks: _Marks) -> str:

@@ -12,6 +12,7 @@ from wifimgrd.dbus.client.json_records import device_json, interface_json, servi
 from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.report.anonymize import Anonymizer
+from wifimgrd.report.settings import hide_logged
 
 
 def report(
@@ -26,6 +27,7 @@ def report(
         aliases.hide("SSID", [device.ssid])
     for device in devices:
         aliases.hide("NAME", [device.name])
+    hide_logged(aliases, texts.values())
     sections = {title: aliases.applied(text).rstrip() for title, text in texts.items()}
     if state is not None:
         # Before it is JSON: an escaped name is another text.
