@@ -25,9 +25,6 @@ _ACCEPT_S: Final = 10.0
 WINDOW: Final = 20
 """Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
 _READS_AT_ONCE: Final = 100
-_WAITING: Final = 128 * 1024
-"""Octets that wait in the kernel for being read; without it, megabytes. Behind them are the acknowledgements
-of our messages, without which no more are published."""
 _HEADERS: Final = 32
 """Octets of a packet, at most, beside its topics, message and correlation data."""
 _UNSUPPORTED: Final = frozenset({0x84, 1})
@@ -186,7 +183,6 @@ class Connection:
             raise Unsupported(reason, is_answer=False)
         # Each packet is a write of its own, which would wait for the acknowledgement of the one before.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WAITING)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.receive = self._receive
