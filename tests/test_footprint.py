@@ -11,7 +11,7 @@ import pytest
 
 UNWANTED = {"ssl", "_hashlib", "email", "http.client", "urllib.request", "bz2", "lzma"}
 """TLS and OpenSSL, mail and HTTP parsers, compression, which the standard library loads for little."""
-OPTIONAL = {"gi", "rich", "socks", "twisted"}
+OPTIONAL = {"better_exceptions", "gi", "greenlet", "rich", "socks", "twisted"}
 """What libraries load where it is installed."""
 LOADED = """
 import sys
