@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,7 +160,7 @@ async def test_a_store_whose_reads_fail_is_alive_and_one_whose_thread_hangs_is_n
 ) -> None:
     tasks = Tasks("test")
     tasks.check("store", store.round_trip)
-    with sqlite3.connect(tmp_path / "wifimgrd.db", isolation_level=None) as other:
+    with closing(sqlite3.connect(tmp_path / "wifimgrd.db", isolation_level=None)) as other:
         other.execute("ALTER TABLE idempotency_key RENAME TO somewhere_else")
         with pytest.raises(StoreError):
             await store.find_key("key")
