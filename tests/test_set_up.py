@@ -62,13 +62,13 @@ def test_without_room_it_says_how_much_is_needed(forgotten: str) -> None:
 
 
 def test_what_is_set_up_and_cannot_be_written_runs() -> None:
-    with host('mount -o remount,ro "$1"') as inside:
+    with host('mount -o remount,bind,ro "$1"') as inside:
         done = set_up(inside)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_is_not_set_up_and_cannot_be_written_is_said() -> None:
-    with host('rm .venv/.set-up; mount -o remount,ro "$1"') as inside:
+    with host('rm .venv/.set-up; mount -o remount,bind,ro "$1"') as inside:
         done = set_up(inside)
     assert done.returncode == 1
     assert done.stderr == (
