@@ -399,7 +399,8 @@ async def test_after_a_cut_the_newest_state_is_at_the_central_broker(
         )
         await seen.until(lambda: f"{HUB}/devices/{added}" in seen.retained)
         await seen.until(lambda: f"{HUB}/devices/{removed}" not in seen.retained)
-        assert seen.retained[f"{HUB}/availability"] == b"online"
+        # What was retained before comes after what waited from Mosquitto 2.0.21, and earlier from 2.0.11.
+        await until_retained(seen, f"{HUB}/availability", b"online")
 
 
 async def test_a_command_passes_the_link_and_its_answer_comes_back(linked: Fleet, hub: Hub) -> None:
