@@ -8,10 +8,9 @@ import ctypes
 import errno
 import signal
 import socket
-import subprocess
-import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,6 +33,9 @@ from wifimgrd.net import iproute, kernel_state, policy
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.policy import Policy, read_policy
 from wifimgrd.wpa_supplicant.definitions import WPAS
+
+SO_DETACH_FILTER = 27
+"""asm-generic/socket.h"""
 
 
 @pytest.fixture
@@ -595,8 +597,27 @@ async def test_a_socket_that_was_passed_on_leads_nowhere_else(
                 await loop.sock_connect(passed, (address, 82 if name == "udp" else 80))
                 await loop.sock_sendall(passed, b"GET / HTTP/1.0\r\n\r\n")
                 await loop.sock_recv(passed, 1000)
-        with pytest.raises(PermissionError):
-            await asyncio.to_thread(as_nobody, passed)
+        for option, value in ((socket.SO_MARK, 0), (SO_DETACH_FILTER, 0), (socket.SO_BINDTODEVICE, b"")):
+            # A UDP socket has lost its interface with the association: the mark and the filter hold it.
+            if not (kind is socket.SOCK_DGRAM and option == socket.SO_BINDTODEVICE):
+                with pytest.raises(PermissionError):
+                    set_without_capabilities(passed, option, value)
+
+
+async def test_a_udp_socket_that_was_passed_on_does_not_reach_the_next_camera(world: SmallWorld) -> None:
+    """Whoever holds it may bind it to another interface, behind which the camera has the same address."""
+    cameras = [world.add_camera(number) for number in (1, 2)]
+    await world.start_helper()
+    await world.lead_to(*cameras)
+    loop = asyncio.get_running_loop()
+    with await world.open(1, 82, "udp") as passed, await world.open(2, 82, "udp") as other:
+        disconnect(passed)
+        set_without_capabilities(passed, socket.SO_BINDTODEVICE, b"w2")
+        await loop.sock_connect(passed, (CAMERA_ADDRESS, 82))
+        with pytest.raises(PermissionError):  # nftables: dropped on the way out
+            await loop.sock_sendall(passed, b"hello")
+        await loop.sock_sendall(other, b"hello")
+        assert await loop.sock_recv(other, 1000) == b"2:hello"
 
 
 def disconnect(one: socket.socket) -> None:
@@ -605,25 +626,17 @@ def disconnect(one: socket.socket) -> None:
     assert library.connect(one.fileno(), bytes(16), 16) == 0, ctypes.get_errno()
 
 
-def as_nobody(one: socket.socket) -> None:
-    """Try to release a socket from its interface, without privileges: in a process of another user."""
-    done = subprocess.run(
-        [sys.executable, "-c", RELEASE, str(one.fileno())],
-        pass_fds=[one.fileno()],
-        user="nobody",
-        check=False,
-    )
-    if done.returncode == errno.EPERM:
-        raise PermissionError
+def set_without_capabilities(one: socket.socket, option: int, value: int | bytes) -> None:
+    """Set an option as a program without privileges does: in a thread that drops its capabilities, which are
+    each thread's own."""
+    with ThreadPoolExecutor(1, initializer=drop_capabilities) as unprivileged:
+        unprivileged.submit(one.setsockopt, socket.SOL_SOCKET, option, value).result()
 
 
-RELEASE = """
-import socket, sys
-try:
-    socket.socket(fileno=int(sys.argv[1])).setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"")
-except OSError as error:
-    raise SystemExit(error.errno)
-"""
+def drop_capabilities() -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    version_3 = (ctypes.c_uint32 * 2)(0x20080522, 0)  # capset(2)
+    assert library.capset(version_3, bytes(24)) == 0, ctypes.get_errno()
 
 
 async def test_a_socket_reaches_nobody_behind_a_router(world: SmallWorld) -> None:
