@@ -216,6 +216,26 @@ async def test_an_answer_before_the_end_of_the_body_closes(
     assert b"connection: close" in answer.lower()
 
 
+@pytest.mark.parametrize("before", [b"", HEALTH, TILE, READ_TILE])
+async def test_what_is_no_request_is_answered(served: Served, before: bytes) -> None:
+    reader, writer = await wire(served)
+    writer.write(before + b"GET / HTTP/3.0\r\n\r\n" + HEALTH)
+    answers = (await to_the_end(reader)).split(b"HTTP/1.1 ")[1:]
+    writer.close()
+    assert [answer[:3] for answer in answers][bool(before) :] == [b"400"]
+    assert b"application/problem+json" in answers[-1]
+
+
+async def test_a_body_that_was_sent_for_and_is_none_is_answered(served: Served) -> None:
+    reader, writer = await wire(served)
+    fields = "Host: localhost\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+    writer.write(f"POST {P}/ HTTP/1.1\r\n{fields}".encode())
+    assert (await reader.readuntil(b"\r\n\r\n"))[9:12] == b"100"
+    writer.write(b"no number\r\n")
+    assert (await to_the_end(reader))[9:12] == b"400"
+    writer.close()
+
+
 async def test_pieces_of_any_size_get_the_same_answers(served: Served) -> None:
     body = b"b\r\n[1, 2, 3, 4\r\n1\r\n]\r\n0\r\n\r\n"
     chunked = f"POST {P}/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + body

@@ -35,7 +35,8 @@ _THROWN_AWAY: Final = 1 << 20
 """Octets that are discarded before a connection that is about to be closed is reset."""
 _POLICY_VIOLATION: Final = b"\x88\x02\x03\xf0"
 """The close frame with the code 1008 (RFC 6455, 7.4.1)."""
-_SWITCHING: Final = b" 101 "
+_CONTINUE, _SWITCHING = b" 100 ", b" 101 "
+"""Octets 8 to 13 of answers."""
 
 _read = memoryview(bytearray(PIECE_BYTES))
 """Where the loop puts what it reads, of one connection after the other."""
@@ -128,7 +129,10 @@ class FrontConnection(asyncio.BufferedProtocol):
             raw.abort()
             self._forget()
             return
-        self._begin()
+        if self.is_closing:  # meanwhile
+            self._transport.abort()
+        else:
+            self._begin()
 
     def _begin(self) -> None:
         self._state = _State.HEAD
@@ -324,6 +328,7 @@ class FrontConnection(asyncio.BufferedProtocol):
             self.close()
         elif self._state in (_State.ANSWER, _State.UPGRADE):
             self._state = _State.HEAD
+            self._has_answer = False
             if self._input or self._ended:
                 self._loop.call_soon(self._go_on)  # aiohttp may close the connection before
             else:
@@ -333,10 +338,10 @@ class FrontConnection(asyncio.BufferedProtocol):
         """Whether something that aiohttp writes can still be written."""
         if self.is_closing:
             return False
-        self._has_answer = True
-        if self._state is _State.UPGRADE:
-            start = bytes(octets[:16])
-            if start.startswith(b"HTTP/1.") and start[8:13] == _SWITCHING:
+        if not self._has_answer:
+            code = bytes(octets[8:13])
+            self._has_answer = code != _CONTINUE
+            if self._state is _State.UPGRADE and code == _SWITCHING:
                 self._state = _State.FRAMES
                 self._frames = FrameRate(self._loop.time())
                 self._loop.call_soon(self._go_on)
@@ -434,7 +439,7 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     @property
     def is_evictable(self) -> bool:
-        """Whether no request is being handled and all answers are written."""
+        """Whether no complete request is being handled, and all answers are written."""
         if self._state is _State.HANDSHAKE:
             return True
         is_idle = self._state in (_State.HEAD, _State.BODY, _State.ENDING)
