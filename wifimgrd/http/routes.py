@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -41,5 +42,6 @@ async def _go_on(request: web.Request) -> None:
     expectations are not an error (RFC 9110, 10.1.1)."""
     waits = request.headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1)
     if waits and (request.content_length or 0) <= BODY_LIMIT:
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        with suppress(ConnectionError):  # the client has gone, which the handler's middleware handles
+            await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0  # the answer itself has not started

@@ -9,6 +9,7 @@ import os
 import socket
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from aiohttp import web
@@ -72,7 +73,9 @@ class Server:
             listener.close()
         await self._runner.shutdown()
         if self._runner.server is not None:
-            await self._runner.server.shutdown(STOP_S)
+            with suppress(TimeoutError):  # newer versions of aiohttp wait twice for so long
+                async with asyncio.timeout(STOP_S):
+                    await self._runner.server.shutdown(STOP_S)
         self._limits.close_all()
         await self._runner.cleanup()
 

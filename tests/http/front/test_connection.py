@@ -236,6 +236,48 @@ async def test_a_body_that_was_sent_for_and_is_none_is_answered(served: Served) 
     writer.close()
 
 
+@pytest.mark.parametrize("protocol", [b"h2c", b"websocket"])
+async def test_a_body_behind_the_wish_for_another_protocol_is_no_request(
+    served: Served, protocol: bytes
+) -> None:
+    fields = b"Host: localhost\r\nConnection: Upgrade\r\nUpgrade: %b\r\nContent-Length: %d\r\n\r\n"
+    reader, writer = await wire(served)
+    writer.write(b"POST /nope HTTP/1.1\r\n" + fields % (protocol, len(TILE)) + TILE)
+    writer.write(HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    answers = (await to_the_end(reader)).split(b"HTTP/1.1 ")[1:]
+    writer.close()
+    assert [answer[:3] for answer in answers] == [b"404", b"200"]
+
+
+@pytest.mark.usefixtures("short_times")
+async def test_requests_in_a_row_are_no_request_in_parts(served: Served) -> None:
+    reader, writer = await wire(served)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + 5 * connection.RECEIVE_S
+    while loop.time() < end:
+        writer.write(TILE * 10)
+        for _ in range(10):
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))
+    writer.close()
+
+
+async def test_an_empty_line_may_come_first(served: Served) -> None:
+    reader, writer = await wire(served)
+    writer.write(b"\r\n" + HEALTH)
+    assert b" 200 " in await reader.readline()
+    writer.close()
+
+
+async def test_events_end_for_a_client_that_has_said_all(served: Served) -> None:
+    reader, writer = await wire(served)
+    writer.write(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    writer.write_eof()
+    with suppress(ConnectionError):
+        await to_the_end(reader)
+    writer.close()
+
+
 async def test_pieces_of_any_size_get_the_same_answers(served: Served) -> None:
     body = b"b\r\n[1, 2, 3, 4\r\n1\r\n]\r\n0\r\n\r\n"
     chunked = f"POST {P}/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + body

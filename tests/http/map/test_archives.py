@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from tests.http.map.conftest import MAP
 from tests.http.served import Served
 from tests.http.tiles.making import pyramid, write_mbtiles, write_pmtiles
 from wifimgrd.config import Config, Map, Tiles, TileSource
+from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.settings import Settings
 
 TILES = MAP + "/tiles/"
@@ -170,6 +173,39 @@ async def test_a_source_of_another_type_is_no_archive(fake_hub: FakeHub, tmp_pat
     settings = Settings.of(Config(tiles=Tiles((source,))))
     async with Served.start(fake_hub, settings) as served:
         assert (await served.get(TILES)).status == 404
+
+
+async def test_a_client_that_is_closed_while_a_file_is_sent_costs_no_other_its_connection(
+    served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    os.truncate(folder / "world.pmtiles", 64 << 20)
+    sends: asyncio.Queue[FrontConnection] = asyncio.Queue()
+    send_file = FrontConnection.send_file
+
+    async def noted(front: FrontConnection, *part: Any) -> int:
+        sends.put_nowait(front)
+        return await send_file(front, *part)
+
+    monkeypatch.setattr(FrontConnection, "send_file", noted)
+    host, _, port = served.host.partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1)
+    writer.write(f"GET {TILES} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    async with asyncio.timeout(20):
+        front = await sends.get()
+        while (
+            not sends.empty() or front._loop.time() - front._last_used < 0.2
+        ):  # until it waits for the client
+            await asyncio.sleep(0.05)
+            while not sends.empty():
+                front = sends.get_nowait()
+        front.evict()
+        with suppress(ConnectionError):
+            while await reader.read(1 << 20):
+                pass
+        for _ in range(5):
+            assert (await served.get("/healthz", headers={"Connection": "close"})).status == 200
+    writer.close()
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 async def test_a_large_file_comes_whole_over_many_chunks(served: Served, folder: Path) -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from aiohttp import web
 
 from wifimgrd.http.front.frames import FrameRate
-from wifimgrd.http.front.framing import HEAD_BYTES, Body, Head, Refused, end_of_head, parse_head
+from wifimgrd.http.front.framing import (
+    HEAD_BYTES,
+    Body,
+    Head,
+    Refused,
+    end_of_head,
+    parse_head,
+    without_upgrade,
+)
 from wifimgrd.http.front.refusals import answer_to
 from wifimgrd.http.front.transport import FrontTransport
 
@@ -33,8 +42,15 @@ PIECE_BYTES: Final = 16 * 1024
 _SOON_S: Final = 1.0
 _THROWN_AWAY: Final = 1 << 20
 """Octets that are discarded before a connection that is about to be closed is reset."""
+_TO_BEGIN: Final = 4
+"""Runs of the loop until aiohttp's task has begun, and in it that of the first request, which is earlier no
+state in which it can lose its connection."""
+_ENDED_S: Final = 900.0
+"""The longest time for an answer to a client that has closed its sending side: that it has gone shows only
+when something is sent to it."""
 _POLICY_VIOLATION: Final = b"\x88\x02\x03\xf0"
 """The close frame with the code 1008 (RFC 6455, 7.4.1)."""
+_CR: Final = 13
 _CONTINUE, _SWITCHING = b" 100 ", b" 101 "
 """Octets 8 to 13 of answers."""
 
@@ -57,15 +73,17 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_app", "_begun", "_body", "_discarded_body", "_door", "_ended", "_frames", "_handshake",
-        "_has_answer", "_input", "_is_writing_paused", "_last_used", "_loop", "_on_gone", "_seen",
+        "_has_answer", "_input", "_is_writing_paused", "_last_used", "_loop", "_on_gone", "_raw", "_seen",
         "_short_way", "_state", "_thrown_away", "_timer", "_transport", "_unsent",
-        "is_closing", "is_held", "is_surplus",
+        "is_closing", "is_held", "is_sending_file", "is_surplus",
     )  # fmt: skip
 
     def __init__(self, door: FrontDoor) -> None:
         self._door = door
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
+        self._raw: Any = None
+        """The same without TLS."""
         self._app: web.RequestHandler | None = None
         """aiohttp's part, from the first request on that is for it."""
         self._short_way: ShortWay | None = None
@@ -94,6 +112,8 @@ class FrontConnection(asyncio.BufferedProtocol):
         self.is_held = False
         """aiohttp wants nothing more for now."""
         self.is_closing = False
+        self.is_sending_file = False
+        """By sendfile(2), on the transport."""
         self.is_surplus = False
         """There are too many connections: requests on this one are refused."""
 
@@ -101,7 +121,7 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the connection; with TLS begin the handshake only then."""
-        self._transport = transport
+        self._transport = self._raw = transport
         self._last_used = self._loop.time()
         peer = transport.get_extra_info("peername")
         if not self._door.limits.add(self, str(peer[0]) if isinstance(peer, tuple) else ""):
@@ -123,7 +143,7 @@ class FrontConnection(asyncio.BufferedProtocol):
                 tls,
                 server_side=True,
                 ssl_handshake_timeout=HANDSHAKE_S,
-                ssl_shutdown_timeout=STOP_S,
+                ssl_shutdown_timeout=RECEIVE_S,
             )
         except (OSError, asyncio.CancelledError):  # ssl.SSLError and TimeoutError are OSErrors
             raw.abort()
@@ -160,8 +180,19 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     def _end_app(self, error: BaseException | None) -> None:
         app, self._app = self._app, None
-        if app is not None:  # not before it has started, which it does with the next run of the loop
-            self._loop.call_soon(app.connection_lost, error)
+        if app is None:
+            return
+        left = _TO_BEGIN
+
+        def tell() -> None:
+            nonlocal left
+            left -= 1
+            if left:
+                self._loop.call_soon(tell)
+            else:
+                app.connection_lost(error)
+
+        tell()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the loop puts the next piece."""
@@ -173,7 +204,8 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._door.limits.touch(self)
         octets = bytes(_read[:nbytes])
         state = self._state
-        if state is _State.HEAD and not self._input and octets.find(b"\r\n\r\n") == nbytes - 4 > 0:
+        is_whole = octets.find(b"\r\n\r\n") == nbytes - 4 > 0
+        if is_whole and state is _State.HEAD and not self._input and octets[0] != _CR:
             if not self._goes_short_way(octets):
                 self._take_alone(octets)
         elif state is _State.ENDING:
@@ -189,6 +221,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         if not is_busy or self._is_tls:  # TLS closes both directions together
             return None
         self._ended = True
+        self._last_used = self._loop.time()
         return True
 
     def pause_writing(self) -> None:
@@ -264,6 +297,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         head = bytes(self._input[:end])
         del self._input[:end]
         self._seen = 0
+        self._begun = None
         if not self._goes_short_way(head):
             self._take_request(head)
         elif self._state is _State.HEAD and (self._input or self._ended):
@@ -273,6 +307,8 @@ class FrontConnection(asyncio.BufferedProtocol):
         head = parse_head(octets)
         self._body = Body(head)
         self._has_answer = False
+        if head.has_other_upgrade:
+            octets = without_upgrade(octets)
         if head.is_upgrade:
             self._state = _State.UPGRADE
         else:
@@ -324,7 +360,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._last_used = self._loop.time()
         if self.is_closing:
             return
-        if self._state is _State.BODY:  # it wants none of it
+        if self._state is _State.BODY or self.is_held:  # it wants none of the rest
             self.close()
         elif self._state in (_State.ANSWER, _State.UPGRADE):
             self._state = _State.HEAD
@@ -361,6 +397,16 @@ class FrontConnection(asyncio.BufferedProtocol):
         """For an answer without an end: call `handler` when the connection is closed, which it is as soon as
         the client closes its sending side."""
         self._on_gone = handler
+        if self._ended:
+            self._loop.call_soon(self.evict)
+
+    async def send_file(self, file: BinaryIO, offset: int, count: int) -> int:
+        """Send a part of a file by sendfile(2); how many octets. Raises as `loop.sendfile`."""
+        self.is_sending_file = True
+        try:
+            return await self._loop.sendfile(self._transport, file, offset, count)
+        finally:
+            self.is_sending_file = False
 
     # -- a WebSocket
 
@@ -385,7 +431,9 @@ class FrontConnection(asyncio.BufferedProtocol):
         """Close once everything is sent."""
         if self.is_closing:
             return
-        if self._state is _State.BODY:
+        if self.is_sending_file:
+            self.evict()
+        elif self._state is _State.BODY:
             self._end_discarding(self._body)
         else:
             self._end()
@@ -422,6 +470,7 @@ class FrontConnection(asyncio.BufferedProtocol):
             with suppress(Refused):
                 body.take(octets)
                 if body.is_complete:
+                    self._discarded_body = None
                     self._transport.close()
 
     def evict(self) -> None:
@@ -429,7 +478,11 @@ class FrontConnection(asyncio.BufferedProtocol):
         self.is_closing = True
         if self._handshake is not None:
             self._handshake.cancel()
-        if self._transport is not None:
+        if self.is_sending_file:
+            # The loop waits for its socket, and would go on with that of the next connection.
+            with suppress(OSError):
+                self._transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        else:
             self._transport.abort()
 
     @property
@@ -443,7 +496,12 @@ class FrontConnection(asyncio.BufferedProtocol):
         if self._state is _State.HANDSHAKE:
             return True
         is_idle = self._state in (_State.HEAD, _State.BODY, _State.ENDING)
-        return is_idle and not self._transport.get_write_buffer_size()
+        return is_idle and not self._unsent_bytes
+
+    @property
+    def _unsent_bytes(self) -> int:
+        size: int = self._transport.get_write_buffer_size()
+        return size if self._raw is self._transport else size + self._raw.get_write_buffer_size()
 
     @property
     def _is_tls(self) -> bool:
@@ -459,7 +517,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         if self._timer is None:
             return
         now = self._loop.time()
-        size = self._transport.get_write_buffer_size()
+        size = self._unsent_bytes
         if size != self._unsent[0]:
             self._unsent = (size, now)
         is_idle = self._state is _State.HEAD and not size
@@ -468,6 +526,7 @@ class FrontConnection(asyncio.BufferedProtocol):
             or (self._begun is not None and now - self._begun >= RECEIVE_S)
             or (self._state is _State.ENDING and not size)
             or (is_idle and now - self._last_used >= IDLE_S)
+            or (self._ended and now - self._last_used >= _ENDED_S)
         ):
             self.evict()
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from ipaddress import IPv6Address
 from typing import Final
 
 HEAD_BYTES: Final = 64 * 1024
@@ -20,14 +21,22 @@ LINE_BYTES: Final = 8190
 FRAMING_BYTES: Final = 1024
 """Octets of a chunked body that are no content, beyond as many as its content has."""
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
-_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?")
-"""The size of a chunk, with extensions, which nobody needs."""
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;" + _TOKEN + rb"(?:=" + _TOKEN + rb")?)*")
+"""The size of a chunk, with extensions, which nobody needs."""
+_TARGET: Final = (
+    rb"(?:/[!-~]*|\*|https?://([0-9A-Za-z.\-_]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?:[/?][!-~]*)?)"
+)
 _FIELD_LINE: Final = _TOKEN + rb":[\t -~\x80-\xff]*"
-_FIELD: Final = re.compile(_FIELD_LINE)
-_HEAD: Final = re.compile(_TOKEN + rb" [!-~\x80-\xff]+ HTTP/1\.([01])\r\n(?:" + _FIELD_LINE + rb"\r\n)*\r\n")
+_HEAD: Final = re.compile(
+    rb"(" + _TOKEN + rb") " + _TARGET + rb" HTTP/1\.([01])\r\n(?:" + _FIELD_LINE + rb"\r\n)*\r\n"
+)
 _OF_FRAMING: Final = re.compile(rb"\n(host|content-length|transfer-encoding|connection|upgrade):([^\r]*)")
 """In a head in small letters."""
+_OF_UPGRADE: Final = re.compile(rb"\r\n(?:connection|upgrade|http2-settings):[^\r]*", re.IGNORECASE)
+_METHODS: Final = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"TRACE"))
+"""Those that every supported version of aiohttp knows, and that are requests."""
+_LAST_PORT: Final = 65535
 
 
 class Refused(Exception):
@@ -44,6 +53,11 @@ def too_large() -> Refused:
     return Refused(431, f"the head of a request has at most {HEAD_BYTES // 1024} kB and {HEAD_FIELDS} fields")
 
 
+def no_method() -> Refused:
+    """A method that nothing here has."""
+    return Refused(405, "the method is not allowed here")
+
+
 def not_http() -> Refused:
     """Octets that are not HTTP."""
     return Refused(400, "this is not a request in HTTP")
@@ -57,7 +71,9 @@ class Head:
     """Octets of the body, if it is not chunked."""
     is_chunked: bool = False
     is_upgrade: bool = False
-    """It wants another protocol; what follows is not HTTP if it gets it."""
+    """It wants a WebSocket; what follows is not HTTP if it gets that."""
+    has_other_upgrade: bool = False
+    """It wants another protocol than it can get."""
 
 
 def end_of_head(octets: bytearray, seen: int) -> int:
@@ -84,27 +100,48 @@ def parse_head(octets: bytes) -> Head:
     if is_long or octets.count(b"\r\n") > HEAD_FIELDS + 2:
         raise too_large()
     valid = _HEAD.fullmatch(octets)
-    if valid is None or octets.startswith(b"CONNECT "):
+    if valid is None or not _is_address(valid[2], valid[3]):
         raise not_http()
-    is_old = valid[1] == b"0"
+    if valid[1] not in _METHODS:
+        raise no_method()
+    is_old = valid[4] == b"0"
     found: dict[bytes, list[bytes]] = {}
     for name, value in _OF_FRAMING.findall(octets.lower()):
-        found.setdefault(name, []).append(value.strip(b" \t"))
+        found.setdefault(name, []).append(value.strip(b" "))
     hosts, length = len(found.get(b"host", ())), found.get(b"content-length", [b"0"])
     coding = found.get(b"transfer-encoding")
     if hosts > 1 or (not hosts and not is_old) or len(length) > 1 or _LENGTH.fullmatch(length[0]) is None:
         raise not_http()
     if coding is not None and (coding != [b"chunked"] or is_old or b"content-length" in found):
         raise not_http()
+    has_body = coding is not None or int(length[0]) > 0
+    upgrade = found.get(b"upgrade")
     options = [one.strip() for value in found.get(b"connection", ()) for one in value.split(b",")]
-    return Head(int(length[0]), coding is not None, b"upgrade" in found and b"upgrade" in options)
+    is_websocket = upgrade == [b"websocket"] and b"upgrade" in options and valid[1] == b"GET" and not has_body
+    return Head(int(length[0]), coding is not None, is_websocket, upgrade is not None and not is_websocket)
+
+
+def without_upgrade(octets: bytes) -> bytes:
+    """A head without the wish for another protocol, which a server may ignore (RFC 9110, 7.8): parsers of
+    other versions differ in what of it they heed."""
+    return _OF_UPGRADE.sub(b"", octets)
+
+
+def _is_address(host: bytes | None, port: bytes | None) -> bool:
+    """Whether an address in the first line, if it has one, is one that can be parsed."""
+    if host is not None and host.startswith(b"["):
+        try:
+            IPv6Address(host[1:-1].decode())
+        except ValueError:
+            return False
+    return port is None or int(port) <= _LAST_PORT
 
 
 class _Part(Enum):
     SIZE = "the line with the size of a chunk"
     CONTENT = "its content"
     END = "the end of its line"
-    TRAILERS = "the fields after the last one"
+    LAST = "the end of the body"
 
 
 class Body:
@@ -117,7 +154,7 @@ class Body:
         """Octets of content that are still to come, of the whole body or of a chunk."""
         self._line = b""
         """The beginning of a line."""
-        self._content = self._framing = self._trailers = 0
+        self._content = self._framing = 0
         self.is_complete = not head.is_chunked and not head.length
 
     def take(self, octets: bytes) -> int:
@@ -146,13 +183,8 @@ class Body:
         after = len(octets) if end < 0 else end + 1
         self._line += octets[at:after]
         self._framing += after - at
-        if len(self._line) > FRAMING_BYTES and self._part is not _Part.TRAILERS:
+        if len(self._line) > FRAMING_BYTES:
             raise not_http()
-        if self._part is _Part.TRAILERS:
-            self._trailers += after - at
-            self._framing -= after - at
-            if self._trailers > HEAD_BYTES or len(self._line) > LINE_BYTES:
-                raise too_large()
         if end >= 0:
             line, self._line = self._line, b""
             if not line.endswith(b"\r\n"):
@@ -166,13 +198,10 @@ class Body:
             if size is None:
                 raise not_http()
             self._rest = int(size[1], 16)
-            self._part = _Part.CONTENT if self._rest else _Part.TRAILERS
+            self._part = _Part.CONTENT if self._rest else _Part.LAST
+        elif line:  # trailers, too, which aiohttp takes for fields of the next request
+            raise not_http()
         elif self._part is _Part.END:
-            if line:
-                raise not_http()
             self._part = _Part.SIZE
-        elif line:
-            if _FIELD.fullmatch(line) is None:
-                raise not_http()
         else:
             self.is_complete = True

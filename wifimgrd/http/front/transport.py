@@ -19,7 +19,6 @@ class FrontTransport(asyncio.Transport):
         super().__init__()
         self.front = front
         self.real = real
-        """For sendfile(2), which takes no other one."""
 
     def write(self, data: Any) -> None:
         """Write; the first octets of an answer tell whether another protocol follows."""
@@ -38,7 +37,7 @@ class FrontTransport(asyncio.Transport):
 
     def abort(self) -> None:
         """Close at once."""
-        self.real.abort()
+        self.front.evict()
 
     def is_closing(self) -> bool:
         """Whether it is closed, or is about to be."""

@@ -10,8 +10,8 @@ from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.errors import Problem
-from wifimgrd.http.front.connection import IDLE_S
-from wifimgrd.http.front.transport import FrontTransport
+from wifimgrd.http.front.connection import IDLE_S, FrontConnection
+from wifimgrd.http.front.transport import front_of
 from wifimgrd.http.map.byte_range import UnsatisfiableError, requested_part
 from wifimgrd.http.map.open_file import OpenFile
 from wifimgrd.http.tiles.replies import is_named
@@ -38,7 +38,7 @@ async def send_file(request: web.Request, file: OpenFile, headers: Mapping[str, 
         response.content_length = len(whole)
         await response.prepare(request)
         if request.method != "HEAD":
-            await _send(_real(request.transport), file, whole)
+            await _send(front_of(request), file, whole)
         await response.write_eof()
         return response
     finally:
@@ -58,27 +58,22 @@ def _part(request: web.Request, file: OpenFile) -> range | None:
         ) from None
 
 
-def _real(transport: asyncio.Transport | None) -> asyncio.Transport | None:
-    """That of the event loop, which takes no other one for sendfile(2)."""
-    return transport.real if isinstance(transport, FrontTransport) else transport
-
-
-async def _send(transport: asyncio.Transport | None, file: OpenFile, part: range) -> None:
+async def _send(front: FrontConnection | None, file: OpenFile, part: range) -> None:
     """Send octets after the headers. A thread waits for the disk, before each chunk."""
     loop = asyncio.get_running_loop()
     try:
         for offset in range(part.start, part.stop, _CHUNK):
             count = min(_CHUNK, part.stop - offset)
             await loop.run_in_executor(None, file.load, offset, count)
-            if transport is None or transport.is_closing():
+            if front is None or front.is_closing:
                 raise ConnectionResetError("the client has gone")
             async with asyncio.timeout(IDLE_S):
-                sent = await loop.sendfile(transport, file.raw, offset, count)
+                sent = await front.send_file(file.raw, offset, count)
             if sent < count:
                 raise ConnectionResetError("the file became shorter")
     except (OSError, RuntimeError) as error:  # RuntimeError: the transport closes meanwhile
-        if transport is not None:
-            transport.abort()  # the announced length cannot be sent
+        if front is not None:
+            front.evict()  # the announced length cannot be sent
         raise ConnectionResetError(str(error)) from None
 
 
