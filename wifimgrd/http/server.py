@@ -9,10 +9,10 @@ import os
 import socket
 import ssl
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from wifimgrd.http.app import SHORT_WAYS
 from wifimgrd.http.front.connection import STOP_S
@@ -40,6 +40,7 @@ class Server:
         """`tls`: serve HTTPS, not HTTP."""
         self._limits = ConnectionLimits(has_tls=tls is not None) if limits is None else limits
         self._tls = tls
+        logging.getLogger("aiohttp.server").addFilter(_is_ours)
         self._runner = web.AppRunner(
             app,
             access_log_class=AnswerLog,
@@ -73,11 +74,14 @@ class Server:
             listener.close()
         await self._runner.shutdown()
         if self._runner.server is not None:
-            with suppress(TimeoutError):  # newer versions of aiohttp wait twice for so long
-                async with asyncio.timeout(STOP_S):
-                    await self._runner.server.shutdown(STOP_S)
+            await self._runner.server.shutdown(STOP_S / 2)  # newer versions of aiohttp wait twice
         self._limits.close_all()
         await self._runner.cleanup()
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a line of aiohttp's log is about more than a request that it cannot parse, and answers."""
+    return not record.exc_info or not isinstance(record.exc_info[1], HttpProcessingError)
 
 
 def bind(host: str, port: int) -> list[socket.socket]:

@@ -77,6 +77,8 @@ def test_what_a_head_says_of_the_end_of_its_request(octets: bytes, expected: Hea
         head(b"GET http://[:::::]/ HTTP/1.1"),
         head(b"GET /\xff\xfe HTTP/1.1"),
         head(b"CONNECT h:1 HTTP/1.1"),
+        head(b"PRI * HTTP/1.1"),
+        head(b"get / HTTP/1.1"),
         head(b"POST / HTTP/1.1", b"Content-Length:\t0\t"),
         head(b"G(T / HTTP/1.1"),
         head(b"\x16\x03\x01 / HTTP/1.1"),
@@ -101,16 +103,11 @@ def test_what_could_be_read_in_two_ways_is_refused(octets: bytes) -> None:
     assert caught.value.status == 400
 
 
-@pytest.mark.parametrize("method", [b"FOO", b"get", b"PRI", b"DESCRIBE"])
-def test_a_method_that_nothing_has_is_not_allowed(method: bytes) -> None:
-    with pytest.raises(Refused) as caught:
-        parse_head(head(method + b" / HTTP/1.1"))
-    assert caught.value.status == 405
-
-
 def test_the_wish_for_another_protocol_is_left_out() -> None:
     fields = (b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMA", b"X: y")
     assert without_upgrade(head(b"GET / HTTP/1.1", *fields)) == head(b"GET / HTTP/1.1", b"X: y")
+    last = b"Connection: close"
+    assert without_upgrade(head(b"GET / HTTP/1.1", b"Upgrade: h2c", last)) == head(b"GET / HTTP/1.1", last)
 
 
 @pytest.mark.parametrize(

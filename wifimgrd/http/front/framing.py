@@ -34,8 +34,8 @@ _HEAD: Final = re.compile(
 _OF_FRAMING: Final = re.compile(rb"\n(host|content-length|transfer-encoding|connection|upgrade):([^\r]*)")
 """In a head in small letters."""
 _OF_UPGRADE: Final = re.compile(rb"\r\n(?:connection|upgrade|http2-settings):[^\r]*", re.IGNORECASE)
-_METHODS: Final = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS", b"TRACE"))
-"""Those that every supported version of aiohttp knows, and that are requests."""
+_METHOD: Final = re.compile(rb"(?!(?:CONNECT|PRI|SOURCE)$)[A-Z]{3,16}")
+"""Not those with which other protocols begin; aiohttp answers methods that nothing here has."""
 _LAST_PORT: Final = 65535
 
 
@@ -51,11 +51,6 @@ class Refused(Exception):
 def too_large() -> Refused:
     """A head over the limits (RFC 6585, 5)."""
     return Refused(431, f"the head of a request has at most {HEAD_BYTES // 1024} kB and {HEAD_FIELDS} fields")
-
-
-def no_method() -> Refused:
-    """A method that nothing here has."""
-    return Refused(405, "the method is not allowed here")
 
 
 def not_http() -> Refused:
@@ -100,10 +95,8 @@ def parse_head(octets: bytes) -> Head:
     if is_long or octets.count(b"\r\n") > HEAD_FIELDS + 2:
         raise too_large()
     valid = _HEAD.fullmatch(octets)
-    if valid is None or not _is_address(valid[2], valid[3]):
+    if valid is None or not _METHOD.fullmatch(valid[1]) or not _is_address(valid[2], valid[3]):
         raise not_http()
-    if valid[1] not in _METHODS:
-        raise no_method()
     is_old = valid[4] == b"0"
     found: dict[bytes, list[bytes]] = {}
     for name, value in _OF_FRAMING.findall(octets.lower()):
@@ -124,7 +117,11 @@ def parse_head(octets: bytes) -> Head:
 def without_upgrade(octets: bytes) -> bytes:
     """A head without the wish for another protocol, which a server may ignore (RFC 9110, 7.8): parsers of
     other versions differ in what of it they heed."""
-    return _OF_UPGRADE.sub(b"", octets)
+
+    def rest(field: re.Match[bytes]) -> bytes:
+        return b"\r\nConnection: close" if b"close" in field[0].lower() else b""
+
+    return _OF_UPGRADE.sub(rest, octets)
 
 
 def _is_address(host: bytes | None, port: bytes | None) -> bool:
