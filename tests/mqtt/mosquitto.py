@@ -17,6 +17,7 @@ from tests.mqtt.private_host import PrivateHost, inside, network_of
 
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
 START_S = 20.0
+KEEP_ALIVE_S = 10
 _SUBSCRIBE, _DO_NOT_SEND_RETAINED = 0x82, 0x20
 
 
@@ -143,6 +144,35 @@ async def broker_without_wildcards(port: int) -> AsyncIterator[int]:
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+@asynccontextmanager
+async def broker_of_short_keep_alive(broker: Mosquitto, address: str = "127.0.0.1") -> AsyncIterator[int]:
+    """A broker that wants to hear from its clients every KEEP_ALIVE_S (MQTT 5, 3.2.2.3.14), in front of
+    another one. Its own `max_keepalive` would do on Debian 12. Mosquitto 2.0.21 of Debian 13 soon ends a
+    connection for which that counts: in its ring of seconds, keepalive.c, a message just now is as one too
+    long ago."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            with network_of(broker.host):
+                inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", broker.port)
+            first = bytearray(await reader.read(4096))
+            place = first.index(b"MQTT") + 6
+            first[place : place + 2] = KEEP_ALIVE_S.to_bytes(2)
+            inner_writer.write(first)
+            answer = bytearray(await inner_reader.readexactly(5))
+            answer[1] += 3  # octets of the packet, and of its properties, both less than 128
+            answer[4] += 3
+            writer.write(answer + b"\x13" + KEEP_ALIVE_S.to_bytes(2))
+            await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+
+    with network_of(broker.host):
+        server = await asyncio.start_server(serve, address, 0)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

@@ -12,13 +12,11 @@ import pytest
 
 from tests.mqtt.certificates import Authority
 from tests.mqtt.conftest import HUB, Start
-from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.mosquitto import Mosquitto, broker_of_short_keep_alive
 from tests.mqtt.observer import Observer, observer
 from tests.mqtt.private_host import PrivateHost, private_host
 from tests.processes import Hub
 
-KEEP_ALIVE = "max_keepalive 10"
-"""The shortest that Mosquitto has."""
 NOTICED_S = 60.0
 """Two keep-alive intervals, with what a busy machine adds."""
 RSS_LIMIT_KB = 35 * 1024
@@ -39,15 +37,18 @@ async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_
     hub: Hub, ends: tuple[PrivateHost, PrivateHost], bridges: Start, tmp_path: Path
 ) -> None:
     theirs, ours = ends
-    broker = Mosquitto(tmp_path / "far", ("allow_anonymous true", KEEP_ALIVE), host=theirs)
+    broker = Mosquitto(tmp_path / "far", host=theirs)
     await broker.start()
     kept, removed = await hub.create(1), await hub.create(2)
     await hub.until(kept, "connected", 20)
     await hub.until(removed, "connected", 20)
-    bridge = bridges("insecure_plaintext = true", f"mqtt://192.0.2.1:{broker.port}")
-    bridge.host = ours
-    await bridge.start()
-    async with observer(broker.port, host=theirs) as seen:
+    async with (
+        broker_of_short_keep_alive(broker, "192.0.2.1") as port,
+        observer(broker.port, host=theirs) as seen,
+    ):
+        bridge = bridges("insecure_plaintext = true", f"mqtt://192.0.2.1:{port}")
+        bridge.host = ours
+        await bridge.start()
         await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
         theirs.cut_off()
         for number in range(300):
@@ -70,23 +71,23 @@ async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_
 async def test_a_broker_that_stands_still_is_left_and_found_again(
     hub: Hub, broker: Mosquitto, bridges: Start
 ) -> None:
-    await broker.restart(KEEP_ALIVE)
-    bridge = bridges()
-    await bridge.start()
-    device = await hub.create(1)
-    async with observer(broker.port) as seen:
-        await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
-        assert broker.process is not None
-        broker.process.send_signal(signal.SIGSTOP)
-        for number in range(300):
-            await hub.client.update_device(device, {"name": f"name {number}"})
-        await bridge.until_logged("it did not answer in time", NOTICED_S)
-        assert bridge.rss_kb <= RSS_LIMIT_KB
-        broker.process.send_signal(signal.SIGCONT)
-    async with observer(broker.port) as seen:
-        topic = f"{HUB}/devices/{device}"
-        await seen.until(lambda: (seen.record(topic) or {}).get("name") == "name 299", NOTICED_S)
-        await seen.until(lambda: seen.retained[AVAILABILITY] == b"online", NOTICED_S)
+    async with broker_of_short_keep_alive(broker) as port:
+        bridge = bridges(address=f"mqtt://127.0.0.1:{port}")
+        await bridge.start()
+        device = await hub.create(1)
+        async with observer(broker.port) as seen:
+            await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
+            assert broker.process is not None
+            broker.process.send_signal(signal.SIGSTOP)
+            for number in range(300):
+                await hub.client.update_device(device, {"name": f"name {number}"})
+            await bridge.until_logged("it did not answer in time", NOTICED_S)
+            assert bridge.rss_kb <= RSS_LIMIT_KB
+            broker.process.send_signal(signal.SIGCONT)
+        async with observer(broker.port) as seen:
+            topic = f"{HUB}/devices/{device}"
+            await seen.until(lambda: (seen.record(topic) or {}).get("name") == "name 299", NOTICED_S)
+            await seen.until(lambda: seen.retained[AVAILABILITY] == b"online", NOTICED_S)
 
 
 # -- clocks
@@ -135,17 +136,17 @@ async def test_with_a_clock_before_the_certificate_the_log_says_so_and_it_connec
 async def test_pings_are_sent_at_the_brokers_interval_whatever_the_clock_shows(
     hub: Hub, broker: Mosquitto, bridges: Start, clock: Clock
 ) -> None:
-    await broker.restart(KEEP_ALIVE, "log_type all")
-    bridge = bridges()
-    await bridge.start(**clock.environment)
+    await broker.restart("log_type all")
     device = await hub.create(1)
-    async with observer(broker.port) as seen:
+    async with broker_of_short_keep_alive(broker) as port, observer(broker.port) as seen:
+        bridge = bridges(address=f"mqtt://127.0.0.1:{port}")
+        await bridge.start(**clock.environment)
         await seen.until(lambda: seen.retained.get(AVAILABILITY) == b"online")
         for years in (10, -10):
             clock.set(f"{years:+}y")
             await hub.client.update_device(device, {"name": f"after {years} years"})
             await until_an_event_of(seen, datetime.now(UTC).year + years)
-    await broker.until_logged("Received PINGREQ from wifimgrd-boat", 2, NOTICED_S)
+        await broker.until_logged("Received PINGREQ from wifimgrd-boat", 2, NOTICED_S)
     assert bridge.log.read_text().count("broker_connected") == 1
 
 
