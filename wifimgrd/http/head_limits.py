@@ -1,5 +1,5 @@
-"""How large the head of a request or of an answer may be, on every supported version of aiohttp, whose own
-limits differ; and the client's side of it."""
+"""The bounds of requests (`front/`) for answers of cameras and tile servers, on every supported version of
+aiohttp, whose own limits differ."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from typing import Any, Final
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
-from wifimgrd.http.message_limits import PIECE_BYTES, MessageLimit
+from wifimgrd.http.front.framing import HEAD_BYTES, HEAD_FIELDS, PIECE_BYTES
+from wifimgrd.http.message_limits import MessageLimit
 
-HEAD_BYTES: Final = 64 * 1024
-"""Octets of a head: the first line and the fields; of an answer also the informational ones before it."""
-HEAD_FIELDS: Final = 128
-"""Fields of a head; small ones need many times their length in memory."""
 HEAD_S: Final = 20.0
 """The time in which a head must be complete, from its first octet."""
 _EARLY_BYTES: Final = 1 << 20

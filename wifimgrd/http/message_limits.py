@@ -6,8 +6,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 HELD_MESSAGES: Final = 1024
-PIECE_BYTES: Final = 16 * 1024
-"""Octets that are parsed at once, so that no limit is exceeded by much."""
 
 
 class MessageLimit:

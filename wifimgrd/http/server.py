@@ -15,13 +15,14 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from wifimgrd.http.app import SHORT_WAYS
-from wifimgrd.http.front.connection import STOP_S
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.front.door import AnswerLog, FrontDoor
 from wifimgrd.web_address import page_address
 
 _NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """Errors of an address family that this host does not use."""
+STOP_S: Final = 3.0
+"""The time for running requests to end by themselves at a stop."""
 _NEVER_S: Final = 1e9
 """The front's timeouts hold: those of aiohttp differ between its versions."""
 _FIRST_PASSED_FD: Final = 3

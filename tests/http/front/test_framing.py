@@ -17,7 +17,6 @@ from wifimgrd.http.front.framing import (
     without_upgrade,
 )
 
-HOST = b"Host: localhost\r\n"
 CHUNKED = Head(is_chunked=True)
 
 

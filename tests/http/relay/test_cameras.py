@@ -27,7 +27,8 @@ from tests.http.served import Answer, Served
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import head_limits
 from wifimgrd.http.front.connection import FrontConnection
-from wifimgrd.http.message_limits import HELD_MESSAGES, PIECE_BYTES
+from wifimgrd.http.front.framing import PIECE_BYTES
+from wifimgrd.http.message_limits import HELD_MESSAGES
 from wifimgrd.http.relay.cameras import AT_ONCE
 from wifimgrd.http.relay.headers import from_camera
 from wifimgrd.http.relay.references import CameraPage

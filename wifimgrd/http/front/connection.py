@@ -15,6 +15,7 @@ from aiohttp import web
 from wifimgrd.http.front.frames import FrameRate
 from wifimgrd.http.front.framing import (
     HEAD_BYTES,
+    PIECE_BYTES,
     Body,
     Head,
     Refused,
@@ -35,14 +36,10 @@ RECEIVE_S: Final = 20.0
 """The time within which a request has to be complete, once a part of it was received."""
 HANDSHAKE_S: Final = 10.0
 """The time limit of a TLS handshake."""
-STOP_S: Final = 3.0
-"""The time for running requests to end by themselves at a stop."""
-PIECE_BYTES: Final = 16 * 1024
-"""Octets that are read and parsed at once, before others have their turn."""
 _SOON_S: Final = 1.0
 _THROWN_AWAY: Final = 1 << 20
 """Octets that are discarded before a connection that is about to be closed is reset."""
-_TO_BEGIN: Final = 4
+_TO_BEGIN: Final = 3
 """Runs of the loop until aiohttp's task has begun, and in it that of the first request, which is earlier no
 state in which it can lose its connection."""
 _ENDED_S: Final = 900.0
@@ -135,10 +132,9 @@ class FrontConnection(asyncio.BufferedProtocol):
             self._handshake = self._loop.create_task(self._start_tls(self._door.tls))
 
     async def _start_tls(self, tls: ssl.SSLContext) -> None:
-        raw = self._transport
         try:
             self._transport = await self._loop.start_tls(
-                raw,
+                self._raw,
                 self,
                 tls,
                 server_side=True,
@@ -146,7 +142,7 @@ class FrontConnection(asyncio.BufferedProtocol):
                 ssl_shutdown_timeout=RECEIVE_S,
             )
         except (OSError, asyncio.CancelledError):  # ssl.SSLError and TimeoutError are OSErrors
-            raw.abort()
+            self._raw.abort()
             self._forget()
             return
         if self.is_closing:  # meanwhile
@@ -180,19 +176,14 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     def _end_app(self, error: BaseException | None) -> None:
         app, self._app = self._app, None
-        if app is None:
-            return
-        left = _TO_BEGIN
+        if app is not None:
+            self._end_app_after(_TO_BEGIN, app, error)
 
-        def tell() -> None:
-            nonlocal left
-            left -= 1
-            if left:
-                self._loop.call_soon(tell)
-            else:
-                app.connection_lost(error)
-
-        tell()
+    def _end_app_after(self, runs: int, app: web.RequestHandler, error: BaseException | None) -> None:
+        if runs:
+            self._loop.call_soon(self._end_app_after, runs - 1, app, error)
+        else:
+            app.connection_lost(error)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the loop puts the next piece."""

@@ -12,8 +12,10 @@ from enum import Enum
 from ipaddress import IPv6Address
 from typing import Final
 
+PIECE_BYTES: Final = 16 * 1024
+"""Octets that are read and parsed at once, before others have their turn."""
 HEAD_BYTES: Final = 64 * 1024
-"""Octets of a head: the first line and the fields."""
+"""Octets of a head: the first line and the fields; of an answer also the informational ones before it."""
 HEAD_FIELDS: Final = 128
 """Fields of a head; small ones need many times their length in memory."""
 LINE_BYTES: Final = 8190
