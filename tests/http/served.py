@@ -13,6 +13,7 @@ import aiohttp
 
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.http.app import build_app
+from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
@@ -66,9 +67,11 @@ class Served:
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, client: HubClient, settings: Settings) -> AsyncIterator[Self]:
+    async def start(
+        cls, client: HubClient, settings: Settings, limits: ConnectionLimits | None = None
+    ) -> AsyncIterator[Self]:
         """A shim in this process, on any free port."""
-        server = Server(build_app(client, settings, Tasks("test")))
+        server = Server(build_app(client, settings, Tasks("test")), limits=limits)
         await server.start(bind("127.0.0.1", 0))
         try:
             async with cls.at(server.addresses[0].rstrip("/")) as served:

@@ -10,7 +10,7 @@ AT_ONCE = 256 * 1024
 
 
 def number(value: int) -> bytes:
-    """A Variable Byte Integer (MQTT 3.1.1, 2.2.3)."""
+    """A Variable Byte Integer (MQTT 5, 1.5.5)."""
     octets = bytearray()
     while value > 0x7F:
         octets.append(value & 0x7F | 0x80)

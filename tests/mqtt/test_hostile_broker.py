@@ -14,6 +14,7 @@ import pytest
 
 from tests.mqtt.conftest import Start
 from tests.mqtt.fleet_process import access
+from tests.mqtt.flood import number
 from tests.mqtt.logs import lines_with
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.library import MOST_UNSENT
@@ -26,15 +27,6 @@ IN_A_PART = 500
 LIMIT_KB = 64 * 1024
 """Memory of a client at any time; without limits it is ten times as much."""
 PATIENCE_S = 60.0
-
-
-def number(value: int) -> bytes:
-    """A Variable Byte Integer (MQTT 5, 1.5.5)."""
-    octets = bytearray()
-    while value > 0x7F:
-        octets.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*octets, value])
 
 
 def published(qos: int, packet_id: int, payload: bytes) -> bytes:

@@ -150,9 +150,8 @@ class Connection:
             self._client.disconnect()
             self._client.loop_write()
         self._end("it was closed")
-        if (
-            opened is not None and opened.fileno() >= 0
-        ):  # the broker does not read, or has sent what it must not
+        if opened is not None and opened.fileno() >= 0:
+            # The broker does not read, or has sent what it must not.
             self._unwatch(opened)
             opened.close()
 

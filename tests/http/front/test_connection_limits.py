@@ -12,12 +12,9 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
-from wifimgrd.http.app import build_app
 from wifimgrd.http.front import connection_limits
 from wifimgrd.http.front.connection_limits import ConnectionLimits
-from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
-from wifimgrd.runtime.tasks import Tasks
 
 LIMIT = 4
 PATIENCE_S = 10.0
@@ -26,13 +23,8 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 @pytest.fixture
 async def served(fake_hub: FakeHub) -> AsyncIterator[Served]:
-    server = Server(build_app(fake_hub, Settings(), Tasks("test")), limits=ConnectionLimits(LIMIT))
-    await server.start(bind("127.0.0.1", 0))
-    try:
-        async with Served.at(server.addresses[0].rstrip("/")) as served:
-            yield served
-    finally:
-        await server.stop()
+    async with Served.start(fake_hub, Settings(), ConnectionLimits(LIMIT)) as served:
+        yield served
 
 
 class Idle:
