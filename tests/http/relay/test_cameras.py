@@ -331,6 +331,7 @@ async def test_a_camera_that_is_not_connected_is_409(served: Served, fake_hub: F
     assert (answer.status, answer.problem["code"]) == (409, "device-not-reachable")
 
 
+@pytest.mark.usefixtures("port_80")
 async def test_a_camera_that_does_not_answer_is_504(served: Served, fake_hub: FakeHub) -> None:
     fake_hub.appear(CONNECTED, DeviceRecord(4, state="connected", interface="no9", camera_address=ADDRESS))
     for number in (3, 4):
@@ -377,7 +378,7 @@ ACTS_ON_US = (
 
 
 @pytest.fixture
-async def odd_relay(fake_hub: FakeHub, served: Served) -> AsyncIterator[OddCamera]:
+async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIterator[OddCamera]:
     """A camera whose answer is octets as the test says."""
     camera = OddCamera(served)
 
