@@ -148,7 +148,7 @@ async def test_all_channels_are_scanned_where_the_known_ones_have_other_devices_
     supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
     monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
     choice = BssChoice(in_use={"b": DeviceId(2)}, others={"c": DeviceId(3)})
-    points = await supplicant.scan_for(OURS, choice, [2412])
+    points = await supplicant.scan_for(OURS, lambda: choice, [2412])
     assert [point.bssid for point in points] == found
     assert scans.searched == searched
 
@@ -161,5 +161,22 @@ async def test_a_fresh_scan_result_is_not_enough_where_it_is_another_devices_cam
     supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus(a=b"CAM")), "/if")
     monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
     monkeypatch.setattr(supplicant, "subscribe", lambda: asyncio.sleep(0))
-    await supplicant.locate(OURS, BssChoice(in_use=in_use), frozenset())
+    await supplicant.locate(OURS, lambda: BssChoice(in_use=in_use), frozenset())
     assert scans.searched == searched
+
+
+async def test_a_camera_that_another_device_joins_during_the_scan_is_not_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_use: dict[str, DeviceId] = {}
+
+    class Taken(ScansOfTheNetwork):
+        async def find_bss(self, ssid: Ssid, channels: tuple[int, ...]) -> list[Bss]:
+            in_use["b"] = DeviceId(2)
+            return await super().find_bss(ssid, channels)
+
+    scans = Taken(known="b", all="ba")
+    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
+    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
+    points = await supplicant.scan_for(OURS, lambda: BssChoice(in_use=in_use), [2412])
+    assert [point.bssid for point in points] == ["b", "a"]

@@ -212,9 +212,10 @@ class SupplicantInterface(Proxy):
         capabilities: dict[str, Any] = await self.get("Capabilities")
         return suite in capabilities.get("KeyMgmt", ())
 
-    async def locate(self, ssid: Ssid, choice: BssChoice, bands: frozenset[Band]) -> list[Bss]:
+    async def locate(self, ssid: Ssid, choice: Callable[[], BssChoice], bands: frozenset[Band]) -> list[Bss]:
         """Find a network to join: in the list, then on the channels of earlier sightings, then on all; also
-        subscribes. Raises ScanRefused, BusError, and TimeoutError where no scan ever ends."""
+        subscribes. `choice` is what is known then: another device may have chosen an access point meanwhile.
+        Raises ScanRefused, BusError, and TimeoutError where no scan ever ends."""
         subscribed, listed = await asyncio.gather(
             self.subscribe(), self.networks(ssid), return_exceptions=True
         )
@@ -223,9 +224,9 @@ class SupplicantInterface(Proxy):
                 raise outcome
         points = cast("list[Bss]", listed)
         fresh = [point for point in points if point.age_s < _FRESH_S]
-        if choice.is_settled(fresh):
+        if choice().is_settled(fresh):
             return fresh
-        return await self.scan_for(ssid, choice, frequencies_to_try(choice.sightings, points, bands))
+        return await self.scan_for(ssid, choice, frequencies_to_try(choice().sightings, points, bands))
 
     async def find_bss(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
         """Scan for a network by name, hidden or not, and return its access points that were received.
@@ -237,8 +238,10 @@ class SupplicantInterface(Proxy):
         found = await self.networks(ssid)
         return seen_since(found, self._now() - started + _SLACK_S)
 
-    async def scan_for(self, ssid: Ssid, choice: BssChoice, frequencies: Sequence[int]) -> list[Bss]:
-        """Scan the given frequencies; then all, unless one of the access points is nobody else's.
+    async def scan_for(
+        self, ssid: Ssid, choice: Callable[[], BssChoice], frequencies: Sequence[int]
+    ) -> list[Bss]:
+        """Scan the given frequencies; then all, unless one of the access points is nobody else's by then.
 
         Raises ScanRefused where the scan of all channels is refused too, else as `find_bss` does.
         """
@@ -253,7 +256,7 @@ class SupplicantInterface(Proxy):
                 continue
             _log.debug("network_searched", path=self.path, channels=channels or "all", found=len(points))
             found |= {point.bssid: point for point in points}
-            if choice.is_settled(found.values()):
+            if choice().is_settled(found.values()):
                 break
         return list(found.values())
 

@@ -155,14 +155,14 @@ class Attempt(BaseAttempt[Joined]):
                 self._connection, device.supplicant, device.names
             )
             try:
-                return await supplicant.locate(self._ssid, self._choice(), device.bands)
+                return await supplicant.locate(self._ssid, self._choice, device.bands)
             except BusError:  # the supplicant has created another object since
                 supplicant.close()
         self._supplicant = supplicant = await SupplicantInterface.open(
             self._connection, device.name, device.names
         )
         device.supplicant = supplicant.path
-        return await supplicant.locate(self._ssid, self._choice(), device.bands)
+        return await supplicant.locate(self._ssid, self._choice, device.bands)
 
     async def _activate(
         self, device: NmDevice, key_management: bss.KeyManagement, bssid: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from ipaddress import IPv4Network
 
 from wifimgrd.backends.base_backend import BaseBackend, RestartLink
@@ -103,7 +104,7 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
         services = await self._ready()
-        choice = self._choice_of_lost(sightings, others)
+        choice = partial(self._choice_of_lost, sightings, others)
         return await is_visible(services.connection, self._device(interface), interface, ssid, choice)
 
     async def recover(self, interface: str, step: BackendStep) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from wifimgrd.backends.networkmanager import failure_reasons
@@ -74,7 +74,11 @@ async def _scan_all_channels(connection: BusConnection, device: NmDevice, interf
 
 
 async def is_visible(
-    connection: BusConnection, device: NmDevice | None, interface: str, ssid: Ssid, choice: BssChoice
+    connection: BusConnection,
+    device: NmDevice | None,
+    interface: str,
+    ssid: Ssid,
+    choice: Callable[[], BssChoice],
 ) -> bool:
     """Scan for one network on an idle device, first on the channels of its earlier sightings; returns whether
     it has a candidate. Raises InterfaceLost; Busy where the device is in use; BackendUnavailable.
@@ -87,8 +91,9 @@ async def is_visible(
     try:
         supplicant = await SupplicantInterface.open(connection, interface)
         await supplicant.subscribe()
-        frequencies = frequencies_to_try(choice.sightings, (), device.bands)
-        return bool(choice.candidates(await supplicant.scan_for(ssid, choice, frequencies)))
+        frequencies = frequencies_to_try(choice().sightings, (), device.bands)
+        found = await supplicant.scan_for(ssid, choice, frequencies)
+        return bool(choice().candidates(found))
     except (BusError, ScanRefused) as error:
         raise Busy(f"wpa_supplicant does not scan: {error}") from None
     except BusClosed:

@@ -125,7 +125,7 @@ class Attempt(BaseAttempt[Joined]):
 
     async def _add_network(self, interface: WifiInterface, supplicant: SupplicantInterface) -> AddedNetwork:
         """Find the network, and configure the supplicant for it."""
-        points = await self._found(supplicant.locate(self._ssid, self._choice(), interface.bands))
+        points = await self._found(supplicant.locate(self._ssid, self._choice, interface.bands))
         limit, key_management = await self._choose(supplicant, points)
         self._monitor = monitor = AssociationMonitor(
             supplicant,

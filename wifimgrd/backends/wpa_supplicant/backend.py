@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from ipaddress import IPv4Network
 from typing import Final
 
@@ -126,7 +127,7 @@ class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
         self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
-        services, choice = await self._ready(), self._choice_of_lost(sightings, others)
+        services, choice = await self._ready(), partial(self._choice_of_lost, sightings, others)
         return await is_visible(services, self._inventory, interface, ssid, choice)
 
     async def recover(self, interface: str, step: BackendStep) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -81,14 +81,15 @@ async def scan(services: Services, inventory: Inventory, name: str) -> None:
 
 
 async def is_visible(
-    services: Services, inventory: Inventory, name: str, ssid: Ssid, choice: BssChoice
+    services: Services, inventory: Inventory, name: str, ssid: Ssid, choice: Callable[[], BssChoice]
 ) -> bool:
     """Scan for one network on an idle interface, first on the channels of its earlier sightings; returns
     whether it has a candidate. Raises the errors of `idle_interface`."""
     async with idle_interface(services, inventory, name) as (interface, supplicant):
         await supplicant.subscribe()
-        frequencies = frequencies_to_try(choice.sightings, (), interface.bands)
-        return bool(choice.candidates(await supplicant.scan_for(ssid, choice, frequencies)))
+        frequencies = frequencies_to_try(choice().sightings, (), interface.bands)
+        found = await supplicant.scan_for(ssid, choice, frequencies)
+        return bool(choice().candidates(found))
 
 
 async def scan_results(services: Services, inventory: Inventory) -> list[ScanResult]:
