@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 _BOOT_S = 60.0
+_NUMBERS = itertools.count(1)
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -57,6 +59,8 @@ class Machine:
         self._layer = Layer()
         self._lower = lower
         self._files = files
+        self._name = f"hub-{os.getpid()}-{next(_NUMBERS)}"
+        """No other has it: systemd 257 refuses the name of one that was killed."""
         self._container: subprocess.Popen[bytes] | None = None
         self._leader = 0
         self.root = Path()
@@ -73,7 +77,7 @@ class Machine:
         self._console = (self._layer.folder / "console").open("wb")
         self._container = subprocess.Popen(
             [
-                *("systemd-nspawn", "--quiet", f"--directory={self.root}", f"--machine=hub-{os.getpid()}"),
+                *("systemd-nspawn", "--quiet", f"--directory={self.root}", f"--machine={self._name}"),
                 *("--register=no", "--keep-unit", "--private-network", "--console=read-only"),
                 *(f"--bind-ro={self._files}:/host", "--boot"),
             ],
@@ -166,10 +170,11 @@ class Machine:
 
     def close(self) -> None:
         """End it at once and forget what it wrote."""
-        if self._container is not None and self._container.poll() is None:
-            # Its first process takes all of it along.
-            os.kill(self._leader or self._container.pid, 9)
-            self._container.wait(timeout=30)
+        if self._container is not None and not self._console.closed:
+            if self._container.poll() is None:
+                # Its first process takes all of it along.
+                os.kill(self._leader or self._container.pid, 9)
+                self._container.wait(timeout=30)
             self._console.close()
             self._layer.unmount()
         self._layer.close()
