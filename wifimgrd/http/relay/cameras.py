@@ -5,32 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Final
 
 import aiohttp
 from aiohttp import web
-from yarl import URL
+from multidict import CIMultiDict
 
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid, known_device, path_id
+from wifimgrd.http.client import HttpBroken, HttpConnection
 from wifimgrd.http.description.operations import Parameter, operation
 from wifimgrd.http.errors import Problem
-from wifimgrd.http.head_limits import PlainResponse, is_within_limits
+from wifimgrd.http.relay.camera_socket import MESSAGE_BYTES, CameraSocket
 from wifimgrd.http.relay.headers import from_camera, reason_of, to_camera
-from wifimgrd.http.relay.link import CameraConnector
 from wifimgrd.http.relay.references import CameraPage
 from wifimgrd.http.routes import Routes
 
 AT_ONCE: Final = 16
 """Connections to one camera. Cameras serve only a few."""
-SILENCE_S: Final = 60.0
-"""The longest time without data from a camera, before or within an answer."""
 CLOSE_S: Final = 2.0
 """The time within which each side of a WebSocket has to close."""
-MESSAGE_BYTES: Final = 4 * 2**20
+CAMERA_PORT: Final = 80
 _METHODS: Final = "GET HEAD POST PUT PATCH DELETE OPTIONS"
 _REMAINDER: Final = Parameter("rest", "path", "The path on the camera.", str, required=True)
 
@@ -76,20 +74,22 @@ class Cameras:
         address = device.camera_address
         if not request.raw_path.isascii():
             raise invalid("a path has ASCII characters alone, others as %XX")
-        target = URL(f"http://{address}{request.raw_path.removeprefix(prefix)}", encoded=True)
+        target = request.raw_path.removeprefix(prefix)
         page = CameraPage(address, prefix, request.raw_path.partition("?")[0], request.secure)
-        async with self._place(number), _session(self._client, number) as session:
+        headers = to_camera(request.headers, address, number)
+        async with self._place(number):
             try:
-                if request.headers.get("Upgrade", "").lower() == "websocket":
-                    return await self._relay_socket(request, session, target, number)
-                return await self._relay_answer(request, session, target, page, number)
+                # The daemon opens it, so it leads to no other host, and the shim needs no network of its own.
+                opened = await self._client.open_connection(number, CAMERA_PORT)
+                with closing(await HttpConnection.open(sock=opened)) as camera:
+                    if request.headers.get("Upgrade", "").lower() == "websocket":
+                        return await _relay_socket(request, camera, target, headers)
+                    return await _relay_answer(request, camera, target, headers, page, number)
             except (DeviceNotReachable, InterfaceLost) as error:
                 raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, error.message) from None
-            except (aiohttp.ClientConnectorError, TimeoutError) as error:
-                raise Problem(
-                    ErrorCode.DEVICE_NOT_REACHABLE, f"the camera does not answer: {_reason(error)}"
-                ) from None
-            except aiohttp.ClientError as error:
+            except TimeoutError:
+                raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, "the camera does not answer in time") from None
+            except (HttpBroken, OSError) as error:
                 raise Problem(ErrorCode.CONNECTION_LOST, f"the camera broke off: {_reason(error)}") from None
 
     @asynccontextmanager
@@ -102,102 +102,83 @@ class Cameras:
         finally:
             self._busy[number] -= 1
 
-    async def _relay_answer(
-        self,
-        request: web.Request,
-        session: aiohttp.ClientSession,
-        target: URL,
-        page: CameraPage,
-        device_id: int,
-    ) -> web.StreamResponse:
-        headers = to_camera(request.headers, page.camera, device_id)
-        body = request.content.iter_any() if request.body_exists else None
-        async with session.request(
-            request.method, target, headers=headers, data=body, allow_redirects=False
-        ) as answer:
-            if not is_within_limits(f"HTTP/1.1 {answer.status} {answer.reason}", answer.raw_headers):
-                raise Problem(ErrorCode.CONNECTION_LOST, "the camera's answer has too large a head")
-            if answer.status < 200:
-                raise Problem(ErrorCode.CONNECTION_LOST, "the camera changed the protocol without a request")
-            response = web.StreamResponse(
-                status=answer.status,
-                reason=reason_of(answer.reason),
-                headers=from_camera(answer.headers, page, device_id),
-            )
-            await response.prepare(request)
-            try:
-                async for chunk in answer.content.iter_any():
-                    await response.write(chunk)
-            except (aiohttp.ClientError, TimeoutError):
-                # The head is sent, so only a reset can show that the body is incomplete.
-                if request.transport is not None:
-                    request.transport.abort()
-                return response
-            await response.write_eof()
-            return response
 
-    async def _relay_socket(
-        self, request: web.Request, session: aiohttp.ClientSession, target: URL, device_id: int
-    ) -> web.StreamResponse:
-        offered = [
-            name.strip()
-            for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")
-            if name.strip()
-        ]
-        headers = to_camera(request.headers, target.host or "", device_id)
-        async with session.ws_connect(
-            target, headers=headers, protocols=offered, max_msg_size=MESSAGE_BYTES, compress=0
-        ) as camera:
-            chosen = (camera.protocol,) if camera.protocol else ()
-            if request.transport is None:  # aiohttp 3.11 takes a client that has gone for a bug
-                raise ConnectionResetError("the client has gone")
-            client = web.WebSocketResponse(protocols=chosen, max_msg_size=MESSAGE_BYTES, compress=False)
-            await client.prepare(request)
-            pumps = [
-                asyncio.create_task(_pump(camera, client)),
-                asyncio.create_task(_pump(client, camera)),
-            ]
-            try:
-                await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for pump in pumps:
-                    pump.cancel()
-                await asyncio.gather(*pumps, return_exceptions=True)
-                await _close(client, camera.close_code)
-                await _close(camera, client.close_code)
-            return client
+async def _relay_answer(
+    request: web.Request,
+    camera: HttpConnection,
+    target: str,
+    headers: CIMultiDict[str],
+    page: CameraPage,
+    device_id: int,
+) -> web.StreamResponse:
+    body = request.content.iter_any() if request.body_exists else None
+    headers["Connection"] = "close"
+    answer = await camera.request(request.method, target, headers, body)
+    response = web.StreamResponse(
+        status=answer.status,
+        reason=reason_of(answer.reason),
+        headers=from_camera(answer.headers, page, device_id),
+    )
+    await response.prepare(request)
+    try:
+        async for chunk in camera.content():
+            await response.write(chunk)
+    except (HttpBroken, OSError):
+        # The head is sent, so only a reset can show that the body is incomplete.
+        if request.transport is not None:
+            request.transport.abort()
+        return response
+    await response.write_eof()
+    return response
 
 
-Socket = aiohttp.ClientWebSocketResponse | web.WebSocketResponse
+async def _relay_socket(
+    request: web.Request, connection: HttpConnection, target: str, headers: CIMultiDict[str]
+) -> web.StreamResponse:
+    offered = [
+        name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",") if name.strip()
+    ]
+    camera = await CameraSocket.open(connection, target, headers, offered)
+    chosen = (camera.protocol,) if camera.protocol else ()
+    if request.transport is None:  # aiohttp 3.11 takes a client that has gone for a bug
+        raise ConnectionResetError("the client has gone")
+    client = web.WebSocketResponse(protocols=chosen, max_msg_size=MESSAGE_BYTES, compress=False)
+    await client.prepare(request)
+    pumps = [
+        asyncio.create_task(_from_camera(camera, client)),
+        asyncio.create_task(_to_camera(client, camera)),
+    ]
+    try:
+        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for pump in pumps:
+            pump.cancel()
+        await asyncio.gather(*pumps, return_exceptions=True)
+        await _close(client, camera.close_code)
+        await _close(camera, client.close_code)
+    return client
 
 
-async def _pump(source: Socket, sink: Socket) -> None:
-    async for message in source:
-        if message.type is aiohttp.WSMsgType.TEXT:
-            await sink.send_str(message.data)
-        elif message.type is aiohttp.WSMsgType.BINARY:
-            await sink.send_bytes(message.data)
+async def _from_camera(camera: CameraSocket, client: web.WebSocketResponse) -> None:
+    async for message in camera.messages():
+        if isinstance(message, str):
+            await client.send_str(message)
+        else:
+            await client.send_bytes(message)
 
 
-async def _close(socket: Socket, code: int | None) -> None:
+async def _to_camera(client: web.WebSocketResponse, camera: CameraSocket) -> None:
+    async for message in client:
+        if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
+            await camera.send(message.data)
+
+
+async def _close(socket: CameraSocket | web.WebSocketResponse, code: int | None) -> None:
     """Close one side. The timeout is for all of it: that of aiohttp starts again with each message."""
-    with suppress(TimeoutError):
+    with suppress(TimeoutError, OSError):
         async with asyncio.timeout(CLOSE_S):
             await socket.close(code=code or aiohttp.WSCloseCode.OK)
 
 
-def _session(client: HubClient, device_id: int) -> aiohttp.ClientSession:
-    """A session for one request: it keeps neither connection nor cookies."""
-    return aiohttp.ClientSession(
-        connector=CameraConnector(client, device_id),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        response_class=PlainResponse,
-        auto_decompress=False,
-        skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-        timeout=aiohttp.ClientTimeout(total=None, sock_read=SILENCE_S),
-    )
-
-
 def _reason(error: Exception) -> str:
-    inner = getattr(error, "os_error", None)
-    return str(getattr(inner, "strerror", None) or error or "no answer in time")
+    return str(getattr(error, "strerror", None) or error or "it closed the connection")

@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from yarl import URL
 
-from wifimgrd.http.head_limits import PlainResponse, bound_heads
+from wifimgrd.http.client import Answer, HttpBroken, Origin
 from wifimgrd.http.tiles.source import Summary
 from wifimgrd.http.tiles.tile import (
     LARGEST_TILE,
@@ -77,7 +77,7 @@ class UpstreamSlot:
         self._clock = clock
         self._cache = UpstreamCache(cache_limit)
         self._fetching: dict[Place, asyncio.Task[Tile | None]] = {}
-        self._session: ClientSession | None = None
+        self._origin: Origin | None = None
         self._away: UnavailableError | None = None
         self._away_until = 0.0
 
@@ -87,8 +87,8 @@ class UpstreamSlot:
         for task in fetching:
             task.cancel()
         await asyncio.gather(*fetching, return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
+        if self._origin is not None:
+            self._origin.close()
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
         """A tile that is cached and fresh."""
@@ -132,28 +132,31 @@ class UpstreamSlot:
     async def _request(self, place: Place, kept: Kept | None) -> Tile | None:
         z, x, y = place
         address = self.place.replace("{z}", str(z)).replace("{x}", str(x)).replace("{y}", str(y))
-        headers = {"Accept": "*/*", "Accept-Encoding": "gzip"}
+        headers = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "wifimgrd"}
         if kept is not None and kept.etag:
             headers["If-None-Match"] = kept.etag
         if kept is not None and kept.last_modified:
             headers["If-Modified-Since"] = kept.last_modified
         try:
+            self._origin = self._origin or Origin(self.place, _CONNECTIONS)
             async with (
                 asyncio.timeout(self._timeout_s),
-                self._connections().get(address, headers=headers, allow_redirects=False) as answer,
+                self._origin.get(URL(address).raw_path_qs, headers) as (answer, content),
             ):
-                return await self._answered(place, kept, answer)
+                return await self._answered(place, kept, answer, content)
         except TimeoutError:
             problem = UnavailableError(
                 f"the tile server did not answer within {self._timeout_s:g} s", late=True
             )
-        except (ClientError, OSError, ValueError) as error:
-            why = getattr(getattr(error, "os_error", error), "strerror", None) or type(error).__name__
+        except (HttpBroken, OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
             problem = UnavailableError(f"the tile server cannot be used: {why}")
         self._away, self._away_until = problem, self._clock() + _PAUSE_S
         raise problem
 
-    async def _answered(self, place: Place, kept: Kept | None, answer: ClientResponse) -> Tile | None:
+    async def _answered(
+        self, place: Place, kept: Kept | None, answer: Answer, content: AsyncIterator[bytes]
+    ) -> Tile | None:
         until = self._clock() + freshness(answer.headers)
         etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", "")
         match answer.status:
@@ -161,7 +164,7 @@ class UpstreamSlot:
                 kept.fresh_until = until
                 return kept.tile
             case 200:
-                octets = await _body(answer)
+                octets = await _body(content)
                 tile = _tile(octets, answer, self.summary.media_type)
                 self._cache.put(place, Kept(tile, until, etag, modified))
                 return tile
@@ -182,31 +185,17 @@ class UpstreamSlot:
             log(event, tileset=self._tileset, url=self.place, **({"reason": reason} if reason else {}))
         self.reason = reason
 
-    def _connections(self) -> ClientSession:
-        if self._session is None:
-            connector = TCPConnector(limit=_CONNECTIONS)
-            bound_heads(connector)
-            self._session = ClientSession(
-                connector=connector,
-                cookie_jar=DummyCookieJar(),
-                response_class=PlainResponse,
-                auto_decompress=False,
-                timeout=ClientTimeout(total=None),
-                headers={"User-Agent": "wifimgrd"},
-            )
-        return self._session
 
-
-async def _body(answer: ClientResponse) -> bytes:
+async def _body(content: AsyncIterator[bytes]) -> bytes:
     octets = bytearray()
-    async for piece in answer.content.iter_any():
+    async for piece in content:
         octets += piece
         if len(octets) > LARGEST_TILE:
             raise UnavailableError(f"the tile server sent more than {LARGEST_TILE} octets")
     return bytes(octets)
 
 
-def _tile(octets: bytes, answer: ClientResponse, otherwise: str) -> Tile | None:
+def _tile(octets: bytes, answer: Answer, otherwise: str) -> Tile | None:
     """The tile in an answer; an empty body is none. Its media type is that of its header, or else
     that of its octets."""
     if not octets:
