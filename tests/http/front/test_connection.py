@@ -167,6 +167,17 @@ async def test_who_has_said_all_is_answered(served: Served, said: bytes) -> None
     writer.close()
 
 
+@pytest.mark.parametrize("first", [HEALTH, READ_TILE, TILE])
+@pytest.mark.parametrize("later", [HEALTH, TILE])
+async def test_nothing_behind_a_request_to_close_is_answered(
+    served: Served, first: bytes, later: bytes
+) -> None:
+    reader, writer = await wire(served)
+    writer.write(first.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + later * 2)
+    assert (await to_the_end(reader)).count(b"HTTP/1.1 ") == 1
+    writer.close()
+
+
 @pytest.mark.parametrize("said", [b"", TILE[:9], BODY])
 async def test_who_has_said_half_is_let_go(served: Served, said: bytes) -> None:
     reader, writer = await wire(served)

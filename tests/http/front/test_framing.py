@@ -42,7 +42,7 @@ def taken(body: Body, octets: bytes, cuts: list[int]) -> int:
     ("octets", "expected"),
     [
         (head(), Head()),
-        (head(b"POST /a?b HTTP/1.0", b"Content-Length: 12"), Head(12)),
+        (head(b"POST /a?b HTTP/1.0", b"Content-Length: 12"), Head(12, is_last=True)),
         (head(b"POST / HTTP/1.1", b"transfer-ENCODING: Chunked "), CHUNKED),
         (head(b"GET / HTTP/1.1", b"Connection: a", b"connection: x, Upgrade", b"Upgrade: websocket"),
          Head(is_upgrade=True)),
@@ -52,7 +52,9 @@ def taken(body: Body, octets: bytes, cuts: list[int]) -> int:
         (head(b"POST / HTTP/1.1", b"Content-Length: 2", b"Connection: Upgrade", b"Upgrade: websocket"),
          Head(2, has_other_upgrade=True)),
         (head(b"GET http://[::1]:80/ HTTP/1.1"), Head()),
-        (b"GET / HTTP/1.0\r\n\r\n", Head()),
+        (b"GET / HTTP/1.0\r\n\r\n", Head(is_last=True)),
+        (b"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Head()),
+        (head(b"GET / HTTP/1.1", b"Connection: x, Close"), Head(is_last=True)),
         (head(b"GET http://h/ HTTP/1.1", b"X-A: \x80", b"X-B:\t"), Head()),
     ],
 )  # fmt: skip

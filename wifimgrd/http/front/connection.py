@@ -70,8 +70,8 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_app", "_begun", "_body", "_discarded_body", "_door", "_ended", "_frames", "_handshake",
-        "_has_answer", "_input", "_is_writing_paused", "_last_used", "_loop", "_on_gone", "_raw", "_seen",
-        "_short_way", "_state", "_thrown_away", "_timer", "_transport", "_unsent",
+        "_has_answer", "_input", "_is_last", "_is_writing_paused", "_last_used", "_loop", "_on_gone", "_raw",
+        "_seen", "_short_way", "_state", "_thrown_away", "_timer", "_transport", "_unsent",
         "is_closing", "is_held", "is_sending_file", "is_surplus",
     )  # fmt: skip
 
@@ -91,6 +91,8 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._seen = 0
         """Octets of it in which there is no end of a head."""
         self._body = Body(Head())
+        self._is_last = False
+        """The client wants no answer after the next one."""
         self._frames: FrameRate | None = None
         self._begun: float | None = None
         """Since when a request is incomplete."""
@@ -297,6 +299,7 @@ class FrontConnection(asyncio.BufferedProtocol):
     def _take_request(self, octets: bytes) -> None:
         head = parse_head(octets)
         self._body = Body(head)
+        self._is_last = head.is_last
         self._has_answer = False
         if head.has_other_upgrade:
             octets = without_upgrade(octets)
@@ -351,7 +354,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._last_used = self._loop.time()
         if self.is_closing:
             return
-        if self._state is _State.BODY or self.is_held:  # it wants none of the rest
+        if self._is_last or self._state is _State.BODY or self.is_held:  # none of the rest is wanted
             self.close()
         elif self._state in (_State.ANSWER, _State.UPGRADE):
             self._state = _State.HEAD

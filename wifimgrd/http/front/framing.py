@@ -71,6 +71,8 @@ class Head:
     """It wants a WebSocket; what follows is not HTTP if it gets that."""
     has_other_upgrade: bool = False
     """It wants another protocol than it can get."""
+    is_last: bool = False
+    """The client sends no other on this connection (RFC 9112, 9.3)."""
 
 
 def end_of_head(octets: bytearray, seen: int) -> int:
@@ -113,7 +115,9 @@ def parse_head(octets: bytes) -> Head:
     upgrade = found.get(b"upgrade")
     options = [one.strip() for value in found.get(b"connection", ()) for one in value.split(b",")]
     is_websocket = upgrade == [b"websocket"] and b"upgrade" in options and valid[1] == b"GET" and not has_body
-    return Head(int(length[0]), coding is not None, is_websocket, upgrade is not None and not is_websocket)
+    is_last = b"close" in options or (is_old and b"keep-alive" not in options)
+    has_other_upgrade = upgrade is not None and not is_websocket
+    return Head(int(length[0]), coding is not None, is_websocket, has_other_upgrade, is_last)
 
 
 def without_upgrade(octets: bytes) -> bytes:
