@@ -11,6 +11,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final, cast, get_args
 
+from aiohttp import web
+
 import wifimgrd
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
 from tests.http.served import P, Served
@@ -49,6 +51,9 @@ _MOST: Final = 10
 _WATCHED: Final = "/fi/w1/wpa_supplicant1/Interfaces/0"
 _EVENT: Final = (Frame, Signal, WifimgrdError, *get_args(Event), *get_args(Change), Message, LoggedEvent)
 """The forms of an event on its way."""
+_HANDLED: Final = web.RequestHandler.start.__code__
+"""The task of a connection. From Python 3.12 on aiohttp makes it, and in it that of each request, without the
+loop's factory, and runs it at once."""
 _RECEIVED: Final = Reader._read.__code__
 _SENT_TO_BUS: Final = Writer.send.__code__
 _SENT_TO_BROWSER: Final = ChannelClient.offer.__code__
@@ -66,6 +71,8 @@ class Recorder:
     def __init__(self) -> None:
         self._origins: dict[asyncio.Task[Any], list[str]] = {}
         """What led to the creation of each task."""
+        self._handlers: dict[FrameType, list[str]] = {}
+        """The same of the tasks of connections, by the frame that such a task has for life."""
         self._is_receiving = False
         """A socket of the bus is being read."""
         self._called: dict[str, None] = {}
@@ -102,6 +109,7 @@ class Recorder:
         inner: FrameType | None = frame
         while inner is not None:
             modules += _module(inner.f_code)
+            modules += reversed(self._handlers.get(inner, ()))
             inner = inner.f_back
         task = asyncio.current_task()
         return _each_once([*(self._origins.get(task, ()) if task else ()), *reversed(modules)])
@@ -115,6 +123,10 @@ class Recorder:
             self._returned.update(_module(code))
         if kind != "call":
             return
+        if (task := asyncio.current_task()) is not None and task not in self._origins:
+            self._origins[task] = self._running(frame) if _is_within(frame, _HANDLED) else []
+            if code is _HANDLED:
+                self._handlers[frame] = self._origins[task]
         self._called |= dict.fromkeys(_module(code))
         if code in (_SENT_TO_BUS, _SENT_TO_BROWSER, _JOINED):
             running = self._running(frame)
@@ -126,6 +138,12 @@ def _module(code: CodeType) -> list[str]:
     """The module of a function as a path in the package; none for other code, and for the domain's values."""
     module = code.co_filename.removeprefix(_PACKAGE)
     return [] if module == code.co_filename or module.startswith("domain/") else [module]
+
+
+def _is_within(frame: FrameType | None, code: CodeType) -> bool:
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _gets_event(frame: FrameType) -> bool:

@@ -19,6 +19,7 @@ from benchmarks.accounting import Account
 from benchmarks.fleet.hubs import CAMERAS
 from benchmarks.fleet.pipes import Program, program
 from benchmarks.table import Row, Target
+from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.certificates import Authority
@@ -131,8 +132,8 @@ async def _toggles(hub: Hub, port: int) -> list[float]:
         end = hub.client.subscribe(on_bus)
         client.subscribe(at_client)
         for _ in range(_TOGGLES):
-            await hub.client.disconnect_device(device_id)
-            await hub.client.connect_device(device_id, wait=True)
+            await disconnect(hub.client, device_id)
+            await connect(hub.client, device_id, wait=True)
             await asyncio.sleep(0.1)  # a hub at rest, as between most changes
         end()
     return latencies

@@ -7,6 +7,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.looking import SIZES, card, opened, press, sized
 from tests.browser.running_hub import RunningHub
+from tests.commands import disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -66,7 +67,7 @@ async def test_sessions_and_errors_are_shown_with_advice(page: Page, hub: Runnin
     ended = past.filter(has_text="Ended: The connection was lost.")
     await expect(ended).to_contain_text("Check that the camera is on and in range.")
     await expect(ended).to_contain_text("connection-lost")
-    await hub.client.disconnect_device(device)
+    await disconnect(hub.client, device)
     await shown.get_by_role("button", name="Connect", exact=True).click()
     failure = past.filter(has_text="The camera was not found.")
     await expect(failure).to_contain_text("Switch the camera on")
@@ -150,7 +151,7 @@ async def test_a_camera_waits_and_is_removed_there(page: Page, hub: RunningHub) 
     shown = page.get_by_role("article", name="Tail")
     await shown.get_by_role("button", name="Connect when one is free").click()
     await expect(shown.locator(".badge")).to_have_text("Waiting")
-    await hub.client.disconnect_device(first)
+    await disconnect(hub.client, first)
     await expect(shown.locator(".badge")).to_have_text("Connected")
     await shown.get_by_role("button", name="Remove").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()

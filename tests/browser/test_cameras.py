@@ -7,6 +7,7 @@ from playwright.async_api import Page, expect
 
 from tests.browser.looking import card, is_the_same, mark, opened, press, shows
 from tests.browser.running_hub import RunningHub
+from tests.commands import disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -112,7 +113,7 @@ async def test_a_lost_camera_that_somebody_disconnects_is_not_said_to_come_back(
     await hub.power(1, on=False)
     trouble = card(page, "SIM-CAM-1").locator(".trouble")
     await expect(trouble).to_contain_text("reconnected automatically")
-    await hub.client.disconnect_device(device)
+    await disconnect(hub.client, device)
     await expect(trouble).not_to_contain_text("reconnected automatically")
     await expect(trouble).to_contain_text("The connection was lost.")
 

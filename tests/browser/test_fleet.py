@@ -35,6 +35,7 @@ from tests.browser.fleet import (
 )
 from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
+from tests.commands import disconnect
 from tests.docs.code_blocks import CHECKOUT, code_blocks
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
@@ -88,7 +89,7 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     name = fleet.hub.client.devices[device].interface or ""
     adapter = fleet.hub.client.interfaces[name]
     await fleet.hub.client.update_device(device, {"pin": {"usb_port": adapter.usb_port}})
-    await fleet.hub.client.disconnect_device(device)
+    await disconnect(fleet.hub.client, device)
     await expect(hub_row(page, OWN)).to_contain_text(f"2 of 3 adapters free, {name} reserved for Front")
     await fleet.hub.client.remove_device(device)
     await expect(camera_row(page, OWN, device)).to_have_count(0)

@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.running_hub import RunningHub
+from tests.commands import connect, disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -52,13 +53,13 @@ async def test_nothing_moves_while_states_change(browser: Browser, hub: RunningH
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.evaluate(OBSERVE)
         for number, device in enumerate(ids[:3], 1):
-            await hub.client.disconnect_device(device)
+            await disconnect(hub.client, device)
             await expect(row(page, f"Camera {number}").locator(".badge")).to_have_text("Off")
         await hub.set_fault("silent")
         for number, device in enumerate(ids[:3], 1):
-            await hub.client.connect_device(device)
+            await connect(hub.client, device)
             await expect(row(page, f"Camera {number}").locator(".badge")).to_have_text("Not answering")
-        await hub.client.connect_device(ids[3], when_free=True)
+        await connect(hub.client, ids[3], when_free=True)
         await expect(row(page, "Camera 4").locator(".badge")).to_have_text("Waiting")
         assert await page.evaluate("window.shifts") == []
         # The measurement itself works: what moves is reported.

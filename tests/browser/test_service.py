@@ -10,6 +10,7 @@ from playwright.async_api import Page, expect
 from tests.browser.cable import cable_to
 from tests.browser.looking import card, is_the_same, mark, opened, shows
 from tests.browser.running_hub import RunningHub
+from tests.commands import disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -57,7 +58,7 @@ async def test_the_cable_is_cut_and_mended(page: Page, hub: RunningHub) -> None:
         await expect(page.get_by_role("alert")).to_contain_text("The hub does not answer.")
         await shows(page, "SIM-CAM-1", "Unknown, was connected")
         await nothing_looks_alive(page)
-        await hub.client.disconnect_device(device)
+        await disconnect(hub.client, device)
         await hub.client.update_device(device, {"name": "Front"})
         await expect(card(page, "SIM-CAM-1")).to_be_visible()
         cable.mend()

@@ -7,6 +7,7 @@ from playwright.async_api import Page, expect
 
 from tests.browser.looking import card, opened
 from tests.browser.running_hub import RunningHub
+from tests.commands import connect, disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -36,7 +37,7 @@ async def seven_cameras(hub: RunningHub) -> None:
     )
     await hub.until(lost, "connected")
     off = await hub.connected(4, "off")
-    await hub.client.disconnect_device(off)
+    await disconnect(hub.client, off)
     await hub.client.simulate("PowerOffCamera", "ayb", b"LOST", True)
     await hub.until(lost, "disconnected")
     await hub.create(4, "failed", "not-its-password")
@@ -61,7 +62,7 @@ async def seven_cameras(hub: RunningHub) -> None:
         }
     )
     waiting = await hub.create(3, "waiting")
-    await hub.client.connect_device(waiting, when_free=True)
+    await connect(hub.client, waiting, when_free=True)
 
 
 async def test_each_state_has_its_word_and_its_shape(page: Page, hub: RunningHub) -> None:

@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from tests.browser.looking import SIZES, card, opened, press, shows, sized, toast
 from tests.browser.running_hub import ADAPTERS, RunningHub, running_hub
+from tests.commands import disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -27,9 +28,9 @@ async def test_a_refusal_says_what_holds_now(page: Page, hub: RunningHub) -> Non
     trouble = card(page, "Tail").locator(".trouble")
     await expect(trouble).to_contain_text("All adapters were in use at ")
     await expect(trouble).to_contain_text("None is free now.")
-    await hub.client.disconnect_device(first)
+    await disconnect(hub.client, first)
     await expect(trouble).to_contain_text("One is free now.")
-    await hub.client.disconnect_device(second)
+    await disconnect(hub.client, second)
     await expect(trouble).to_contain_text("Two are free now.")
     await expect(trouble).to_contain_text("no-interface-available")
     await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
@@ -42,7 +43,7 @@ async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hu
     first, _, _, _ = await no_adapter_for(hub, "Tail")
     adapter = hub.client.interfaces[hub.client.devices[first].interface or ""]
     await hub.client.update_device(first, {"pin": {"usb_port": adapter.usb_port}})
-    await hub.client.disconnect_device(first)
+    await disconnect(hub.client, first)
     await shows(page, "SIM-CAM-1", "Off")
     row = page.locator(f'[data-interface="{adapter.name}"]')
     await expect(row.locator(".badge.reserved")).to_have_text("Reserved for SIM-CAM-1")
@@ -93,7 +94,7 @@ async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> Non
     await press(card(page, "Tail").get_by_role("button", name="Stop waiting"))
     await press(card(page, "Tail").get_by_role("button", name="Connect when one is free"))
     await shows(page, "Tail", "Waiting")
-    await hub.client.disconnect_device(first)
+    await disconnect(hub.client, first)
     await shows(page, "Tail", "Connected")
     assert hub.client.devices[tail].state == "connected"
 
@@ -129,7 +130,7 @@ async def test_a_refusal_comes_with_its_events_too(page: Page, hub: RunningHub) 
 async def test_a_click_is_answered_before_the_hub_answers(page: Page, hub: RunningHub, verb: str) -> None:
     device = await hub.connected(1, "Front")
     if verb == "connect":
-        await hub.client.disconnect_device(device)
+        await disconnect(hub.client, device)
         await hub.until(device, "disconnected")
     await opened(page, hub)
     asked, answer = asyncio.Event(), asyncio.Event()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import wifimgrctl
+from tests.commands import disconnect
 from tests.processes import Hub
 
 
@@ -86,7 +87,7 @@ async def test_connect_all_connects_what_is_not_and_says_of_each_how_it_ended(hu
         await hub.create(number)
     for number in (1, 2, 3):
         await hub.until(number, "connected")
-    await hub.client.disconnect_device(2)
+    await disconnect(hub.client, 2)
     ran = await wifimgrctl(hub.address, "connect", "--all")
     assert ran.status == 1
     first, second = ran.out.splitlines()
@@ -101,7 +102,7 @@ async def test_connect_all_connects_what_is_not_and_says_of_each_how_it_ended(hu
 async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
     assert "Nothing is known" in (await wifimgrctl(hub.address, "history")).err
     await hub.until(await hub.create(1, name="Front"), "connected")
-    await hub.client.disconnect_device(1)
+    await disconnect(hub.client, 1)
     failing = await hub.create(1, ssid="SIM-CAM-OFF", password="camera-pass-off", name="Tail")
     await hub.client.wait_until(lambda client: client.devices[failing].connection_error_code is not None, 10)
     heads, session, failure = (await wifimgrctl(hub.address, "history")).out.splitlines()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import wifimgrctl
+from tests.commands import disconnect
 from tests.processes import Hub
 from wifimgrd.dbus.connection import Variant
 
@@ -248,7 +249,7 @@ async def test_connect_when_free_is_done_once_the_device_waits(hub: Hub) -> None
     assert ran.out == "Tail (device 4) waits for an adapter, and is connected as soon as one is free\n"
     assert (await wifimgrctl(hub.address, "status", "Tail", "--json")).value["waiting_since"]
     assert "Waits for an adapter  since" in (await wifimgrctl(hub.address, "status", "Tail")).out
-    await hub.client.disconnect_device(1)
+    await disconnect(hub.client, 1)
     await hub.until(4, "connected")
     ran = await wifimgrctl(hub.address, "connect", "--when-free", "Tail")
     assert (ran.status, "is connected" in ran.out) == (0, True)

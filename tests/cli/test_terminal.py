@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.running import on_terminal, wifimgrctl
+from tests.commands import disconnect
 from tests.processes import Hub
 from wifimgrd.dbus.connection import Variant
 
@@ -51,7 +52,7 @@ async def test_an_empty_answer_is_no_open_network(hub: Hub) -> None:
 async def test_progress_while_it_waits(hub: Hub) -> None:
     await hub.create(1, name="Front")
     await hub.until(1, "connected")
-    await hub.client.disconnect_device(1)
+    await disconnect(hub.client, 1)
     await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 1.0)})
     async with on_terminal(hub.address, "connect", "1") as terminal:
         await terminal.until("Front (device 1) is connecting through wlan0 ... ")
@@ -62,7 +63,7 @@ async def test_progress_while_it_waits(hub: Hub) -> None:
 async def test_an_attempt_outlives_the_patience_of_the_keyboard(hub: Hub) -> None:
     await hub.create(1, name="Front")
     await hub.until(1, "connected")
-    await hub.client.disconnect_device(1)
+    await disconnect(hub.client, 1)
     await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 3600.0)})
     async with on_terminal(hub.address, "connect", "1") as terminal:
         await terminal.until("is connecting")

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import PROGRAMS, Hub
 from wifimgrd.dbus import names
@@ -82,9 +83,9 @@ async def test_a_disconnect_frees_the_interface_before_the_device_is_reported(hu
     await hub.until(device, "connected")
     story: list[Change] = []
     hub.client.subscribe(story.append)
-    await hub.client.disconnect_device(device)
+    await disconnect(hub.client, device)
     assert steps(story) == ["1 disconnecting", "wlan0 available", "1 disconnected"]
-    await hub.client.disconnect_device(device)
+    await disconnect(hub.client, device)
 
 
 async def test_the_fourth_device_is_refused_and_the_others_stay(hub: Hub) -> None:
@@ -94,12 +95,12 @@ async def test_the_fourth_device_is_refused_and_the_others_stay(hub: Hub) -> Non
     hub.client.subscribe(story.append)
     device = await hub.create(4)
     with pytest.raises(NoInterfaceAvailable, match=r"^no Wi-Fi interface is available: wlan0 \(in use by"):
-        await hub.client.connect_device(device)
+        await connect(hub.client, device)
     assert steps(story) == ["4 failed no-interface-available", "4 disconnected"] * 2
     assert hub.client.devices[device].last_connection_attempt
     assert [hub.client.devices[other].state for other in (1, 2, 3)] == ["connected"] * 3
-    await hub.client.disconnect_device(2)
-    await hub.client.connect_device(device, wait=True)
+    await disconnect(hub.client, 2)
+    await connect(hub.client, device, wait=True)
     assert hub.client.devices[device].interface == "wlan1"
     assert hub.client.devices[device].connection_error_code is None
 
@@ -118,7 +119,7 @@ async def test_a_failed_attempt_says_why_and_leaves_no_trace(
     hub.client.subscribe(story.append)
     device = await hub.create(1, ssid=ssid, password=password)
     with pytest.raises(error):
-        await hub.client.connect_device(device, wait=True)
+        await connect(hub.client, device, wait=True)
     assert steps(story) == [
         "wlan0 in-use",
         "1 connecting",
@@ -134,7 +135,7 @@ async def test_without_an_address_the_attempt_fails(hub: Hub) -> None:
     await hub.client.simulate("SetFault", "sa{sv}", "dhcp-dead", {})
     device = await hub.create(1)
     with pytest.raises(AddressFailed):
-        await hub.client.connect_device(device, wait=True)
+        await connect(hub.client, device, wait=True)
 
 
 async def test_a_disconnect_cancels_the_attempt_without_a_failure(hub: Hub) -> None:
@@ -148,7 +149,7 @@ async def test_a_disconnect_cancels_the_attempt_without_a_failure(hub: Hub) -> N
     waiter = asyncio.create_task(waiting)
     for _ in ("sent while the call is", "answered after it began"):
         await bus.get(names.BUS_NAME, path, names.DEVICE, "State")
-    await hub.client.disconnect_device(device)
+    await disconnect(hub.client, device)
     with pytest.raises(BusError) as caught:
         await waiter
     assert caught.value.name == "org.wifimgrd1.Error.Cancelled"
@@ -167,10 +168,10 @@ async def test_connect_while_disconnecting_is_busy(hub: Hub) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")
     await hub.client.simulate("SetFault", "sa{sv}", "slow-leave", {"seconds": Variant("d", 2.0)})
-    leaving = asyncio.create_task(hub.client.disconnect_device(device))
+    leaving = asyncio.create_task(disconnect(hub.client, device))
     await hub.until(device, "disconnecting")
     with pytest.raises(Busy):
-        await hub.client.connect_device(device)
+        await connect(hub.client, device)
     await leaving
 
 
@@ -190,7 +191,7 @@ async def test_a_pulled_adapter_takes_its_device_along(hub: Hub) -> None:
     assert hub.client.devices[device].connection_error_code == "interface-lost"
     assert "wlan0" not in hub.client.interfaces
     await hub.client.simulate("PlugAdapter", "s", "wlan0")
-    await hub.client.connect_device(device, wait=True)
+    await connect(hub.client, device, wait=True)
     assert hub.client.devices[device].interface == "wlan0"
 
 
@@ -218,7 +219,7 @@ async def test_removing_a_connected_device_disconnects_it_first(hub: Hub) -> Non
     assert steps(story) == ["1 disconnecting", "wlan0 available", "1 disconnected"]
     assert type(story[-1]).__name__ == "DeviceRemoved"
     with pytest.raises(DeviceNotFound):
-        await hub.client.connect_device(device)
+        await connect(hub.client, device)
     with pytest.raises(DeviceNotFound):
         await hub.client.remove_device(device)
     assert await hub.create(2) == device + 1
@@ -402,14 +403,14 @@ async def test_the_backend_may_go_and_come_back(hub: Hub) -> None:
     assert hub.client.service.backend_state == "unavailable"
     assert hub.client.service.backend_reason
     with pytest.raises(BackendUnavailable):
-        await hub.client.connect_device(device)
+        await connect(hub.client, device)
     await hub.client.simulate("SetFault", "sa{sv}", "backend-gone", {"off": Variant("b", True)})
-    await hub.client.connect_device(device, wait=True)
+    await connect(hub.client, device, wait=True)
 
 
 async def test_three_who_wait_for_one_attempt_get_one_answer(hub: Hub) -> None:
     device = await hub.create(1)
-    await asyncio.gather(*(hub.client.connect_device(device, wait=True) for _ in range(3)))
+    await asyncio.gather(*(connect(hub.client, device, wait=True) for _ in range(3)))
     assert hub.client.devices[device].state == "connected"
 
 
@@ -428,9 +429,9 @@ async def test_a_refusal_is_explained_to_who_asks_and_a_sentence_to_everybody_el
 async def test_more_who_wait_than_the_bus_bears_calls_disturb_nobody(hub: Hub) -> None:
     await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 15.0)})
     device = await hub.create(1)
-    waiting = [asyncio.create_task(hub.client.connect_device(device, wait=True)) for _ in range(200)]
-    await hub.client.connect_device(device)
-    await hub.client.disconnect_device(device)
+    waiting = [asyncio.create_task(connect(hub.client, device, wait=True)) for _ in range(200)]
+    await connect(hub.client, device)
+    await disconnect(hub.client, device)
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
     assert {type(outcome).__name__ for outcome in outcomes} == {"Cancelled"}
 
@@ -441,7 +442,7 @@ async def test_a_daemon_that_hangs_is_not_believed_and_found_again(hub: Hub) -> 
     await hub.until(device, "connected")
     hub.process.send_signal(signal.SIGSTOP)
     with pytest.raises(BackendUnavailable):
-        await hub.client.disconnect_device(device)
+        await disconnect(hub.client, device)
     assert not hub.client.available
     hub.process.send_signal(signal.SIGCONT)
     await hub.client.wait_until(lambda client: client.available, 20)
@@ -504,14 +505,14 @@ async def test_a_device_that_waits_is_kept_by_a_kill_of_the_daemon(hub: Hub) -> 
     for number in (1, 2, 3):
         await hub.until(await hub.create(number), "connected")
     device = await hub.create(4)
-    await hub.client.connect_device(device, when_free=True)
+    await connect(hub.client, device, when_free=True)
     since_us = hub.client.devices[device].waiting_since
     assert since_us
     await hub.end(signal.SIGKILL)
     await hub.start()
     record = hub.client.devices[device]
     assert (record.state, record.waiting_since) == ("disconnected", since_us)
-    await hub.client.disconnect_device(1)
+    await disconnect(hub.client, 1)
     await hub.until(device, "connected")
     assert hub.client.devices[device].waiting_since is None
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 import aiohttp
 
+from tests.commands import connect, disconnect
 from tests.http.served import Answer, P, Served
 from tests.soak import IS_SOAK
 from wifimgrd.dbus.client.hub import HubClient
@@ -130,13 +131,13 @@ class Person:
             await self._ask("GET", f"/wifi/connect?device_id={device}{'&wait=3' if wait else ''}")
         else:
             with suppress(TimeoutError):
-                await self.client.connect_device(device, wait=wait, timeout_s=3)
+                await connect(self.client, device, wait=wait, timeout_s=3)
 
     async def _disconnect(self, device: int) -> None:
         if self._over_http():
             await self._ask("POST", f"/wifi/disconnect?device_id={device}")
         else:
-            await self.client.disconnect_device(device)
+            await disconnect(self.client, device)
 
     async def _look(self, _: int) -> None:
         await self._ask("GET", self.chance.choice(("/", "/wifi/interfaces", "/supported-devices/")))

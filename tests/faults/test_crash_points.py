@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
 from wifimgrd.domain.errors import WifimgrdError
@@ -70,9 +71,9 @@ async def act(hub: Hub, ledger: Ledger, chance: random.Random) -> None:
                 ledger.gone.add(device)
                 del ledger.names[device]
             case "connect" if known:
-                await quietly(hub.client.connect_device(chance.choice(known)))
+                await quietly(connect(hub.client, chance.choice(known)))
             case "disconnect" if known:
-                await quietly(hub.client.disconnect_device(chance.choice(known)))
+                await quietly(disconnect(hub.client, chance.choice(known)))
 
 
 async def quietly(command: object) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 
 import pytest
 
+from tests.commands import connect, disconnect
 from tests.faults.conftest import Onlooker
 from tests.processes import Hub
 from wifimgrd.domain.errors import InternalError
@@ -33,8 +34,8 @@ async def test_a_full_disk_costs_no_link_and_is_said_to_who_wants_more(hub: Hub)
         await hub.client.update_device(first, {"name": "other"})
     assert set(hub.client.devices) == {first}
     assert hub.client.devices[first].name == "SIM-CAM-1"
-    await hub.client.disconnect_device(first)
-    await hub.client.connect_device(first, wait=True)
+    await disconnect(hub.client, first)
+    await connect(hub.client, first, wait=True)
     with pytest.raises(InternalError):
         await hub.client.remove_device(first)
     assert set(hub.client.devices) == {first}

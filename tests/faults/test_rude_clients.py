@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.commands import connect, disconnect
 from tests.faults.conftest import Onlooker
 from tests.faults.footprint import Footprint
 from tests.faults.rude_client import RudeClient
@@ -37,8 +38,8 @@ async def test_a_client_that_never_reads_holds_up_nobody(
         await rude.send(asked, times=2_000)
         device = await hub.create(1)
         for _ in range(20):
-            await hub.client.connect_device(device, wait=True)
-            await hub.client.disconnect_device(device)
+            await connect(hub.client, device, wait=True)
+            await disconnect(hub.client, device)
     assert max(onlooker.waits_s) < PATIENCE_S
     assert size(hub).peak_kb - before.resident_kb < GROWTH_KB
 
@@ -64,7 +65,7 @@ async def test_a_flood_of_commands_that_wait_holds_up_nobody(
     command = rude.order(path, names.DEVICE, "Connect", "a{sv}", wait)
     async with onlooker.asking():
         await rude.send(command * 100, times=CALLS // 100)
-        await hub.client.disconnect_device(device)
+        await disconnect(hub.client, device)
     assert max(onlooker.waits_s) < PATIENCE_S
     assert size(hub).peak_kb - before.resident_kb < GROWTH_KB
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
+from types import MappingProxyType
 from typing import Any
 
 from wifimgrd.dbus.client.changes import (
@@ -25,6 +26,7 @@ from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.live_objects import ObjectCache
 from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.net.sockets import open_socket
 
@@ -94,19 +96,16 @@ class FakeHub(HubClient):
     async def remove_device(self, device_id: int) -> None:
         await self._do("remove", device_id)
 
-    async def connect_device(
+    async def command_device(
         self,
+        command: DeviceCommand,
         device_id: int,
+        switches: Mapping[str, bool] = MappingProxyType({}),
         *,
-        wait: bool = False,
-        timeout_s: float = 25,
-        when_free: bool = False,
+        wait_s: float = 0,
         until_waiting: bool = False,
     ) -> None:
-        await self._do("connect", device_id, wait, timeout_s)
-
-    async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
-        await self._do("disconnect", device_id)
+        await self._do(command.name, device_id, wait_s)
 
     async def diagnose(self) -> str:
         await self._do("diagnose")

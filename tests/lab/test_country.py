@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
+from tests.commands import connect
+
 from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -39,6 +41,6 @@ async def test_the_country_of_the_configuration_is_in_force_and_a_missing_one_is
         run("systemctl", "restart", "wifimgrd.service")
         await hub.await_daemon()
         await hub.interface_state(adapter.interface, "available")
-        await hub.dbus.connect_device(device, wait=True)
+        await connect(hub.dbus, device, wait=True)
         assert "country DE" in run("iw", "reg", "get")
         assert "country_unknown" not in journal_of_daemon()

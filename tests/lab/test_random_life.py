@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands import disconnect
 from tests.faults.footprint import Process, growth, reported
 from tests.faults.random_life import Life, Network, chance_of, duration_s, seed
 from tests.http.served import Served
@@ -134,7 +135,7 @@ async def settled(life: Life, hub: HubClient, links: Links) -> None:
 async def rest(life: Life, hub: HubClient, links: Links) -> None:
     """Disconnect all; then nothing is left of any connection."""
     for device in list(hub.devices):
-        await hub.disconnect_device(device)
+        await disconnect(hub, device)
     await settled(life, hub, links)
     await hub.wait_until(
         lambda client: all(interface.state == "available" for interface in client.interfaces.values()),

@@ -19,6 +19,7 @@ from typing import Final
 
 import pytest
 
+from tests.commands import connect, disconnect
 from tests.faults.random_life import chance_of, duration_s, seed
 from tests.faults.simulated_world import CAMERAS, SimulatedWorld
 from tests.message_bus import MessageBusDaemon
@@ -27,9 +28,9 @@ from tests.mqtt.fleet_process import fleet_client, is_online
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import observer
 from tests.processes import Hub, camera, running_hub
+from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet_client import FleetClient
 from wifimgrd.mqtt.topics import Topics
@@ -81,10 +82,10 @@ class Life:
                 await self.create()
             case "connect":
                 with suppress(WifimgrdError):  # no adapter is free, or the camera is off
-                    await self.hub.client.connect_device(device, when_free=when_free)
+                    await connect(self.hub.client, device, when_free=when_free)
             case "disconnect":
                 with suppress(WifimgrdError):
-                    await self.hub.client.disconnect_device(device)
+                    await disconnect(self.hub.client, device)
             case "rename":
                 await self.rename(device)
             case "remove" if device != self.devices[0]:
@@ -129,7 +130,7 @@ class Fleet:
     async def _command(self, life: Life) -> None:
         """A command over the broker, if that and the hub's bridge are there by now."""
         device = self.chance.choice(life.devices)
-        action = self.chance.choice((Action.CONNECT, Action.DISCONNECT))
+        action = self.chance.choice((CONNECT, DISCONNECT))
         with suppress(BrokerError, TimeoutError):
             await self.client.command(life.name, device, action, {}, timeout_s=5)
 

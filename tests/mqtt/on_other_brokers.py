@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import wifimgrctl
+from tests.commands import connect
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB
@@ -23,7 +24,7 @@ from tests.mqtt.fleet_process import fleet_client, is_online
 from tests.mqtt.observer import observer
 from tests.mqtt.other_brokers import Cluster, rabbitmq
 from tests.processes import Hub, running_hub
-from wifimgrd.mqtt.command_messages import Action
+from wifimgrd.domain.commands import DISCONNECT, DeviceCommand
 
 AWAY_S = 30.0
 """Within which the hubs of a node that has crashed are back."""
@@ -135,24 +136,24 @@ async def test_hubs_of_a_cluster_are_seen_and_commanded_also_once_a_node_has_cra
             except TimeoutError:
                 raise AssertionError(f"not all online and {state}: {client.fleet.hubs}") from None
 
-        async def command(which: Action) -> None:
+        async def command(which: DeviceCommand) -> None:
             for name, (_, device) in boats.items():
                 answer = await client.command(name, device, which, {}, timeout_s=10)
                 assert answer.code is None, answer
 
         await are_shown("connected")
-        await command(Action.DISCONNECT)
+        await command(DISCONNECT)
         await are_shown("disconnected")
 
         async with observer(cluster.port_of(nodes["boat"])) as seen:
             await nodes["truck"].kill()
             for boat, device in boats.values():
-                await boat.hub.client.connect_device(device)
+                await connect(boat.hub.client, device)
                 await boat.hub.until(device, "connected", 20)
             await are_shown("connected")
             # The other node publishes the last will of the truck, which is back.
             await seen.until(lambda: any(one.payload == b"offline" for one in seen.seen(topics[1])), WILL_S)
             await seen.until(lambda: {seen.retained[topic] for topic in topics} == {b"online"})
         await are_shown("connected")
-        await command(Action.DISCONNECT)
+        await command(DISCONNECT)
         await are_shown("disconnected")

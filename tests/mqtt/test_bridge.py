@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from tests.commands import disconnect
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
@@ -98,7 +99,7 @@ async def test_after_a_crash_of_the_broker_it_has_the_newest_state(
     await seen.until(lambda: (seen.record(topic) or {}).get("connection_status") == "connected")
     await broker.kill()
     broker.persistence = persistence
-    await hub.client.disconnect_device(device)
+    await disconnect(hub.client, device)
     other = await hub.create(2)
     await hub.client.remove_device(other)
     assert bridge.process is not None

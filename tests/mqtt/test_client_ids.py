@@ -11,7 +11,7 @@ from tests.mqtt.conftest import HUB
 from tests.mqtt.fleet_process import access, fleet_client, is_online, until
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards
 from tests.mqtt.observer import Observer
-from wifimgrd.mqtt.command_messages import Action
+from wifimgrd.domain.commands import CONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet_client import connected
 
@@ -46,7 +46,7 @@ async def test_that_of_a_person_is_not_told_to_the_hub_that_is_commanded(
     del bridge
     async with fleet_client(broker.port) as client:
         await until(client, lambda: is_online(client))
-        answer = await client.command("boat", 7, Action.CONNECT, {}, timeout_s=20)
+        answer = await client.command("boat", 7, CONNECT, {}, timeout_s=20)
         assert answer.code == "device-not-found"
     assert not [one for one in client_ids(broker, "wifimgrd-fleet-") if one in told(seen)]
 

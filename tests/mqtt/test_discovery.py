@@ -18,9 +18,10 @@ from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd import catalog
 from wifimgrd.config import Config, Http, Mqtt
+from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.command_messages import Action, CommandMessage, parse_command
+from wifimgrd.mqtt.command_messages import CommandMessage, parse_command
 from wifimgrd.mqtt.discovery import Discovery, parse_prefix, retained_topics
 from wifimgrd.mqtt.discovery_rights import LOSSES, DiscoveryRights
 from wifimgrd.mqtt.records import RetainedRecords
@@ -151,9 +152,9 @@ def test_the_switch_sends_commands_that_are_carried_out() -> None:
     switch = message(DISCOVERY.camera(CAMERA))["components"]["switch"]
     target = TOPICS.target(switch["command_topic"])
     assert target is not None
-    for payload, action in (("payload_on", Action.CONNECT), ("payload_off", Action.DISCONNECT)):
+    for payload, action in (("payload_on", CONNECT), ("payload_off", DISCONNECT)):
         command = parse_command(CommandMessage(target, switch[payload].encode()))
-        assert (command.action, command.device_id) == (action, 3)
+        assert (command.name, command.device_id) == (action.name, 3)
 
 
 def test_without_commands_a_switch_of_earlier_is_removed() -> None:

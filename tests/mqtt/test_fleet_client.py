@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import disconnect
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.fleet_process import access, device, fleet_client, is_online, publish_hub, until
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
-from wifimgrd.mqtt.command_messages import Action
+from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
 from wifimgrd.mqtt.fleet_client import connected
@@ -37,7 +38,7 @@ async def test_the_copy_is_that_of_the_hub(hub: Hub, broker: Mosquitto, bridge: 
 
         await until(client, lambda: getattr(shown(), "state", "") == "connected")
         await until(client, lambda: client.fleet.hubs["boat"].interfaces == hub.client.interfaces)
-        await hub.client.disconnect_device(device_id)
+        await disconnect(hub.client, device_id)
         await until(client, lambda: shown() == hub.client.devices[device_id])
         assert client.fleet.hubs["boat"].last_message_us is not None
         await hub.client.remove_device(device_id)
@@ -56,13 +57,11 @@ async def test_a_command_is_answered(
         port = broker.port if version == "5" else old_port
         async with fleet_client(port) as client:
             await until(client, lambda: is_online(client))
-            answer = await client.command("boat", device_id, Action.DISCONNECT, {}, timeout_s=20)
+            answer = await client.command("boat", device_id, DISCONNECT, {}, timeout_s=20)
             assert (answer.code, answer.message) == (None, "disconnected")
             assert hub.client.devices[device_id].state == "disconnected"
             options = {"wait": True}
-            both = [
-                client.command("boat", one, Action.CONNECT, options, timeout_s=20) for one in (device_id, 7)
-            ]
+            both = [client.command("boat", one, CONNECT, options, timeout_s=20) for one in (device_id, 7)]
             first, second = await asyncio.gather(*both)
             assert (first.code, first.message, second.code) == (None, "connected", "device-not-found")
 
@@ -70,7 +69,7 @@ async def test_a_command_is_answered(
 async def test_a_command_that_nobody_answers_ends_in_time(broker: Mosquitto) -> None:
     async with observer(broker.port) as seen, fleet_client(broker.port) as client:
         with pytest.raises(TimeoutError):
-            await client.command("boat", 1, Action.CONNECT, {}, timeout_s=2)
+            await client.command("boat", 1, CONNECT, {}, timeout_s=2)
         await seen.until(lambda: seen.seen(f"{HUB}/devices/1/command"))
         [sent] = seen.seen(f"{HUB}/devices/1/command")
         assert sent.response_topic is not None
@@ -80,7 +79,7 @@ async def test_a_command_that_nobody_answers_ends_in_time(broker: Mosquitto) -> 
 
 async def test_an_answer_to_somebody_else_is_not_taken(broker: Mosquitto) -> None:
     async with observer(broker.port) as seen, fleet_client(broker.port) as client:
-        waiting = asyncio.create_task(client.command("boat", 1, Action.CONNECT, {}, timeout_s=20))
+        waiting = asyncio.create_task(client.command("boat", 1, CONNECT, {}, timeout_s=20))
         await seen.until(lambda: seen.seen(f"{HUB}/devices/1/command"))
         [sent] = seen.seen(f"{HUB}/devices/1/command")
         answer = {"command": "connect", "device_id": 1, "ok": True, "code": None, "message": "other"}
@@ -189,7 +188,7 @@ async def test_without_the_right_to_write_a_command_is_refused(broker: Mosquitto
     async with connected(access(broker.port), "wifimgrd") as client:
         assert client.fleet.hubs["boat"].devices
         with pytest.raises((BrokerError, TimeoutError)):  # paho 1.6 does not report the refusal
-            await client.command("boat", 1, Action.CONNECT, {}, timeout_s=1)
+            await client.command("boat", 1, CONNECT, {}, timeout_s=1)
 
 
 async def test_no_broker_is_said_at_once(broker: Mosquitto) -> None:
@@ -205,6 +204,6 @@ async def test_two_clients_get_their_own_answers(broker: Mosquitto, bridges: Sta
     async with fleet_client(broker.port) as one, fleet_client(broker.port) as other:
         await until(one, lambda: is_online(one))
         answers = await asyncio.gather(
-            *(client.command("boat", 7, Action.CONNECT, {}, timeout_s=20) for client in (one, other) * 4)
+            *(client.command("boat", 7, CONNECT, {}, timeout_s=20) for client in (one, other) * 4)
         )
         assert {answer.code for answer in answers} == {"device-not-found"}

@@ -24,9 +24,9 @@ from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
+from wifimgrd.domain.commands import DISCONNECT
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.broker import Broker, Will
-from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.fleet_client import FleetClient, connected
 from wifimgrd.mqtt.library import Received
@@ -208,9 +208,9 @@ async def test_the_fleet_is_shown_and_a_dispatcher_commands_it(
         await until(viewer, lambda: is_online(viewer) and device in viewer.fleet.hubs["boat"].devices)
         await until(dispatcher, lambda: is_online(dispatcher))
         with pytest.raises(BrokerError, match="this user may not write there"):
-            await viewer.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+            await viewer.command("boat", device, DISCONNECT, {}, timeout_s=20)
         assert hub.client.devices[device].state == "connected"
-        answer = await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        answer = await dispatcher.command("boat", device, DISCONNECT, {}, timeout_s=20)
         assert (answer.code, answer.message) == (None, "disconnected")
         await until(viewer, lambda: viewer.fleet.hubs["boat"].devices[device].state == "disconnected")
 
@@ -410,7 +410,7 @@ async def test_a_command_passes_the_link_and_its_answer_comes_back(linked: Fleet
         await until(
             dispatcher, lambda: is_online(dispatcher) and device in dispatcher.fleet.hubs["boat"].devices
         )
-        answer = await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        answer = await dispatcher.command("boat", device, DISCONNECT, {}, timeout_s=20)
         assert (answer.code, answer.message) == (None, "disconnected")
 
 
@@ -422,7 +422,7 @@ async def test_a_command_on_the_vehicle_is_carried_out_once(
         assert answer["ok"]
         device = await hub.create(1)
         await until(dispatcher, lambda: device in getattr(dispatcher.fleet.hubs.get("boat"), "devices", {}))
-        await dispatcher.command("boat", device, Action.DISCONNECT, {}, timeout_s=20)
+        await dispatcher.command("boat", device, DISCONNECT, {}, timeout_s=20)
         assert len(seen.seen(f"{HUB}/command")) == 1
 
 

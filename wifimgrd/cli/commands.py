@@ -26,9 +26,11 @@ from wifimgrd.cli.views import (
     interfaces_view,
     networks_view,
 )
+from wifimgrd.dbus.client.commands import Outcome, carry_out
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, DeviceCommand
 from wifimgrd.domain.errors import AuthenticationFailed, DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
@@ -169,18 +171,29 @@ async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         return await _connect_all(hub, arguments, screen)
     device = find_device(hub.devices, arguments.device)
     try:
-        async with progress(lambda: hub.devices.get(device.id), screen):
-            await _connect(hub, device.id, arguments)
-    except TimeoutError:
-        device = _current(hub, device.id)
-        what = f"{title(device)} is still {device.state} after {arguments.timeout:g} s; the attempt goes on"
-        screen.fail(TIMEOUT, what)
-        return False
+        return await _command(hub, CONNECT, device, arguments, screen, "; the attempt goes on")
     except AuthenticationFailed as error:
         screen.fail_with(error)
         _show_way_out(device, error.code, screen)
         return False
+
+
+async def _command(
+    hub: HubClient,
+    command: DeviceCommand,
+    device: DeviceRecord,
+    arguments: argparse.Namespace,
+    screen: Screen,
+    goes_on: str = "",
+) -> bool:
+    """Carry out a command to a device, and show what has come of it."""
+    async with progress(lambda: hub.devices.get(device.id), screen):
+        outcome = await _carry_out(hub, command, device.id, arguments)
     device = _current(hub, device.id)
+    if _is_late(outcome, arguments):
+        what = f"{title(device)} is still {device.state} after {arguments.timeout:g} s{goes_on}"
+        screen.fail(TIMEOUT, what)
+        return False
     screen.show(device_json(device), [summary(device)])
     return True
 
@@ -191,33 +204,38 @@ def _show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> Non
         screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
 
 
-async def _connect(hub: HubClient, device_id: int, arguments: argparse.Namespace) -> None:
-    await hub.connect_device(
-        device_id,
-        wait=not arguments.no_wait,
-        timeout_s=arguments.timeout,
-        when_free=arguments.when_free,
-        until_waiting=True,
-    )
+async def _carry_out(
+    hub: HubClient, command: DeviceCommand, device_id: int, arguments: argparse.Namespace
+) -> Outcome:
+    given = vars(arguments)
+    switches = {name: True for name in command.defaults if given.get(name)}
+    wait_s = 0 if given.get("no_wait") else arguments.timeout
+    return await carry_out(hub, command, device_id, switches, wait_s=wait_s, until_waiting=True)
+
+
+def _is_late(outcome: Outcome, arguments: argparse.Namespace) -> bool:
+    """Whether it was waited for, and goes on."""
+    return not (outcome.is_done or outcome.is_waiting or getattr(arguments, "no_wait", False))
 
 
 async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Connect all disconnected devices at the same time; False if one is not connected then."""
 
-    async def one(device: DeviceRecord) -> WifimgrdError | TimeoutError | None:
+    async def one(device: DeviceRecord) -> str | None:
         try:
-            await _connect(hub, device.id, arguments)
-        except (WifimgrdError, TimeoutError) as error:
-            return error
-        return None
+            outcome = await _carry_out(hub, CONNECT, device.id, arguments)
+        except WifimgrdError as error:
+            return f"{error.message} ({error.code})"
+        late = f"not done after {arguments.timeout:g} s; the attempt goes on"
+        return late if _is_late(outcome, arguments) else None
 
     wanted = [device for device in hub.devices.values() if device.state != "connected"]
     wanted.sort(key=lambda device: (-device.priority, device.id))
     ends = await asyncio.gather(*map(one, wanted))
     now = [hub.devices.get(device.id, device) for device in wanted]
     lines = [
-        summary(device) if end is None else f"{title(device)} is {_outcome(device)}: {_why(end, arguments)}"
-        for device, end in zip(now, ends, strict=True)
+        summary(device) if why is None else f"{title(device)} is {_outcome(device)}: {why}"
+        for device, why in zip(now, ends, strict=True)
     ]
     screen.show([device_json(device) for device in now], map(safe, lines))
     if not wanted:
@@ -229,25 +247,9 @@ def _outcome(device: DeviceRecord) -> str:
     return "connecting" if camera_state_of(device) is CameraState.CONNECTING else "not connected"
 
 
-def _why(end: WifimgrdError | TimeoutError, arguments: argparse.Namespace) -> str:
-    if isinstance(end, WifimgrdError):
-        return f"{end.message} ({end.code})"
-    return f"not done after {arguments.timeout:g} s; the attempt goes on"
-
-
 async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Disconnect a device."""
-    device = find_device(hub.devices, arguments.device)
-    try:
-        async with progress(lambda: hub.devices.get(device.id), screen):
-            await hub.disconnect_device(device.id, timeout_s=arguments.timeout)
-    except TimeoutError:
-        device = _current(hub, device.id)
-        screen.fail(TIMEOUT, f"{title(device)} is still {device.state} after {arguments.timeout:g} s")
-        return False
-    device = _current(hub, device.id)
-    screen.show(device_json(device), [summary(device)])
-    return True
+    return await _command(hub, DISCONNECT, find_device(hub.devices, arguments.device), arguments, screen)
 
 
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

@@ -19,10 +19,10 @@ from wifimgrd.cli.text import safe
 from wifimgrd.dbus.client.json_members import time_text
 from wifimgrd.dbus.client.json_records import device_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
+from wifimgrd.domain.commands import DEVICE_COMMANDS, WHEN_FREE
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.access import Access, Tls
-from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError, any_of
 from wifimgrd.mqtt.fleet import FleetHub
 from wifimgrd.mqtt.fleet_client import FleetClient, connected
@@ -163,13 +163,13 @@ async def _carry_out(
     def is_waiting() -> bool:
         return (found := device()) is not None and camera_state_of(found) is CameraState.WAITING
 
-    action, options = Action(arguments.command), {"wait": not getattr(arguments, "no_wait", False)}
-    if action is Action.CONNECT and arguments.when_free:
+    command, options = DEVICE_COMMANDS[arguments.command], {"wait": not getattr(arguments, "no_wait", False)}
+    if getattr(arguments, WHEN_FREE, False):
         # A hub answers when the attempt has ended. A device that waits already does not change when it does.
-        options |= {"when_free": True, "wait": options["wait"] and not is_waiting()}
-    until_waiting = options["wait"] and options.get("when_free", False)
+        options |= {WHEN_FREE: True, "wait": options["wait"] and not is_waiting()}
+    until_waiting = options["wait"] and options.get(WHEN_FREE, False)
     limit_s = arguments.timeout if options["wait"] else _ANSWER_S
-    sent = client.command(hub.id, device_id, action, options, timeout_s=limit_s)
+    sent = client.command(hub.id, device_id, command, options, timeout_s=limit_s)
     try:
         async with progress(device, screen):
             otherwise = client.until(lambda: not hub.online or (until_waiting and is_waiting()))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import structlog
 
 from wifimgrd.domain import sentences
+from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.device import Device, DeviceId
 from wifimgrd.domain.errors import Busy, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import (
@@ -97,6 +98,11 @@ class Hub:
         # Commands and reads that another part of the manager has whole.
         self.connect = self._connections.connect
         self.disconnect = self._connections.disconnect
+        self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
+            CONNECT.name: self.connect,
+            DISCONNECT.name: self.disconnect,
+        }
+        """What carries out each of DEVICE_COMMANDS."""
         self.networks = self._scans.networks
         self.open_socket = Sockets(self._state, sockets).open
         self.device_name = self._state.device_name

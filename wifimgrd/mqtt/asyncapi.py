@@ -14,16 +14,15 @@ from wifimgrd.dbus.client.json_records import connection_status_json, device_jso
 from wifimgrd.dbus.client.json_schema import Schemas
 from wifimgrd.dbus.client.json_types import Id, Keywords, NetworkJson
 from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
-from wifimgrd.mqtt.command_messages import PAYLOAD_TOO_LARGE, Action
+from wifimgrd.mqtt.command_messages import OF_HUB, PAYLOAD_TOO_LARGE
 from wifimgrd.mqtt.discovery import Discovery, DiscoveryRecordJson
 from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
 from wifimgrd.mqtt.topics import Topics
 
 _CODES: Final = sorted({*(one.value for one in ErrorCode), PAYLOAD_TOO_LARGE})
-_OF_DEVICE: Final = [str(Action.CONNECT), str(Action.DISCONNECT)]
-_OF_HUB: Final = [str(Action.CREATE), str(Action.SCAN)]
 _UNSENT: Final = frozenset({"device.signal"})
 """Messages of the channel that are no events here: the record has their value."""
 _EPOCH: Final = "5f1d0c7be2a94830"
@@ -44,7 +43,7 @@ class ClaimJson(TypedDict):
 class DeviceCommandJson(TypedDict):
     """A command to one device."""
 
-    command: Annotated[str, Keywords(enum=_OF_DEVICE)]
+    command: Annotated[str, Keywords(enum=list(DEVICE_COMMANDS))]
     options: NotRequired[
         Annotated[
             dict[str, bool], "`wait`, and for connect `when_free`: as on D-Bus.", Keywords(maxProperties=2)
@@ -55,7 +54,7 @@ class DeviceCommandJson(TypedDict):
 class HubCommandJson(TypedDict):
     """A command to the hub."""
 
-    command: Annotated[str, Keywords(enum=_OF_HUB)]
+    command: Annotated[str, Keywords(enum=list(OF_HUB))]
     options: NotRequired[
         Annotated[dict[str, Any], "For create as `CreateDevice` on D-Bus has them; for scan `interface`."]
     ]

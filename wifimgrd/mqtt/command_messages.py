@@ -6,10 +6,11 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Final
 
+from wifimgrd.dbus.client.commands import shallow
 from wifimgrd.dbus.client.json_text import dumps, loads
+from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.mqtt.topics import Target
 
@@ -33,16 +34,10 @@ class CommandRefused(Exception):
         self.message = message
 
 
-class Action(StrEnum):
-    """What a command does."""
-
-    CONNECT = "connect"
-    DISCONNECT = "disconnect"
-    CREATE = "create"
-    SCAN = "scan"
-
-
-_OF_DEVICE: Final = frozenset({Action.CONNECT, Action.DISCONNECT})
+CREATE: Final = "create"
+SCAN: Final = "scan"
+OF_HUB: Final = (CREATE, SCAN)
+"""The commands to the hub; those to a device are DEVICE_COMMANDS."""
 _OF_CREATE: Final = frozenset(
     {
         *("codename", "connection_type", "ssid", "password", "name"),
@@ -50,11 +45,6 @@ _OF_CREATE: Final = frozenset(
     }
 )
 """The options of create that the daemon has; others are ignored, as over HTTP."""
-_SWITCHES: Final = {
-    Action.CONNECT: frozenset({"wait", "when_free"}),
-    Action.DISCONNECT: frozenset({"wait"}),
-}
-"""The options that are booleans, and the only ones of these commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +65,7 @@ class CommandMessage:
 class Command:
     """A command, checked but for what the daemon checks."""
 
-    action: Action
+    name: str
     device_id: int | None
     options: Mapping[str, Any] = field(repr=False)
 
@@ -98,33 +88,25 @@ def parse_command(message: CommandMessage) -> Command:
         raise _invalid('a command is an object: {"command", "options"}')
     name, options = value.get("command"), value.get("options", {})
     of_device = message.target.device_id is not None
-    known = [one for one in Action if (one in _OF_DEVICE) == of_device]
-    if name not in known:
+    known = tuple(DEVICE_COMMANDS) if of_device else OF_HUB
+    if not isinstance(name, str) or name not in known:
         raise _invalid(f"command must be one of: {', '.join(known)}")
     if not isinstance(options, dict):
         raise _invalid("options must be an object")
-    action = Action(name)
-    if action is Action.CREATE:
-        options = {key: _shallow(value) for key, value in options.items() if key in _OF_CREATE}
-    _check_options(action, options)
-    return Command(action, message.target.device_id, options)
+    if name == CREATE:
+        options = {key: shallow(value) for key, value in options.items() if key in _OF_CREATE}
+    _check_options(name, options)
+    return Command(name, message.target.device_id, options)
 
 
-def _shallow(value: Any) -> Any:
-    """No option is a list or an object, so an empty one causes the same error, and fits into D-Bus."""
-    return type(value)() if isinstance(value, list | dict) else value
-
-
-def _check_options(action: Action, options: Mapping[str, Any]) -> None:
-    switches = _SWITCHES.get(action)
-    if switches is not None:
-        if options.keys() - switches:
-            raise _invalid(f"the options of {action} are: {', '.join(sorted(switches))}")
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    if name in DEVICE_COMMANDS:
+        known = DEVICE_COMMANDS[name].defaults
+        if options.keys() - known:
+            raise _invalid(f"the options of {name} are: {', '.join(sorted(known)) or 'none'}")
         if not all(isinstance(value, bool) for value in options.values()):
             raise _invalid("an option must be true or false")
-    if action is Action.SCAN and (
-        options.keys() - {"interface"} or not isinstance(options.get("interface", ""), str)
-    ):
+    if name == SCAN and (options.keys() - {"interface"} or not isinstance(options.get("interface", ""), str)):
         raise _invalid("the option of scan is interface, a name")
 
 

@@ -9,11 +9,14 @@ from typing import Any, Final
 import structlog
 
 from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
+from wifimgrd.dbus.client.commands import available, carry_out
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import search_json
-from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, ErrorCode, WifimgrdError
+from wifimgrd.domain.commands import DEVICE_COMMANDS
+from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.mqtt.command_messages import (
-    Action,
+    CREATE,
+    SCAN,
     Command,
     CommandMessage,
     CommandRefused,
@@ -128,48 +131,28 @@ class Commands:
         except TimeoutError:
             code, sentence = ErrorCode.BACKEND_UNAVAILABLE, "wifimgrd did not answer in time"
         except Exception as error:  # noqa: BLE001 - a bug is logged and answered, too
-            _log.error("command_failed", command=str(command.action), exc_info=error)
+            _log.error("command_failed", command=command.name, exc_info=error)
             code, sentence = ErrorCode.INTERNAL, "something went wrong inside the service; its log says what"
-        payload = answer(command.action, device_id, code=code, message=sentence, further=further)
+        payload = answer(command.name, device_id, code=code, message=sentence, further=further)
         self._recent.answered(message, payload)
         self._send(message, payload)
 
     async def _call(self, command: Command) -> tuple[int | None, str, Mapping[str, Any]]:
         """Call the daemon; the device, a sentence, and further members of the answer."""
         hub, options, device_id = self._hub, command.options, command.device_id
-        if not hub.available:
-            raise BackendUnavailable(hub.reason or "wifimgrd is not running")
-        if command.action is Action.CREATE:
-            created = await hub.create_device(options)
+        if command.name == CREATE:
+            created = await available(hub).create_device(options)
             return created, "created", {}
-        if command.action is Action.SCAN:
-            found = await hub.search_networks(options.get("interface"))
+        if command.name == SCAN:
+            found = await available(hub).search_networks(options.get("interface"))
             return None, f"{len(found.networks)} networks", search_json(found)
-        if device_id is None or device_id not in hub.devices:
-            raise DeviceNotFound(f"there is no device {device_id}")
-        if command.action is Action.CONNECT:
-            return device_id, await self._connect(device_id, options), {}
-        try:
-            await hub.disconnect_device(device_id, timeout_s=_WAIT_S if options.get("wait", True) else 0)
-        except TimeoutError:
-            if not hub.available:
-                raise
-            return device_id, "disconnecting", {}
-        return device_id, "disconnected", {}
-
-    async def _connect(self, device_id: int, options: Mapping[str, Any]) -> str:
-        """Connect a device; its state in the words of the HTTP API's answer."""
-        wait, when_free = options.get("wait", False), options.get("when_free", False)
-        try:
-            await self._hub.connect_device(device_id, wait=wait, when_free=when_free, timeout_s=_WAIT_S)
-        except TimeoutError:
-            if not wait or not self._hub.available:
-                raise
-        device = self._hub.devices.get(device_id)
-        if device is None:
-            return "connecting"
-        is_waiting = device.state == "disconnected" and device.waiting_since is not None
-        return "waiting" if is_waiting else device.state
+        if device_id is None:
+            raise DeviceNotFound("a command to a device names one")
+        wanted = DEVICE_COMMANDS[command.name]
+        switches = {**wanted.defaults, **options}
+        wait_s = _WAIT_S if switches.pop("wait", False) else 0
+        outcome = await carry_out(hub, wanted, device_id, switches, wait_s=wait_s)
+        return device_id, outcome.state, {}
 
     def _refuse(self, message: CommandMessage, refused: CommandRefused, name: str | None = None) -> None:
         payload = answer(name, message.target.device_id, code=refused.code, message=refused.message)

@@ -24,9 +24,9 @@ from wifimgrd.catalog import Models
 from wifimgrd.config import TOPIC_PREFIX
 from wifimgrd.dbus.client.json_text import dumps, loads
 from wifimgrd.dbus.client.json_types import Keywords
+from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.topics import Topics
 
 _ON: Final = "ON"
@@ -246,8 +246,8 @@ _SWITCH: Final[Mapping[str, Any]] = {
     "value_template": _IS_WANTED,
     "state_on": _ON,
     "state_off": _OFF,
-    "payload_on": dumps({"command": str(Action.CONNECT)}),
-    "payload_off": dumps({"command": str(Action.DISCONNECT)}),
+    "payload_on": dumps({"command": CONNECT.name}),
+    "payload_off": dumps({"command": DISCONNECT.name}),
     "optimistic": False,
     "qos": 1,
     "retain": False,  # a retained command is refused

@@ -18,9 +18,9 @@ from itertools import islice
 from typing import Any, Final
 
 from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import Broker
-from wifimgrd.mqtt.command_messages import Action
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
 from wifimgrd.mqtt.fleet_records import CommandAnswer, RecordError, parse_answer
@@ -55,7 +55,7 @@ class _SentCommand:
     topic: str
     """Where its answer arrives."""
     correlation: bytes | None
-    action: Action
+    command: str
     device_id: int
     answer: asyncio.Future[CommandAnswer]
 
@@ -64,7 +64,7 @@ class _SentCommand:
         command is taken, too."""
         if self.correlation is not None:
             return message.correlation == self.correlation
-        return (answer.command, answer.device_id) == (self.action, self.device_id)
+        return (answer.command, answer.device_id) == (self.command, self.device_id)
 
 
 class FleetClient:
@@ -137,7 +137,13 @@ class FleetClient:
             end()
 
     async def command(
-        self, hub: str, device_id: int, action: Action, options: Mapping[str, Any], *, timeout_s: float
+        self,
+        hub: str,
+        device_id: int,
+        command: DeviceCommand,
+        options: Mapping[str, Any],
+        *,
+        timeout_s: float,
     ) -> CommandAnswer:
         """Send a command to a device of a hub, and wait for the answer; raises TimeoutError, BrokerError."""
         connection = self._connection
@@ -150,7 +156,7 @@ class FleetClient:
             answers = f"{topics.root}/response/{self._id}"
             request = Request(answers, secrets.token_bytes(8), _COMMAND_EXPIRES_S)
         answer: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        sent = _SentCommand(answers, request.correlation, action, device_id, answer)
+        sent = _SentCommand(answers, request.correlation, command.name, device_id, answer)
 
         def accepted(code: int) -> None:
             if code >= FAILURE and not answer.done():
@@ -164,7 +170,7 @@ class FleetClient:
                 if answers not in self._answer_topics:
                     await connection.subscribe([answers], qos=1, live_only=True)
                     self._answer_topics.add(answers)
-                payload = dumps({"command": action, "options": dict(options)}).encode()
+                payload = dumps({"command": command.name, "options": dict(options)}).encode()
                 connection.publish(command_topic, payload, request=request, outcome=accepted)
                 await any_of(answer, connection.closed)
         finally:

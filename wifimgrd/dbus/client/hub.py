@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.dbus import names
@@ -14,6 +15,7 @@ from wifimgrd.dbus.client.records import HistoryRecord, NetworkRecord, SearchRec
 from wifimgrd.dbus.client.variants import variant_of
 from wifimgrd.dbus.connection import Variant
 from wifimgrd.dbus.errors import with_own_errors
+from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.runtime.tasks import Tasks
 
@@ -66,34 +68,30 @@ class HubClient(LiveObjects):
             names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", [names.device_path(device_id)]
         )
 
-    async def connect_device(
+    async def command_device(
         self,
+        command: DeviceCommand,
         device_id: int,
+        switches: Mapping[str, bool] = MappingProxyType({}),
         *,
-        wait: bool = False,
-        timeout_s: float = 25,
-        when_free: bool = False,
+        wait_s: float = 0,
         until_waiting: bool = False,
     ) -> None:
-        """Connect. With `wait` this returns when the attempt has succeeded, or raises the error by which it
-        failed; TimeoutError if it has not ended `timeout_s` seconds after its start. It goes on then.
+        """Begin a command. With `wait_s` this returns when it has succeeded, or raises the error by which it
+        failed; TimeoutError if it has not ended so many seconds after its beginning. It goes on then.
 
-        With `when_free` a device for which no adapter is free waits for one; that time counts towards the
-        timeout. With `until_waiting` this returns as soon as the device waits.
+        A device that waits for an adapter waits within that time; with `until_waiting` this returns as soon
+        as it waits.
         """
-        options = _NOT_WAITING | ({"when_free": Variant("b", True)} if when_free else {})
-        outcome = CommandResult(self, device_id, wanted="connected", until_waiting=until_waiting)
-        with outcome:
-            await self._on_device(device_id, "Connect", options, _ANSWER_S, outcome.start)
-            if wait:
-                await outcome.reached(timeout_s)
-
-    async def disconnect_device(self, device_id: int, *, timeout_s: float = 25) -> None:
-        """Disconnect, and wait until that is done. Raises TimeoutError; the disconnecting goes on then."""
-        outcome = CommandResult(self, device_id, wanted="disconnected")
-        with outcome:
-            await self._on_device(device_id, "Disconnect", _NOT_WAITING, _ANSWER_S, outcome.start)
-            await outcome.reached(timeout_s)
+        options = {name: Variant("b", value) for name, value in switches.items()}
+        if command.reaches is None:
+            await self._on_device(device_id, command.member, options)
+            return
+        result = CommandResult(self, device_id, command.reaches, until_waiting=until_waiting)
+        with result:
+            await self._on_device(device_id, command.member, options | _NOT_WAITING, _ANSWER_S, result.start)
+            if wait_s > 0:
+                await result.reached(wait_s)
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
         """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from wifimgrd.dbus import names
@@ -10,6 +11,7 @@ from wifimgrd.dbus.connection import MethodCall
 from wifimgrd.dbus.properties import properties_of
 from wifimgrd.dbus.service.objects import ExportedObject
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.commands import DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import device_record
@@ -23,26 +25,21 @@ class DeviceObject(ExportedObject):
         self._hub = hub
         self._id: DeviceId = status.device.id
         super().__init__(names.device_path(self._id), names.DEVICE, properties_of(device_record(status)))
+        commands = DEVICE_COMMANDS.values()
         self.methods = {
-            "Connect": self._connect,
-            "Disconnect": self._disconnect,
+            **{command.member: partial(self._command, command) for command in commands},
             "OpenConnection": self._open_connection,
             "Update": self._update,
         }
         self.actions = {
-            "Connect": names.CONNECT,
-            "Disconnect": names.CONNECT,
+            **{command.member: f"{names.BUS_NAME}.{command.right}" for command in commands},
             "OpenConnection": names.CONNECT,
             "Update": names.MANAGE_DEVICES,
         }
 
-    async def _connect(self, call: MethodCall) -> Sequence[Any]:
-        wait, when_free = _option(call, "wait", default=False), _option(call, "when_free", default=False)
-        await self._hub.connect(self._id, wait=wait, when_free=when_free)
-        return ()
-
-    async def _disconnect(self, call: MethodCall) -> Sequence[Any]:
-        await self._hub.disconnect(self._id, wait=_option(call, "wait", default=True))
+    async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[Any]:
+        switches = {name: _option(call, name, default=value) for name, value in command.defaults.items()}
+        await self._hub.device_commands[command.name](self._id, **switches)
         return ()
 
     async def _open_connection(self, call: MethodCall) -> Sequence[Any]:

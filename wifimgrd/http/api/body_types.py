@@ -73,6 +73,14 @@ class ChangeInput(TypedDict, total=False):
     pin: Pin | None
 
 
+class CommandAnswer(TypedDict):
+    """The result of a command."""
+
+    message: str
+    status: str
+    device_connection_id: Id
+
+
 class ConnectAnswer(TypedDict):
     """The result of a command to connect."""
 

@@ -2,38 +2,66 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from aiohttp import web
 
+from wifimgrd.dbus.client.commands import Outcome, available, carry_out, known_device
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_members import StatusJson
 from wifimgrd.dbus.client.json_records import status_json
+from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, WHEN_FREE, DeviceCommand
+from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.answer_first import CommandEvents, answer_first
-from wifimgrd.http.api.body_types import ConnectAnswer, DisconnectAnswer, WaitingAnswer
-from wifimgrd.http.api.requests import available, known_device, query_id, query_wait, query_when_free
+from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
+from wifimgrd.http.api.requests import query_id, query_wait, query_when_free
 from wifimgrd.http.description.operations import operation
+from wifimgrd.http.errors import Handler
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
-_OF_CONNECT: Final = (
-    *_OF_ALL,
-    ErrorCode.NO_INTERFACE_AVAILABLE,
-    ErrorCode.BUSY,
-    ErrorCode.CANCELLED,
-    ErrorCode.AUTHENTICATION_FAILED,
-    ErrorCode.ASSOCIATION_REFUSED,
-    ErrorCode.INTERFACE_LOST,
-    ErrorCode.CONNECTION_LOST,
-    ErrorCode.DEVICE_NOT_REACHABLE,
-    ErrorCode.ADDRESS_FAILED,
+_WAIT_S: Final = 25.0
+"""How long the answer waits for the end of a command that by default is waited for."""
+_WAITS: Final = "With `when_free`: no adapter is free, and the device waits for one."
+_READERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
+    {"device_id": query_id, "wait": query_wait, WHEN_FREE: query_when_free}
 )
+_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
+    {CONNECT.name: ConnectAnswer, DISCONNECT.name: DisconnectAnswer}
+)
+"""The types of the answers that have more than CommandAnswer, or known states."""
+_TEXTS: Final = MappingProxyType(
+    {
+        CONNECT.name: """Connect a device.
+
+        Answers when an interface is assigned and the attempt runs; with `wait`, when the attempt has
+        ended, with success or with an error. Connecting a connected device changes nothing.
+        The events of a failure on the channel follow the answer.
+        With `when_free` a device for which no adapter is free waits for one, and is connected then: 202, with
+        `status` `waiting`; `wait` is the limit for both.
+        """,
+        DISCONNECT.name: """Disconnect a device.
+
+        Answers when that is done, or takes too long. Disconnecting a disconnected device changes nothing.
+        """,
+    }
+)
+
+
+def _reads(command: DeviceCommand) -> tuple[Callable[..., object], ...]:
+    """What reads the parameters of its route: what is waited for by default is always waited for."""
+    return tuple(
+        _READERS[name]
+        for name, default in {"device_id": False, **command.defaults}.items()
+        if name != "wait" or not default
+    )
 
 
 class Connect:
@@ -46,95 +74,67 @@ class Connect:
 
     def add_to(self, routes: Routes) -> None:
         """Add the routes; a GET that changes state has no HEAD."""
-        routes.add("GET POST", self._prefix + "/wifi/connect", self.connect)
-        routes.add("GET POST", self._prefix + "/wifi/disconnect", self.disconnect)
+        for command in DEVICE_COMMANDS.values():
+            routes.add("GET POST", f"{self._prefix}/wifi/{command.name}", self._handler(command))
         routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)
 
-    @own_site_only
-    @operation(
-        "connect",
-        "connection",
-        reads=(query_id, query_wait, query_when_free),
-        answer=ConnectAnswer,
-        further={202: "With `when_free`: no adapter is free, and the device waits for one."},
-        further_types={202: WaitingAnswer},
-        errors=_OF_CONNECT,
-    )
-    async def connect(self, request: web.Request) -> web.StreamResponse:
-        """Connect a device.
+    def _handler(self, command: DeviceCommand) -> Handler:
+        """What answers a command's route."""
+        reads, can_wait = _reads(command), WHEN_FREE in command.defaults
 
-        Answers when an interface is assigned and the attempt runs; with `wait`, when the attempt has
-        ended, with success or with an error. Connecting a connected device changes nothing.
-        The events of a failure on the channel follow the answer.
-        With `when_free` a device for which no adapter is free waits for one, and is connected then: 202, with
-        `status` `waiting`; `wait` is the limit for both.
-        """
-        client = available(self._client)
-        device_id, wait_s, when_free = query_id(request), query_wait(request), query_when_free(request)
-        known = known_device(client, device_id)
-        connect = partial(self._connect, known=known, wait_s=wait_s, when_free=when_free)
-        return await answer_first(request, self._events, device_id, connect, when_free=when_free)
+        @own_site_only
+        @operation(
+            command.name,
+            "connection",
+            reads=reads,
+            text=_TEXTS.get(command.name) or f"{command.summary}\n\n{command.description}",
+            answer=_ANSWERS.get(command.name, CommandAnswer),
+            further={202: _WAITS} if can_wait else {},
+            further_types={202: WaitingAnswer} if can_wait else {},
+            errors=(*_OF_ALL, *command.errors),
+        )
+        async def handle(request: web.Request) -> web.StreamResponse:
+            client = available(self._client)
+            device_id = query_id(request)
+            wait_s = query_wait(request) if query_wait in reads else _WAIT_S
+            when_free = can_wait and query_when_free(request)
+            known = known_device(client, device_id)
+            carry = partial(self._carry_out, command, known, wait_s, {WHEN_FREE: True} if when_free else {})
+            if command.reaches is DeviceState.CONNECTED:
+                return await answer_first(request, self._events, device_id, carry, when_free=when_free)
+            self._events.command_begins(device_id)
+            return await carry(request)
 
-    async def _connect(
-        self, _: web.Request, known: DeviceRecord, wait_s: float, when_free: bool
+        return handle
+
+    async def _carry_out(
+        self,
+        command: DeviceCommand,
+        known: DeviceRecord,
+        wait_s: float,
+        switches: Mapping[str, bool],
+        _: web.Request,
     ) -> web.Response:
-        client, device_id = self._client, known.id
-        ended = False
-        if wait_s > 0:
-            with suppress(TimeoutError):
-                await client.connect_device(device_id, wait=True, timeout_s=wait_s, when_free=when_free)
-                ended = True
-        else:
-            await client.connect_device(device_id, when_free=when_free)
-        device = known_device(client, device_id)
-        if when_free and not ended and device.state == "disconnected" and device.waiting_since is not None:
-            waiting: WaitingAnswer = {
-                "message": f"{known.name} waits for an adapter",
-                "status": "waiting",
-                "device_connection_id": device_id,
-            }
-            return json_response(waiting, status=202)
-        connected = ended or device.state == "connected"
-        message = f"{known.name} is connected" if connected else f"connecting {known.name}"
-        answer: ConnectAnswer = {
-            "message": message,
-            "status": "connected" if connected else "connecting",
-            "device_connection_id": device_id,
-            "interface": device.interface,
+        outcome = await carry_out(self._client, command, known.id, switches, wait_s=wait_s)
+        answer: dict[str, Any] = {
+            "message": _sentence(outcome, known.name),
+            "status": outcome.state,
+            "device_connection_id": known.id,
         }
-        return json_response(answer)
-
-    @own_site_only
-    @operation(
-        "disconnect",
-        "connection",
-        reads=(query_id,),
-        answer=DisconnectAnswer,
-        errors=(*_OF_ALL, ErrorCode.BUSY),
-    )
-    async def disconnect(self, request: web.Request) -> web.Response:
-        """Disconnect a device.
-
-        Answers when that is done, or takes too long. Disconnecting a disconnected device changes nothing.
-        """
-        client = available(self._client)
-        device_id = query_id(request)
-        known = known_device(client, device_id)
-        self._events.command_begins(device_id)
-        done = True
-        try:
-            await client.disconnect_device(device_id)
-        except TimeoutError:
-            done = False
-        answer: DisconnectAnswer = {
-            "message": f"{known.name} is disconnected" if done else f"disconnecting {known.name}",
-            "status": "disconnected" if done else "disconnecting",
-            "device_connection_id": device_id,
-        }
-        return json_response(answer)
+        if command is CONNECT and not outcome.is_waiting:
+            answer["interface"] = known_device(self._client, known.id).interface
+        return json_response(answer, status=202 if outcome.is_waiting else 200)
 
     @operation("connection_status", "connection", reads=(query_id,), answer=StatusJson, errors=_OF_ALL)
     async def status(self, request: web.Request) -> web.Response:
         """The state of a device's connection."""
         client = available(self._client)
         return json_response(status_json(known_device(client, query_id(request))))
+
+
+def _sentence(outcome: Outcome, name: str) -> str:
+    if outcome.is_waiting:
+        return f"{name} waits for an adapter"
+    if outcome.command.reaches is None:
+        return f"{outcome.command.name} {name}: {outcome.state}"
+    return f"{name} is {outcome.state}" if outcome.is_done else f"{outcome.state} {name}"

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from aiohttp import web
 
+from wifimgrd.dbus.client.commands import available, known_device, shallow
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_members import DeviceJson
 from wifimgrd.dbus.client.json_records import device_json
@@ -16,11 +17,9 @@ from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.answer_first import CommandEvents, answer_first
 from wifimgrd.http.api.body_types import ChangeInput, CreateInput
 from wifimgrd.http.api.requests import (
-    available,
     idempotency_key,
     invalid,
     json_body,
-    known_device,
     path_id,
     query_switch,
 )
@@ -167,7 +166,7 @@ def _properties(body: Any, names: tuple[str, ...]) -> dict[str, Any]:
     nested: Mapping[str, Any] = settings if isinstance(settings, dict) else {}
     flat = {name: fields[name] for name in names if name in fields}
     flat |= {name: nested[name] for name in _OF_SETTINGS if name in nested}
-    return {name: _pin(value) if name == "pin" else _shallow(value) for name, value in flat.items()}
+    return {name: _pin(value) if name == "pin" else shallow(value) for name, value in flat.items()}
 
 
 def _pin(value: Any) -> Any:
@@ -176,7 +175,7 @@ def _pin(value: Any) -> Any:
         return {}
     if not isinstance(value, dict) or not value or value.keys() - _OF_PIN:
         return []
-    return {name: _shallow(text) for name, text in value.items()}
+    return {name: shallow(text) for name, text in value.items()}
 
 
 def _about_its_shape(error: InvalidRequest, body: Any) -> InvalidRequest:
@@ -191,8 +190,3 @@ def _about_its_shape(error: InvalidRequest, body: Any) -> InvalidRequest:
         for name, sentences in error.fields.items()
     }
     return InvalidRequest(_NO_SETTINGS, fields)
-
-
-def _shallow(value: Any) -> Any:
-    """No such field is a list or an object, so an empty one causes the same error, and fits into D-Bus."""
-    return type(value)() if isinstance(value, list | dict) else value

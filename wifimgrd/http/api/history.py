@@ -7,12 +7,13 @@ from typing import Annotated, Final
 
 from aiohttp import web
 
+from wifimgrd.dbus.client.commands import available
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import history_json
 from wifimgrd.dbus.client.json_types import HistoryJson, Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
-from wifimgrd.http.api.requests import available, invalid
+from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.description.operations import operation, parameter
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes

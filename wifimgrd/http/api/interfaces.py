@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from wifimgrd.dbus.client.commands import available
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_members import InterfacesJson
 from wifimgrd.dbus.client.json_records import interfaces_json, search_json
 from wifimgrd.dbus.client.json_types import SearchJson
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.http.api.requests import available, query_interface
+from wifimgrd.http.api.requests import query_interface
 from wifimgrd.http.description.operations import operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes

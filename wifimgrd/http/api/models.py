@@ -9,11 +9,11 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.catalog import Models as Catalog
+from wifimgrd.dbus.client.commands import available
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, Wizard
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.body_types import ModelJson, ModelsJson, StepJson
-from wifimgrd.http.api.requests import available
 from wifimgrd.http.description.operations import operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.page.files import LARGE

@@ -10,11 +10,9 @@ from typing import Annotated, Any, Final
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_text import loads
 from wifimgrd.dbus.client.json_types import Keywords
-from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, ErrorCode
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.description.operations import parameter
 from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, Problem
 
@@ -42,21 +40,6 @@ def integer_id(text: str, name: str) -> int:
     if not _INTEGER.fullmatch(text):
         raise invalid(f"{name} must be an integer")
     return int(text) if len(text) <= 20 else _NO_DEVICE
-
-
-def available(client: HubClient) -> HubClient:
-    """The client, whose objects are current; raises BackendUnavailable while the daemon is away."""
-    if not client.available:
-        raise BackendUnavailable(client.reason or "wifimgrd is not running")
-    return client
-
-
-def known_device(client: HubClient, device_id: int) -> DeviceRecord:
-    """A device as it is now; raises DeviceNotFound, and BackendUnavailable."""
-    device = available(client).devices.get(device_id)
-    if device is None:
-        raise DeviceNotFound(f"there is no device {device_id}")
-    return device
 
 
 @parameter("id", int, "The device's id.", place="path", required=True)

@@ -16,6 +16,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.dbus.client.channel_messages import STATUS, ChannelMessages, Message
+from wifimgrd.dbus.client.commands import available
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_members import time_text
 from wifimgrd.dbus.client.json_records import (
@@ -27,7 +28,7 @@ from wifimgrd.dbus.client.json_records import (
 from wifimgrd.dbus.client.json_text import dumps
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.requests import available, invalid
+from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.channel.commands import ClientCommands
 from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
 from wifimgrd.http.channel.status_hold import StatusHold

@@ -11,21 +11,21 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from wifimgrd.dbus.client.changes import AttemptFailed, Change, DeviceChanged
 from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
+from wifimgrd.dbus.client.commands import carry_out, known_device
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_text import dumps
-from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
-from wifimgrd.http.api.requests import integer_id, invalid, known_device
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http.api.requests import integer_id, invalid
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,
-    CONNECT_COMMAND,
-    DISCONNECT_COMMAND,
+    COMMANDS,
     ActionFailedJson,
     CommandFailedJson,
     LoggedEvent,
@@ -44,14 +44,19 @@ class Command:
 
     kind: str
     device_connection_id: object
-    when_free: object = False
+    options: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def waits_for_adapter(self) -> bool:
-        """Whether the device waits if no adapter is free; raises Problem if the value is not a boolean."""
-        if not isinstance(self.when_free, bool):
-            raise invalid("when_free must be true or false")
-        return self.when_free
+    def switches(self) -> dict[str, bool]:
+        """Its options; raises Problem if one is not a boolean. Nobody waits here: events tell the outcome."""
+        switches: dict[str, bool] = {}
+        for name in COMMANDS[self.kind].defaults.keys() - {"wait"}:
+            value = self.options.get(name, False)
+            if not isinstance(value, bool):
+                raise invalid(f"{name} must be true or false")
+            if value:
+                switches[name] = value
+        return switches
 
     @property
     def device_id(self) -> int:
@@ -74,9 +79,10 @@ def parse_command(text: str) -> Command | None:
         message = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(message, dict) or message.get("type") not in (CONNECT_COMMAND, DISCONNECT_COMMAND):
+    kind = message.get("type") if isinstance(message, dict) else None
+    if not isinstance(kind, str) or kind not in COMMANDS:
         return None
-    return Command(message["type"], message.get("device_connection_id"), message.get("when_free", False))
+    return Command(kind, message.get("device_connection_id"), message)
 
 
 class CommandEvents(Protocol):
@@ -118,25 +124,25 @@ class ClientCommands:
         if command is None:
             return
         try:
-            device_id, when_free = self._admit(command)
+            device_id, switches = self._admit(command)
         except Exception as error:  # noqa: BLE001 - each failure is reported
             problem = problem_of_failure(error)
             self._refuse(command, problem)
             if problem.code == ErrorCode.BACKEND_UNAVAILABLE:
                 self._explain(problem)
             return
-        task = asyncio.create_task(self._carry_out(command, device_id, when_free, self._last.get(device_id)))
+        task = asyncio.create_task(self._carry_out(command, device_id, switches, self._last.get(device_id)))
         self._last[device_id] = task
         self._running.add(task)
         task.add_done_callback(lambda done: self._finished(device_id, done))
 
-    def _admit(self, command: Command) -> tuple[int, bool]:
-        """The device of a command and its `when_free`; raises the error with which it is refused."""
+    def _admit(self, command: Command) -> tuple[int, dict[str, bool]]:
+        """The device of a command and its options; raises the error with which it is refused."""
         if not self._rate.admits(time.monotonic()):
             raise Problem(TOO_MANY_REQUESTS, f"at most {COMMANDS_AT_ONCE} commands a second are carried out")
         self._authorize()
         device = known_device(self._hub, command.device_id)
-        return device.id, command.waits_for_adapter
+        return device.id, command.switches
 
     def _finished(self, device_id: int, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
@@ -144,7 +150,11 @@ class ClientCommands:
             del self._last[device_id]
 
     async def _carry_out(
-        self, command: Command, device_id: int, when_free: bool, before: asyncio.Task[None] | None
+        self,
+        command: Command,
+        device_id: int,
+        switches: Mapping[str, bool],
+        before: asyncio.Task[None] | None,
     ) -> None:
         if before is not None:
             await asyncio.wait([before])
@@ -163,7 +173,7 @@ class ClientCommands:
 
         unsubscribe = self._hub.subscribe(watch)
         try:
-            await self._call(command, device_id, when_free)
+            await carry_out(self._hub, COMMANDS[command.kind], device_id, switches)
         except Exception as error:  # noqa: BLE001 - each failure is reported
             problem = problem_of_failure(error)
             has_failed = problem.code in failures
@@ -177,19 +187,6 @@ class ClientCommands:
             self._events.send_status(device_id)
         if unreported is not None:
             self._explain(unreported)
-
-    async def _call(self, command: Command, device_id: int, when_free: bool) -> None:
-        """Call the daemon; returns once the command has begun. Its result is reported by events."""
-        if device_id not in self._hub.devices and self._hub.available:
-            raise DeviceNotFound(f"there is no device {device_id}")
-        try:
-            if command.kind == CONNECT_COMMAND:
-                await self._hub.connect_device(device_id, when_free=when_free)
-            else:
-                await self._hub.disconnect_device(device_id, timeout_s=0)
-        except TimeoutError:
-            if not self._hub.available:
-                raise
 
     def _refuse(self, command: Command, problem: Problem, *, has_failed: bool = False) -> None:
         answer: CommandFailedJson = {

@@ -10,6 +10,7 @@ from typing import Annotated, Final, NotRequired, TypedDict
 from wifimgrd.dbus.client import channel_messages
 from wifimgrd.dbus.client.json_members import DeviceJson, InterfaceJson
 from wifimgrd.dbus.client.json_types import Keywords, ServiceJson
+from wifimgrd.domain.commands import DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.errors import ErrorCode
 
 
@@ -43,11 +44,13 @@ class SnapshotJson(TypedDict):
     interfaces: list[InterfaceJson]
 
 
-CONNECT_COMMAND: Final = "command.device.device_connection.connect"
-DISCONNECT_COMMAND: Final = "command.device.device_connection.disconnect"
+COMMANDS: Final[Mapping[str, DeviceCommand]] = MappingProxyType(
+    {f"command.device.device_connection.{name}": command for name, command in DEVICE_COMMANDS.items()}
+)
+"""The commands of clients, by the types of their messages."""
 COMMAND_FAILED: Final = "command.failed"
 ACTION_FAILED: Final = "observation.device.action.failed"
-_COMMANDS: Final = [CONNECT_COMMAND, DISCONNECT_COMMAND]
+_COMMANDS: Final = list(COMMANDS)
 
 
 class CommandJson(TypedDict):

@@ -12,10 +12,11 @@ import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
 
+from wifimgrd.dbus.client.commands import known_device
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.requests import invalid, known_device, path_id
+from wifimgrd.http.api.requests import invalid, path_id
 from wifimgrd.http.client import HttpBroken, HttpConnection
 from wifimgrd.http.description.operations import Parameter, operation
 from wifimgrd.http.errors import Problem

@@ -1,0 +1,97 @@
+"""The commands to a device, declared once: the methods on D-Bus, the routes and messages of HTTP, the
+messages of MQTT and their descriptions are derived from this table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.errors import ErrorCode
+
+
+class Right(StrEnum):
+    """The polkit action that a client needs, after `org.wifimgrd1.`."""
+
+    CONNECT = "connect"
+    MANAGE_DEVICES = "manage-devices"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """An option of a command that is on or off."""
+
+    name: str
+    description: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCommand:
+    """A command to one device."""
+
+    name: str
+    """Its name everywhere, and that of the method of the hub; on D-Bus it begins with a capital letter."""
+    summary: str
+    description: str
+    right: Right
+    switches: tuple[Switch, ...] = ()
+    reaches: DeviceState | None = None
+    """The state in which the device is once the command has succeeded; None = none in particular: it has
+    succeeded with the daemon's reply."""
+    passes: DeviceState | None = None
+    """The state before that."""
+    errors: tuple[ErrorCode, ...] = ()
+    """Those that it can end with, beside `device-not-found` and `backend-unavailable`."""
+
+    @property
+    def member(self) -> str:
+        """Its method on D-Bus."""
+        return self.name.capitalize()
+
+    @property
+    def defaults(self) -> dict[str, bool]:
+        """Its options, where they are not given."""
+        return {switch.name: switch.default for switch in self.switches}
+
+
+WHEN_FREE: Final = "when_free"
+CONNECT: Final = DeviceCommand(
+    "connect",
+    "Connect a device.",
+    "Connecting a connected device changes nothing.",
+    Right.CONNECT,
+    (
+        Switch("wait", "Answer when the attempt has ended."),
+        Switch(WHEN_FREE, "Where no adapter is free, let the device wait for one."),
+    ),
+    reaches=DeviceState.CONNECTED,
+    passes=DeviceState.CONNECTING,
+    errors=(
+        ErrorCode.NO_INTERFACE_AVAILABLE,
+        ErrorCode.BUSY,
+        ErrorCode.CANCELLED,
+        ErrorCode.AUTHENTICATION_FAILED,
+        ErrorCode.ASSOCIATION_REFUSED,
+        ErrorCode.INTERFACE_LOST,
+        ErrorCode.CONNECTION_LOST,
+        ErrorCode.DEVICE_NOT_REACHABLE,
+        ErrorCode.ADDRESS_FAILED,
+    ),
+)
+DISCONNECT: Final = DeviceCommand(
+    "disconnect",
+    "Disconnect a device.",
+    "Disconnecting a disconnected device changes nothing.",
+    Right.CONNECT,
+    (Switch("wait", "Answer when that is done.", default=True),),
+    reaches=DeviceState.DISCONNECTED,
+    passes=DeviceState.DISCONNECTING,
+    errors=(ErrorCode.BUSY,),
+)
+DEVICE_COMMANDS: Final[Mapping[str, DeviceCommand]] = MappingProxyType(
+    {command.name: command for command in (CONNECT, DISCONNECT)}
+)
