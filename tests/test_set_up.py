@@ -48,7 +48,7 @@ def test_without_a_network_it_names_what_cannot_be_reached(forgotten: str, sente
     with host(f"rm {forgotten}/.set-up") as inside:
         done = set_up(inside)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"set-up: {sentence}")
+    assert done.stderr.startswith(f"set-up: {sentence}"), done.stderr
     assert done.stderr.count("\n") == 1
 
 
