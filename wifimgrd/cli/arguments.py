@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn
@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 from wifimgrd import __version__
 from wifimgrd.cli.finding import meant
 from wifimgrd.config import TOPIC_PREFIX, Mqtt
+from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT
 from wifimgrd.http.tiles.coordinates import DEEPEST, Box
 from wifimgrd.http.tiles.source import numbers_of
 from wifimgrd.web_address import BrokerAddress, broker_address
@@ -85,21 +86,7 @@ def parser() -> argparse.ArgumentParser:
     remove = command("remove", "disconnect a device and remove it")
     _device(remove)
     remove.add_argument("--history", action="store_true", help="delete its history, too")
-    connect = command("connect", "connect a device and wait until that is done")
-    which = connect.add_mutually_exclusive_group(required=True)
-    which.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
-    which.add_argument("--all", action="store_true", help="every device that is not connected")
-    connect.add_argument(
-        "--when-free",
-        action="store_true",
-        help="if no adapter is free, let the device wait for one, and return",
-    )
-    waiting = connect.add_mutually_exclusive_group()
-    waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt has started")
-    _timeout(waiting, 30)
-    disconnect = command("disconnect", "disconnect a device and wait until that is done")
-    _device(disconnect)
-    _timeout(disconnect, 25)
+    _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
     history = command("history", "show the history, newest last")
@@ -126,6 +113,27 @@ def parser() -> argparse.ArgumentParser:
         "what", choices=("devices", "interfaces", "codenames"), help="the kind of values to list"
     )
     return top
+
+
+def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
+    """The commands to one device: what a table cannot have is their waiting."""
+    connect = command(CONNECT.name, "connect a device and wait until that is done")
+    which = connect.add_mutually_exclusive_group(required=True)
+    which.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    which.add_argument("--all", action="store_true", help="every device that is not connected")
+    connect.add_argument(
+        "--when-free",
+        action="store_true",
+        help="if no adapter is free, let the device wait for one, and return",
+    )
+    waiting = connect.add_mutually_exclusive_group()
+    waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt has started")
+    _timeout(waiting, 30)
+    disconnect = command(DISCONNECT.name, "disconnect a device and wait until that is done")
+    _device(disconnect)
+    _timeout(disconnect, 25)
+    for other in DEVICE_COMMANDS.keys() - {CONNECT.name, DISCONNECT.name}:
+        _device(command(other, DEVICE_COMMANDS[other].summary.lower().rstrip(".")))
 
 
 def _passphrase(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ from wifimgrd.dbus.client.commands import Outcome, carry_out
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current
-from wifimgrd.domain.commands import CONNECT, DISCONNECT, DeviceCommand
+from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.errors import AuthenticationFailed, DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
@@ -209,7 +209,7 @@ async def _carry_out(
 ) -> Outcome:
     given = vars(arguments)
     switches = {name: True for name in command.defaults if given.get(name)}
-    wait_s = 0 if given.get("no_wait") else arguments.timeout
+    wait_s = 0 if given.get("no_wait") else given.get("timeout", 0)
     return await carry_out(hub, command, device_id, switches, wait_s=wait_s, until_waiting=True)
 
 
@@ -247,9 +247,10 @@ def _outcome(device: DeviceRecord) -> str:
     return "connecting" if camera_state_of(device) is CameraState.CONNECTING else "not connected"
 
 
-async def disconnect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Disconnect a device."""
-    return await _command(hub, DISCONNECT, find_device(hub.devices, arguments.device), arguments, screen)
+async def device_command(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Carry out any other command to a device."""
+    device = find_device(hub.devices, arguments.device)
+    return await _command(hub, DEVICE_COMMANDS[arguments.command], device, arguments, screen)
 
 
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -267,6 +268,7 @@ async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Scr
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
+        **dict.fromkeys(DEVICE_COMMANDS, device_command),
         "devices": devices,
         "interfaces": interfaces,
         "networks": networks,
@@ -276,7 +278,6 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "history": history,
         "remove": remove,
         "connect": connect,
-        "disconnect": disconnect,
         "monitor": monitor,
         "completions": completions,
     }
