@@ -57,10 +57,8 @@ ALLOWED: list[Call] = [
     ),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Disconnect", "Reassociate")),
     *((wpas.WPAS, INTERFACE, names.PROPERTIES, name) for name in ("Get", "GetAll")),
-    (nm.NM, nm.NM_PATH, nm.NM, "AddAndActivateConnection2"),
-    (nm.NM, nm.NM_PATH, nm.NM, "DeactivateConnection"),
-    *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSettings", "Delete")),
-    *((nm.NM, DEVICE, names.PROPERTIES, name) for name in ("Get", "GetAll", "Set")),
+    (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "GetSettings"),
+    *((nm.NM, DEVICE, names.PROPERTIES, name) for name in ("Get", "GetAll")),
     (nm.NM, nm.NM_PATH, names.PROPERTIES, "GetAll"),
 ]
 HELPERS_ALONE: list[Call] = [
@@ -68,12 +66,19 @@ HELPERS_ALONE: list[Call] = [
     (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, "AddNetwork"),
     (wpas.WPAS, INTERFACE, names.PROPERTIES, "Set"),
     (wpas.WPAS, INTERFACE + "/Networks/0", names.PROPERTIES, "Set"),
+    (nm.NM, nm.NM_PATH, nm.NM, "AddAndActivateConnection2"),
+    (nm.NM, nm.NM_PATH, nm.NM, "DeactivateConnection"),
+    (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "Delete"),
+    (nm.NM, DEVICE, names.PROPERTIES, "Set"),
 ]
-"""Each can take the name of a file."""
+"""Each takes the name of a file, any profile, or any device."""
 HELPERS: list[Call] = [
     *HELPERS_ALONE,
     (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "GetInterface"),
     (wpas.WPAS, INTERFACE, names.PROPERTIES, "Get"),
+    (nm.NM, nm.NM_PATH, nm.NM, "GetDeviceByIpIface"),
+    (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "GetSettings"),
+    (nm.NM, DEVICE, names.PROPERTIES, "Get"),
 ]
 FORBIDDEN: list[Call] = [
     *HELPERS_ALONE,
@@ -142,10 +147,10 @@ async def test_what_it_does_not_use_is_refused_by_the_bus(daemon: BusConnection,
 
 @pytest.mark.usefixtures("supplicant")
 @pytest.mark.parametrize("user", ["wifimgrd-net"])
-async def test_the_helper_may_add_interfaces_and_networks_and_nothing_else(daemon: BusConnection) -> None:
+async def test_the_helper_may_do_what_it_does_for_the_daemon_and_nothing_else(daemon: BusConnection) -> None:
     for call in HELPERS:
         assert await daemon.call(*call) == []
-    for call in (one for one in ALLOWED + FORBIDDEN if one[0] == wpas.WPAS and one not in HELPERS):
+    for call in (one for one in ALLOWED + FORBIDDEN if one not in HELPERS):
         with pytest.raises(BusError) as raised:
             await daemon.call(*call)
         assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"

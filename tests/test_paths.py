@@ -14,7 +14,7 @@ from typing import Any, Final, cast, get_args
 from aiohttp import web
 
 import wifimgrd
-from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
+from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 from tests.store_in_memory import StoreInMemory
@@ -224,6 +224,7 @@ async def watched(made: Product) -> LinkMonitor:
     device = NmDevice("/d", {"State": DeviceState.ACTIVATED, "Interface": link.interface}, {})
     monitor = LinkMonitor(
         cast("BusConnection", NetworkManagerOnTheBus()),
+        NoChanges(),
         HeldLink(link.device_id, link.interface, Ssid(b"SIM-CAM-1"), LINK),
         Joined(device, supplicant, ActiveConnection("", "/p", "/a"), LinkReading(LINK)),
         Tasks("test"),

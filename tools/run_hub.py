@@ -1,5 +1,5 @@
 """`make run`: a private message bus, the daemon and the HTTP shim in the foreground, as one; with them the
-bridge to an MQTT broker if CONFIG names one, and the helper where wpa_supplicant joins.
+bridge to an MQTT broker if CONFIG names one, and the helper where adapters are real.
 
 Settings come from the environment: PORT (default 8080, 0 = any free), STATE (a folder that is
 kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated`, `networkmanager` or `wpa_supplicant`).
@@ -230,7 +230,7 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
         return "" if stopping.is_set() else service.started.result()
 
     try:
-        if backend == "wpa_supplicant":
+        if backend != "simulated":
             await start(helper)
         await start(daemon)
         await client.start()

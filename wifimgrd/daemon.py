@@ -299,11 +299,13 @@ def _networkmanager(
     config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> Backend:
     from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
+    from wifimgrd.net_client.networkmanager import HelperNetworkManager  # noqa: PLC0415
 
     supplicant = HelperSupplicant(connection)
     return NetworkManagerBackend(
         memory,
         tasks,
+        changes=HelperNetworkManager(connection),
         country=config.radio.country,
         set_country=supplicant.set_country,
         limit_networks=supplicant.limit_networks,

@@ -14,7 +14,7 @@ from benchmarks import progress
 from benchmarks.lab import addresses, backends, joins, losses, pushes, rest
 from benchmarks.lab.hub import Hub, running_hub
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
-from benchmarks.lab.stage import Stage, daemons_user
+from benchmarks.lab.stage import Stage, helpers_user
 from benchmarks.lab.supplicant_stage import SupplicantStage
 from benchmarks.table import Row
 from tests.lab.guest.namespace import run
@@ -38,9 +38,9 @@ async def measure(*, everything: bool) -> list[Row]:
 async def _with_networkmanager(*, everything: bool) -> tuple[list[Row], backends.Figures]:
     rows: list[Row] = []
     async with SystemBus() as bus, AsyncExitStack() as held:
-        with daemons_user():
-            bus_as_daemon = await held.enter_async_context(SystemBus())
-        stage = NetworkManagerStage(bus, bus_as_daemon)
+        with helpers_user():
+            bus_as_helper = await held.enter_async_context(SystemBus())
+        stage = NetworkManagerStage(bus, bus_as_helper)
         await stage.open()
         if everything:
             progress.say("NetworkManager alone: cameras that go, a wrong password, an absent camera")

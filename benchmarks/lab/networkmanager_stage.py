@@ -25,11 +25,11 @@ class NetworkManagerStage(Stage):
     bare_is = "bare AddAndActivateConnection2"
     bare_scan_is = "NetworkManager alone"
 
-    def __init__(self, bus: SystemBus, bus_as_daemon: SystemBus) -> None:
+    def __init__(self, bus: SystemBus, bus_as_helper: SystemBus) -> None:
         super().__init__(bus)
         self.nm = NetworkManager(bus)
-        self.nm_as_daemon = NetworkManager(bus_as_daemon)
-        """Asked as the daemon's user: NetworkManager has polkit judge everybody's calls but root's."""
+        self.nm_as_helper = NetworkManager(bus_as_helper)
+        """Asked as the helper's user: NetworkManager has polkit judge everybody's calls but root's."""
 
     async def open(self) -> None:
         """Watch NetworkManager, too."""
@@ -71,7 +71,7 @@ class NetworkManagerStage(Stage):
         device = await self.nm.device(adapter.interface)
         first = len(self.nm.transitions)
         began = time.monotonic()
-        await self.nm_as_daemon.join_on(device, adapter.interface, camera, password)
+        await self.nm_as_helper.join_on(device, adapter.interface, camera, password)
         end = await self.transition(device, first, *_FAILED)
         return end.time_s - began, end.state
 

@@ -225,9 +225,9 @@ class Stage(ABC):
 
 
 @contextmanager
-def daemons_user() -> Iterator[None]:
-    """What is opened meanwhile is opened by the user as whom the daemon runs."""
-    uid = pwd.getpwnam("wifimgrd").pw_uid
+def helpers_user() -> Iterator[None]:
+    """What is opened meanwhile is opened by the user as whom wifimgrd-net runs."""
+    uid = pwd.getpwnam("wifimgrd-net").pw_uid
     os.setresuid(uid, uid, 0)
     try:
         yield

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
+from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends import base_backend
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
@@ -38,7 +39,7 @@ async def not_called(*_: object) -> None:
 
 
 def networkmanager(bus: str) -> Backend:
-    return NetworkManagerBackend(BriefMemory(), Tasks("test"), bus=bus)
+    return NetworkManagerBackend(BriefMemory(), Tasks("test"), changes=NoChanges(), bus=bus)
 
 
 def wpa_supplicant(bus: str) -> Backend:

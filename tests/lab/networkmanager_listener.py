@@ -16,6 +16,7 @@ from wifimgrd.runtime.tasks import Tasks
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
+from .networkmanager_changes import Changes
 from .supplicant_changes import limit_networks, set_country
 
 _SECONDS = 30.0
@@ -115,7 +116,7 @@ class Listener:
 async def started(listener: Listener, memory: Memory, **options: Any) -> NetworkManagerBackend:
     """A backend that is ready."""
     options |= {"set_country": set_country, "limit_networks": limit_networks}
-    backend = NetworkManagerBackend(memory, Tasks("test"), **options)
+    backend = NetworkManagerBackend(memory, Tasks("test"), changes=Changes(), **options)
     await backend.start(listener)
     await listener.status(BackendState.READY)
     return backend

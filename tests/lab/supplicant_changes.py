@@ -12,7 +12,8 @@ from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 
 @asynccontextmanager
-async def _system_bus() -> AsyncIterator[BusConnection]:
+async def system_bus() -> AsyncIterator[BusConnection]:
+    """A connection to the guest's system bus."""
     connection = await BusConnection.open("system")
     try:
         yield connection
@@ -21,21 +22,21 @@ async def _system_bus() -> AsyncIterator[BusConnection]:
 
 
 async def register_interface(interface: str) -> str:
-    async with _system_bus() as connection:
+    async with system_bus() as connection:
         return await supplicant.register_interface(connection, interface)
 
 
 async def add_network(request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
     interface, *network = network_arguments(request, key_management, bssid)
-    async with _system_bus() as connection:
+    async with system_bus() as connection:
         return await supplicant.add_network(connection, interface, network_of(*network))
 
 
 async def limit_networks(interface: str, bssid: str) -> None:
-    async with _system_bus() as connection:
+    async with system_bus() as connection:
         await supplicant.limit_networks(connection, interface, bssid)
 
 
 async def set_country(interface: str, country: str) -> None:
-    async with _system_bus() as connection:
+    async with system_bus() as connection:
         await supplicant.set_country(connection, interface, country)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import uuid
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest_asyncio
 from structlog.testing import capture_logs
 
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
+from wifimgrd.dbus.connection import BusError
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting
 from wifimgrd.domain.errors import (
@@ -19,11 +21,14 @@ from wifimgrd.domain.errors import (
     Busy,
     DeviceNotReachable,
     InterfaceLost,
+    InvalidRequest,
     WifimgrdError,
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
+from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -31,6 +36,7 @@ from .guest.deadline import async_poll_until, poll_until
 from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.traffic import fetch
+from .networkmanager_changes import Changes
 from .networkmanager_listener import Listener, Memory, killed, profiles, request_for, started
 
 NETWORKS = {
@@ -245,7 +251,7 @@ async def test_facts_and_status(
 ) -> None:
     run("systemctl", "stop", "NetworkManager")
     camera, adapter = cameras("A"), adapters()
-    backend = NetworkManagerBackend(Memory(), Tasks("test"))
+    backend = NetworkManagerBackend(Memory(), Tasks("test"), changes=Changes())
     await backend.start(listener)
     await listener.status(BackendState.UNAVAILABLE)
     with pytest.raises(BackendUnavailable, match="NetworkManager"):
@@ -426,3 +432,38 @@ async def test_a_scan_finds_every_kind_of_network_and_disturbs_no_link(
     assert await listed() == NETWORKS
     assert fetch(joined.interface) == "A"
     assert [held.interface for held in await backend.links()] == [joined.interface]
+
+
+async def test_a_profile_is_activated_on_no_other_adapter_than_its_own(
+    nm: NetworkManager, cameras: Cameras, adapters: Adapters
+) -> None:
+    camera, own, other = cameras("A"), adapters(), adapters()
+    for adapter in (own, other):
+        await nm.wait_for_state(adapter.interface, DeviceState.DISCONNECTED)
+    with pytest.raises(BusError) as refused:
+        await Changes().activate(
+            *(request_for(own, camera), KeyManagement.PSK, "", await nm.device(other.interface)),
+            *(str(uuid.uuid4()), 20.0),
+        )
+    assert refused.value.name.startswith(NM)
+    assert profiles() == []
+
+
+async def test_profiles_of_the_host_are_neither_ended_nor_deleted(
+    nm: NetworkManager, cameras: Cameras, adapters: Adapters
+) -> None:
+    camera, adapter = cameras("A"), adapters()
+    await nm.connect(adapter.interface, camera)
+    [listed] = [
+        line
+        for line in run(
+            "nmcli", "-t", "-f", "DBUS-PATH,ACTIVE-PATH,DEVICE", "connection", "show"
+        ).splitlines()
+        if line.endswith(f":{adapter.interface}")
+    ]
+    profile, active, _ = listed.split(":")
+    for change in (Changes().deactivate(active), Changes().delete(profile)):
+        with pytest.raises(InvalidRequest, match="not the hub's"):
+            await change
+    assert await nm.state(adapter.interface) == DeviceState.ACTIVATED
+    await nm.disconnect(adapter.interface)

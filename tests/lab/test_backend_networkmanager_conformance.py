@@ -14,6 +14,7 @@ from .backend_stage import LabStage, systemctl
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.network_manager import DeviceState, NetworkManager
+from .networkmanager_changes import Changes
 from .networkmanager_listener import Memory, profiles
 from .supplicant_changes import limit_networks
 
@@ -41,7 +42,9 @@ class TestNetworkManagerBackend(BackendConformance):
             cameras("A"),
             plugged,
             adapters,
-            lambda: NetworkManagerBackend(memory, Tasks("test"), limit_networks=limit_networks),
+            lambda: NetworkManagerBackend(
+                memory, Tasks("test"), changes=Changes(), limit_networks=limit_networks
+            ),
         )
         for interface in plugged:
             await nm.wait_for_state(interface, DeviceState.DISCONNECTED)

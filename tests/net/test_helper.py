@@ -17,6 +17,14 @@ from typing import NoReturn
 import pytest
 
 from tests.message_bus import MessageBusDaemon
+from tests.net.fake_networkmanager import (
+    DEVICE,
+    HOSTS,
+    HOSTS_ACTIVE,
+    HUBS,
+    HUBS_ACTIVE,
+    FakeNetworkManager,
+)
 from tests.net.fake_supplicant import NETWORKS, FakeSupplicant
 from tests.net.small_world import (
     CAMERA_ADDRESS,
@@ -32,6 +40,7 @@ from wifimgrd.dbus.connection import BusConnection, BusError, Signal
 from wifimgrd.net import iproute, kernel_state, policy
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.policy import Policy, read_policy
+from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.definitions import WPAS
 
 SO_DETACH_FILTER = 27
@@ -497,6 +506,48 @@ async def test_networks_are_added_and_limited_on_the_hubs_adapters_alone(
     assert refused.value.name == supplicant.refusal
     with pytest.raises(BusError):
         await world.ask("AddNetwork", "sss", "w1", "wpa-psk", "secret-secret")
+    await world.end_helper()
+    assert "cret" not in "".join(capfd.readouterr())
+
+
+async def test_profiles_are_activated_on_the_hubs_adapters_alone(
+    world: SmallWorld, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for number in (1, 2):
+        world.add_camera(number)
+    world.on_host("ip", "route", "add", "default", "via", CAMERA_ADDRESS, "dev", "w2", "onlink")
+    await world.connection.request_name(NM)
+    manager = FakeNetworkManager(world.connection)
+    await world.start_helper()
+    network, uuid = (7, b"CAM", "sae", "secret-secret", "", False), "12345678-9abc-4def-8123-456789abcdef"
+    rest = (*network, DEVICE, uuid, 20, "")
+    assert await world.ask("ActivateProfile", "staysssbosus", "w1", *rest) == [HUBS, HUBS_ACTIVE]
+    await world.ask("SetManaged", "sb", "w1", False)
+    await world.ask("SetManaged", "sb", "w2", True)
+    await world.ask("SetAutoconnect", "sb", "w1", False)
+    await world.ask("DeactivateProfile", "o", HUBS_ACTIVE)
+    await world.ask("DeleteProfile", "o", HUBS)
+    assert [member for _, member, _ in manager.changed] == [
+        *("AddAndActivateConnection2", "Set", "Set", "Set"),
+        *("DeactivateConnection", "Delete"),
+    ]
+    manager.changed.clear()
+    for interface, reason in (
+        ("w2", "w2 carries a connection of this host"),
+        ("lo", "no wireless interface"),
+    ):
+        with pytest.raises(BusError, match=reason):
+            await world.ask("ActivateProfile", "staysssbosus", interface, *rest)
+        with pytest.raises(BusError, match=reason):
+            await world.ask("SetManaged", "sb", interface, False)
+    for member, path in (("DeactivateProfile", HOSTS_ACTIVE), ("DeleteProfile", HOSTS)):
+        with pytest.raises(BusError, match="not the hub's"):
+            await world.ask(member, "o", path)
+    assert manager.changed == []
+    manager.refusal = f"{NM}.UnknownDevice"
+    with pytest.raises(BusError) as refused:
+        await world.ask("ActivateProfile", "staysssbosus", "w1", *rest)
+    assert refused.value.name == manager.refusal
     await world.end_helper()
     assert "cret" not in "".join(capfd.readouterr())
 

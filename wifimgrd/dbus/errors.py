@@ -82,3 +82,12 @@ def with_own_errors(no_answer: str) -> Iterator[None]:
         raise BackendUnavailable(str(error)) from None
     except TimeoutError:
         raise BackendUnavailable(no_answer) from None
+
+
+@contextmanager
+def in_time(no_answer: str) -> Iterator[None]:
+    """Convert a call's time-out, and pass its other exceptions on; `no_answer` as above."""
+    try:
+        yield
+    except TimeoutError:
+        raise BackendUnavailable(no_answer) from None

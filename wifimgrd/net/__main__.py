@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument(
         "--networkd-bus",
         metavar="session|system|ADDRESS",
-        help="the message bus of systemd, systemd-networkd and wpa_supplicant (default: the same)",
+        help="the message bus of systemd and the services that join networks (default: the same)",
     )
     parser.add_argument(
         "--config",

@@ -22,6 +22,7 @@ from wifimgrd.net.interfaces import index_of_camera, index_of_wireless
 from wifimgrd.net.link_files import LinkConfiguration
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
+from wifimgrd.net.profile import Profile
 from wifimgrd.net.supplicant import Network
 from wifimgrd.netlink.permanent_address import permanent_address
 from wifimgrd.wpa_supplicant.bss import KeyManagement
@@ -30,6 +31,9 @@ _log = structlog.get_logger()
 
 _LONGEST_SSID: Final = 32
 _BSSID: Final = re.compile("[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.ASCII)
+_UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_LONGEST_DHCP_S: Final = 600
+"""As the longest attempt."""
 _COUNTRY: Final = re.compile("[A-Z]{2}", re.ASCII)
 _PASSPHRASE: Final = re.compile("[ -~]{8,63}|[0-9A-Fa-f]{64}", re.ASCII)
 _NO_PASSPHRASE: Final = re.compile("")
@@ -83,6 +87,18 @@ def network_of(
         bssid and bssid_of(bssid),
         hidden,
     )
+
+
+def profile_of(interface: str, *network_device_and_addressing: Any) -> tuple[Profile, str]:
+    """The profile of the call `ActivateProfile`, and NetworkManager's object of its device; raises as
+    `network_of`."""
+    *network, device, uuid, dhcp_timeout_s, local_address = network_device_and_addressing
+    if not _UUID.fullmatch(uuid):
+        raise InvalidRequest(f"{uuid!r} is no UUID")
+    if not 1 <= dhcp_timeout_s <= _LONGEST_DHCP_S:
+        raise InvalidRequest(f"a camera's DHCP server is waited for 1 to {_LONGEST_DHCP_S} s")
+    profile = Profile(interface, network_of(*network), uuid, dhcp_timeout_s, _local_address(local_address))
+    return profile, device
 
 
 def bssid_of(text: str) -> str:

@@ -23,11 +23,25 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
     WifimgrdError,
 )
-from wifimgrd.net.call_arguments import bssid_of, country_of, link_configuration, network_of, plan_of
+from wifimgrd.net.call_arguments import (
+    bssid_of,
+    country_of,
+    link_configuration,
+    network_of,
+    plan_of,
+    profile_of,
+)
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.interfaces import index_of_wireless, require_wireless
 from wifimgrd.net.kernel_state import Conflict, KernelState
 from wifimgrd.net.networkd_links import NetworkdLinks
+from wifimgrd.net.networkmanager import (
+    activate_profile,
+    deactivate_profile,
+    delete_profile,
+    set_autoconnect,
+    set_managed,
+)
 from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
@@ -50,6 +64,9 @@ _END_S: Final = 5.0
 """How long running calls may take to end at the stop."""
 _PLAN_S: Final = 2.0
 """How long a call for a socket waits for the device to be in the plan: the daemon sends both at once."""
+_IN_NETWORKMANAGER: Final = frozenset(
+    ("ActivateProfile", "DeactivateProfile", "DeleteProfile", "SetManaged", "SetAutoconnect")
+)
 _LATER_S: Final = 0.05
 """From a reply to the preparation of the next change, so that the caller is served first."""
 
@@ -60,7 +77,7 @@ class NetService:
     def __init__(
         self,
         connection: BusConnection,
-        to_supplicant: BusConnection,
+        to_services: BusConnection,
         kernel: KernelState,
         links: NetworkdLinks,
         policy: Callable[[], Policy],
@@ -68,10 +85,11 @@ class NetService:
         linger_s: float,
         tasks: Tasks,
     ) -> None:
-        """`uid` may call; `linger_s` is how long the kernel state is kept after the daemon has gone. `policy`
-        reads the policy; it is read again for each new daemon."""
+        """`to_services` is the bus of wpa_supplicant and NetworkManager. `uid` may call; `linger_s` is how
+        long the kernel state is kept after the daemon has gone. `policy` reads the policy; it is read again
+        for each new daemon."""
         self._connection = connection
-        self._to_supplicant = to_supplicant
+        self._to_services = to_services
         self._kernel = kernel
         self._links = links
         self._read_policy = policy
@@ -193,15 +211,10 @@ class NetService:
                 return "b", (_end_power_save(call.body[0]),)
             case "RegisterInterface" | "AddNetwork" | "LimitNetworks" | "SetCountry":
                 return await self._in_supplicant(call.member, *call.body)
-            case "ConfigureLink":
-                await self._links.configure(link_configuration(*call.body))
-                return "", ()
-            case "RequestLease":
-                await self._links.request_lease(call.body[0], index_of_wireless(call.body[0]))
-                return "", ()
-            case "ReleaseLink":
-                await self._links.release(call.body[0])
-                return "", ()
+            case "ConfigureLink" | "RequestLease" | "ReleaseLink":
+                return await self._in_networkd(call.member, *call.body)
+            case member if member in _IN_NETWORKMANAGER:
+                return await self._in_networkmanager(member, *call.body)
         self._wanted = None
         self._kernel.clear()
         self._publish_conflict("")
@@ -211,14 +224,43 @@ class NetService:
     async def _in_supplicant(self, member: str, interface: str, *arguments: Any) -> tuple[str, Sequence[Any]]:
         """Handle the calls that change something in wpa_supplicant."""
         if member == "RegisterInterface":
-            return "o", (await register_interface(self._to_supplicant, interface),)
+            return "o", (await register_interface(self._to_services, interface),)
         if member == "SetCountry":
-            await set_country(self._to_supplicant, interface, country_of(*arguments))
+            await set_country(self._to_services, interface, country_of(*arguments))
             return "", ()
         self._require_hubs(interface)
         if member == "AddNetwork":
-            return "o", (await add_network(self._to_supplicant, interface, network_of(*arguments)),)
-        await limit_networks(self._to_supplicant, interface, bssid_of(*arguments))
+            return "o", (await add_network(self._to_services, interface, network_of(*arguments)),)
+        await limit_networks(self._to_services, interface, bssid_of(*arguments))
+        return "", ()
+
+    async def _in_networkd(self, member: str, interface: str, *arguments: Any) -> tuple[str, Sequence[Any]]:
+        """Handle the calls for addresses that systemd-networkd takes."""
+        match member:
+            case "ConfigureLink":
+                await self._links.configure(link_configuration(interface, *arguments))
+            case "RequestLease":
+                await self._links.request_lease(interface, index_of_wireless(interface))
+            case "ReleaseLink":
+                await self._links.release(interface)
+        return "", ()
+
+    async def _in_networkmanager(self, member: str, what: str, *rest: Any) -> tuple[str, Sequence[Any]]:
+        """Handle the calls that change something in NetworkManager: `what` is an interface, or an object."""
+        match member:
+            case "ActivateProfile":
+                self._require_hubs(what)
+                return "oo", await activate_profile(self._to_services, *profile_of(what, *rest))
+            case "DeactivateProfile":
+                await deactivate_profile(self._to_services, what)
+            case "DeleteProfile":
+                await delete_profile(self._to_services, what)
+            case "SetManaged":
+                if rest == (False,):
+                    self._require_hubs(what)
+                await set_managed(self._to_services, what, *rest)
+            case "SetAutoconnect":
+                await set_autoconnect(self._to_services, what, *rest)
         return "", ()
 
     def _require_hubs(self, interface: str) -> None:

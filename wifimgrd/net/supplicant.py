@@ -6,15 +6,13 @@ https://w1.fi/wpa_supplicant/devel/dbus.html, https://w1.fi/cgit/hostap/plain/wp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from wifimgrd.dbus.connection import BusConnection, Variant
+from wifimgrd.dbus.errors import in_time
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
-from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.net.interfaces import require_wireless
 from wifimgrd.wpa_supplicant.bss import KeyManagement
 from wifimgrd.wpa_supplicant.definitions import (
@@ -27,6 +25,7 @@ from wifimgrd.wpa_supplicant.definitions import (
 
 _ANSWER_S: Final = 5.0
 """How long wpa_supplicant may take to reply."""
+_NO_ANSWER: Final = "wpa_supplicant does not answer"
 _RAW_KEY_DIGITS: Final = 64
 _FRAME_PROTECTION_OPTIONAL, _FRAME_PROTECTION_REQUIRED = 1, 2
 _PERMANENT_ADDRESS: Final = 0
@@ -118,7 +117,7 @@ async def register_interface(connection: BusConnection, interface: str) -> str:
     """
     require_wireless(interface)
     arguments: dict[str, Any] = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
-    with _in_time():
+    with in_time(_NO_ANSWER):
         [path] = await _Root(connection, WPAS_PATH).call("CreateInterface", "a{sv}", [arguments])
     return str(path)
 
@@ -126,7 +125,7 @@ async def register_interface(connection: BusConnection, interface: str) -> str:
 async def add_network(connection: BusConnection, interface: str, network: Network) -> str:
     """Configure a network on an interface that is registered, disabled, and return its object path; raises as
     `register_interface`."""
-    with _in_time():
+    with in_time(_NO_ANSWER):
         registered = await _registered(connection, interface)
         [path] = await registered.call("AddNetwork", "a{sv}", [network.settings])
     return str(path)
@@ -135,7 +134,7 @@ async def add_network(connection: BusConnection, interface: str, network: Networ
 async def limit_networks(connection: BusConnection, interface: str, bssid: str) -> None:
     """Let the networks of an interface be joined at this access point alone; their other settings stay.
     Raises as `register_interface`."""
-    with _in_time():
+    with in_time(_NO_ANSWER):
         for path in await (await _registered(connection, interface)).get("Networks"):
             limit = Variant("a{sv}", {"bssid": Variant("s", bssid)})
             await _Network(connection, path).set("Properties", limit)
@@ -143,7 +142,7 @@ async def limit_networks(connection: BusConnection, interface: str, bssid: str) 
 
 async def set_country(connection: BusConnection, interface: str, country: str) -> None:
     """Set the regulatory domain, as an ISO 3166-1 alpha-2 code; raises as `register_interface`."""
-    with _in_time():
+    with in_time(_NO_ANSWER):
         await (await _registered(connection, interface)).set("Country", Variant("s", country))
 
 
@@ -151,11 +150,3 @@ async def _registered(connection: BusConnection, interface: str) -> _Interface:
     require_wireless(interface)
     [path] = await _Root(connection, WPAS_PATH).call("GetInterface", "s", [interface])
     return _Interface(connection, str(path))
-
-
-@contextmanager
-def _in_time() -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError:
-        raise BackendUnavailable("wpa_supplicant does not answer") from None

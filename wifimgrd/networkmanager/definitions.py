@@ -17,6 +17,10 @@ NM_SETTINGS_CONNECTION: Final = NM + ".Settings.Connection"
 NO_OBJECT: Final = "/"
 """The object path that stands for no object, in both directions."""
 
+PROFILE_MARK: Final = "org.wifimgrd.device"
+"""The key in the `user` setting under which a profile of the hub's has the device's id:
+https://networkmanager.dev/docs/api/1.42/settings-user.html."""
+
 WIRELESS_TYPE: Final = "802-11-wireless"
 """A Wi-Fi profile's `connection.type`:
 https://networkmanager.dev/docs/api/1.42/settings-802-11-wireless.html"""

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wifimgrd.dbus.connection import Variant
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.domain.adapter import Band
 from wifimgrd.networkmanager import definitions
@@ -42,14 +41,6 @@ class Device(Proxy):
     async def interface_flags(self) -> int:
         """Bits of definitions.InterfaceFlag."""
         return int(await self.get("InterfaceFlags"))
-
-    async def set_managed(self, value: bool) -> None:
-        """Set whether NetworkManager manages it; False also removes the supplicant's interface."""
-        await self.set("Managed", Variant("b", value))
-
-    async def set_autoconnect(self, value: bool) -> None:
-        """Set whether NetworkManager may activate profiles on it automatically."""
-        await self.set("Autoconnect", Variant("b", value))
 
     @staticmethod
     def changed_interface_flags(changed: Mapping[str, Any]) -> int | None:

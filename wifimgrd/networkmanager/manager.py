@@ -10,12 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from wifimgrd.dbus.connection import BusConnection, Signal, Variant, Watch
+from wifimgrd.dbus.connection import BusConnection, Signal, Watch
 from wifimgrd.dbus.proxy import Proxy
 from wifimgrd.networkmanager import definitions
-
-SETTINGS_SIGNATURE = "a{sa{sv}}"
-"""The D-Bus signature of a connection profile's settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +50,6 @@ class NetworkManager(Proxy):
     def is_starting(properties: Mapping[str, Any]) -> bool:
         """Whether it has not dealt with all devices since its start, from the properties as read."""
         return bool(properties.get("Startup"))
-
-    async def add_and_activate(
-        self, settings: Mapping[str, Mapping[str, Variant]], device: str
-    ) -> tuple[str, str]:
-        """Add a volatile profile and activate it on a device; returns the object paths of the profile and of
-        the active connection."""
-        options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
-        body = [settings, device, definitions.NO_OBJECT, options]
-        profile, active, _ = await self.call(
-            "AddAndActivateConnection2", SETTINGS_SIGNATURE + "ooa{sv}", body
-        )
-        return profile, active
-
-    async def deactivate(self, active_connection: str) -> None:
-        """Deactivate an active connection."""
-        await self.call("DeactivateConnection", "o", [active_connection])
 
     async def watch_devices(
         self,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.networkmanager import definitions
 
 
@@ -25,9 +26,11 @@ class SettingsConnection(Proxy):
         settings: dict[str, Any] = (await self.call("GetSettings"))[0]
         return settings
 
-    async def delete(self) -> None:
-        """Delete it."""
-        await self.call("Delete")
+
+def marked_device(settings: Mapping[str, Any]) -> DeviceId | None:
+    """The id of the device that a profile is for; None where the profile is not the hub's."""
+    mark = settings.get("user", {}).get("data", {}).get(definitions.PROFILE_MARK, "")
+    return DeviceId(int(mark)) if mark.isascii() and mark.isdigit() and int(mark) > 0 else None
 
 
 class ActiveConnectionObject(Proxy):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
 from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import Signal, Watch, Watches
+from wifimgrd.dbus.connection import BusError, Signal, Watch, Watches
 from wifimgrd.domain.device import Link, Sighting
 from wifimgrd.networkmanager import definitions as defs
 from wifimgrd.networkmanager.definitions import InterfaceFlag
@@ -63,9 +63,31 @@ class NetworkManagerOnTheBus:
         assert member == "GetInterface"
         return ["/station"]
 
+    async def round_trip(self) -> None:
+        """Nothing is under way here."""
+
     def show(self, *addresses: str) -> None:
         """Show these addresses from now on, and emit the change."""
         self.addresses = [{"address": address} for address in addresses]
         handler = self.handlers["/ip4" + defs.NM_IP4_CONFIG]
         body = [defs.NM_IP4_CONFIG, {"AddressData": self.addresses}, []]
         handler(Signal(defs.NM, "/ip4", names.PROPERTIES, "PropertiesChanged", body))
+
+
+class NoChanges:
+    """In the place of the helper, for what changes nothing in NetworkManager: what is to end has ended."""
+
+    async def activate(self, *_: object) -> tuple[str, str]:
+        raise AssertionError
+
+    async def deactivate(self, active_connection: str) -> None:
+        raise BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such object")
+
+    async def delete(self, profile: str) -> None:
+        raise BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such object")
+
+    async def set_managed(self, interface: str, value: bool) -> None:
+        raise AssertionError
+
+    async def set_autoconnect(self, interface: str, value: bool) -> None:
+        raise AssertionError

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
+from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from wifimgrd.backends.networkmanager.adoption import adopt
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
-from wifimgrd.backends.networkmanager.profile import MARK
 from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.networkmanager import definitions as defs
 from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
 
-SETTINGS = {defs.WIRELESS_TYPE: {"ssid": b"CAM"}, "user": {"data": {MARK: "3"}}}
+SETTINGS = {defs.WIRELESS_TYPE: {"ssid": b"CAM"}, "user": {"data": {defs.PROFILE_MARK: "3"}}}
 
 
 class Devices:
@@ -34,7 +33,13 @@ async def test_a_link_that_came_up_a_moment_ago_is_adopted_though_its_address_is
     bus = NetworkManagerOnTheBus()
     async with asyncio.timeout(10):
         adopting = asyncio.create_task(
-            adopt(cast("BusConnection", bus), cast("Inventory", Devices()), Tasks("test"), lambda *_: None)
+            adopt(
+                cast("BusConnection", bus),
+                NoChanges(),
+                cast("Inventory", Devices()),
+                Tasks("test"),
+                lambda *_: None,
+            )
         )
         assert not await bus.looks.get()
         bus.addresses = [{"address": LINK.local_address}]

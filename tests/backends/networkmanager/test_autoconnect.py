@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import structlog
 
+from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from wifimgrd.backends.networkmanager.autoconnect import AutoconnectBlock
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.simulated.world import BriefMemory
@@ -15,7 +16,7 @@ OWN, RANDOM = "00:E0:4C:01:02:03", "5A:11:22:33:44:55"
 
 def drifts(device: NmDevice, *, held: bool = True, looks: int = 1) -> int:
     """How often a drift was logged."""
-    holder = AutoconnectBlock(BriefMemory())
+    holder = AutoconnectBlock(BriefMemory(), NoChanges())
     if held:
         holder.claim(device.name)
     with structlog.testing.capture_logs() as logs:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from tests.backends.recording import Recorder
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, obstacle_of
@@ -62,7 +63,7 @@ def test_bands() -> None:
 
 async def test_of_a_device_that_networkmanager_has_removed_nothing_is_known() -> None:
     """Else an adapter that is plugged in again would be available before NetworkManager has it."""
-    listener, backend = Recorder(), NetworkManagerBackend(BriefMemory(), Tasks("test"))
+    listener, backend = Recorder(), NetworkManagerBackend(BriefMemory(), Tasks("test"), changes=NoChanges())
     backend._listener = listener
     backend.device_gone(device())
     reported = await listener.next("interface_facts")

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
+from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
@@ -77,12 +78,14 @@ def monitor_on(
     connection: BusConnection,
     device: NmDevice,
     require_usable: Callable[[Ssid, LinkReading], None] = accept,
+    changes: Changes | None = None,
 ) -> LinkMonitor:
     """Of a link that was read off its lease."""
     held = HeldLink(DeviceId(1), "wlan0", Ssid(b"CAM"), LINK)
     supplicant = SupplicantInterface(connection, "/station")
     return LinkMonitor(
         connection,
+        changes or NoChanges(),
         held,
         Joined(device, supplicant, ActiveConnection("", "/p", "/a"), LinkReading(LINK)),
         Tasks("test"),
@@ -216,22 +219,22 @@ async def test_the_access_point_that_is_named_just_after_a_link_is_restored_is_r
     link_monitor.close()
 
 
-class Deactivating(NetworkManagerOnTheBus):
+class Deactivating(NoChanges):
     """It takes a link down when it is asked to, and emits the device's states."""
 
     def __init__(self, device: NmDevice) -> None:
-        super().__init__()
         self.device = device
-        self.calls: list[str] = []
+        self.calls: list[tuple[str, str]] = []
 
-    async def call(self, destination: str, path: str, interface: str, member: str, *rest: Any) -> list[str]:
-        self.calls.append(member)
-        if member == "DeactivateConnection":
-            for state in (DeviceState.DEACTIVATING, DeviceState.DISCONNECTED):
-                self.device.properties["State"] = state
-                for listener in list(self.device.listeners):
-                    listener(StateChange(state, DeviceReason.USER_REQUESTED))
-        return []
+    async def deactivate(self, active_connection: str) -> None:
+        self.calls.append(("deactivate", active_connection))
+        for state in (DeviceState.DEACTIVATING, DeviceState.DISCONNECTED):
+            self.device.properties["State"] = state
+            for listener in list(self.device.listeners):
+                listener(StateChange(state, DeviceReason.USER_REQUESTED))
+
+    async def delete(self, profile: str) -> None:
+        self.calls.append(("delete", profile))
 
 
 def refuse_10(ssid: Ssid, reading: LinkReading) -> None:
@@ -245,9 +248,10 @@ def refuse_10(ssid: Ssid, reading: LinkReading) -> None:
 async def test_a_link_whose_address_is_renewed_with_an_unusable_one_ends(
     device: NmDevice, interrupted: bool
 ) -> None:
-    bus, listener, ended = Deactivating(device), Listener(), list[Any]()
+    bus, listener, ended = NetworkManagerOnTheBus(), Listener(), list[Any]()
+    changes = Deactivating(device)
     bus.addresses = [{"address": LINK.local_address, "prefix": "24"}]
-    link_monitor = monitor_on(cast("BusConnection", bus), device, refuse_10)
+    link_monitor = monitor_on(cast("BusConnection", bus), device, refuse_10, changes)
     link_monitor.start(cast("LinkListener", listener), ended.append)
     async with asyncio.timeout(10):
         while "/ip4" + defs.NM_IP4_CONFIG not in bus.handlers:
@@ -259,6 +263,6 @@ async def test_a_link_whose_address_is_renewed_with_an_unusable_one_ends(
         error = await listener.reported.get()
     assert (error.code, error.message) == (ErrorCode.ADDRESS_FAILED, "gave 10.0.0.9/32")
     assert ended == [link_monitor]
-    assert bus.calls[0] == "DeactivateConnection"
+    assert changes.calls == [("deactivate", "/a"), ("delete", "/p")]
     assert listener.changed.empty()
     assert listener.restored.empty()

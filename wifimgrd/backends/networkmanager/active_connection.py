@@ -1,26 +1,31 @@
-"""Start and take down an active connection of this daemon's in NetworkManager."""
+"""Start and take down an active connection of this daemon's in NetworkManager, through the helper."""
 
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
+from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
-from wifimgrd.networkmanager.definitions import DeviceState
-from wifimgrd.networkmanager.manager import NetworkManager
-from wifimgrd.networkmanager.objects import SettingsConnection
+from wifimgrd.networkmanager.definitions import NM, DeviceState
+from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant.bss import KeyManagement
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 
 DEACTIVATE_S: Final = 10.0
 """How long NetworkManager may take to disconnect a device."""
+_GONE: Final = (names.BUS_DAEMON + ".Error.Unknown", NM)
+"""How the names of NetworkManager's errors begin that say so; the helper has others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +52,49 @@ class Joined:
 
 
 async def activate(
-    connection: BusConnection, device: NmDevice, uuid: str, settings: dict[str, dict[str, Any]]
+    connection: BusConnection,
+    changes: Changes,
+    device: NmDevice,
+    request: JoinRequest,
+    key_management: KeyManagement,
+    bssid: str,
+    remaining_s: float,
 ) -> ActiveConnection:
-    """Add a volatile profile and activate it.
+    """Add a volatile profile and activate it; arguments as for Changes.
 
-    Where this is cancelled during the call to NetworkManager, the reply is awaited and the new active
-    connection is taken down before the cancellation is raised. Raises BusError, BusClosed, TimeoutError.
+    Where this is cancelled during the call, the reply is awaited and the new active connection is taken down
+    before the cancellation is raised. Raises BusError, BusClosed, TimeoutError.
     """
-    call = asyncio.ensure_future(NetworkManager(connection).add_and_activate(settings, device.path))
+    identity = str(uuid.uuid4())
+    call = asyncio.ensure_future(
+        changes.activate(request, key_management, bssid, device.path, identity, remaining_s)
+    )
     try:
         profile, active = await asyncio.shield(call)
     except asyncio.CancelledError:
         await asyncio.wait([call])
         if call.exception() is None:
             profile, active = call.result()
-            await deactivate(connection, device, ActiveConnection(uuid, profile, active))
+            await deactivate(connection, changes, device, ActiveConnection(identity, profile, active))
         raise
-    return ActiveConnection(uuid, profile, active)
+    return ActiveConnection(identity, profile, active)
 
 
-async def deactivate(connection: BusConnection, device: NmDevice, activation: ActiveConnection) -> None:
-    """Deactivate and delete a profile of this daemon's; returns when the device is free. Never raises."""
+async def deactivate(
+    connection: BusConnection, changes: Changes, device: NmDevice, activation: ActiveConnection
+) -> None:
+    """Deactivate and delete a profile of this daemon's; returns when the device is free. Never raises.
+
+    `connection` is the one on which NetworkManager is watched.
+    """
     try:
         async with asyncio.timeout(DEACTIVATE_S):
-            await _unless_gone(NetworkManager(connection).deactivate(activation.active))
+            await _unless_gone(changes.deactivate(activation.active))
+            await connection.round_trip()  # the device's state is no older than the reply of another process
             await wait_for_state(device, is_free)
             # A volatile profile is deleted with its activation, but not where the activation never began.
-            await _unless_gone(SettingsConnection(connection, activation.profile).delete())
-    except (BusClosed, TimeoutError) as error:
+            await _unless_gone(changes.delete(activation.profile))
+    except (BusError, BusClosed, TimeoutError) as error:
         _log.warning("not_taken_down", interface=device.name, error=str(error) or "time-out")
 
 
@@ -105,4 +125,6 @@ async def _unless_gone(call: Awaitable[None]) -> None:
     try:
         await call
     except BusError as error:
+        if not error.name.startswith(_GONE):
+            raise
         _log.debug("nothing_to_take_down", error=error.name)

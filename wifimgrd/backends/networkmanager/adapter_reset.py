@@ -8,6 +8,7 @@ from typing import assert_never
 import structlog
 
 from wifimgrd.backends.base_backend import RestartLink
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.scan import scan
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
@@ -15,7 +16,6 @@ from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.recovery import BackendStep, RecoveryStep
 from wifimgrd.networkmanager.definitions import DeviceState
-from wifimgrd.networkmanager.device import Device
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
@@ -23,6 +23,7 @@ _log = structlog.get_logger(__name__)
 
 async def recover(
     connection: BusConnection,
+    changes: Changes,
     device: NmDevice | None,
     interface: str,
     step: BackendStep,
@@ -42,7 +43,7 @@ async def recover(
                 await (await SupplicantInterface.open(connection, interface)).forget()
                 await scan(connection, device, interface)
             case RecoveryStep.RESTART:
-                await _restart(connection, device, restart_link)
+                await _restart(changes, device, restart_link)
             case _:
                 assert_never(step)
     except BusError as error:
@@ -51,22 +52,21 @@ async def recover(
         raise BackendUnavailable("the connection to the message bus was lost") from None
 
 
-async def _restart(connection: BusConnection, device: NmDevice, restart_link: RestartLink | None) -> None:
+async def _restart(changes: Changes, device: NmDevice, restart_link: RestartLink | None) -> None:
     """Make NetworkManager unmanage a device, which removes the supplicant's interface, restart its link, and
     make NetworkManager manage it again:
     https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Device.html#gdbus-property-org-freedesktop-NetworkManager-Device.Managed.
     """
-    managed = Device(connection, device.path)
     steps: asyncio.Queue[StateChange | DeviceGone] = asyncio.Queue()
     device.listeners.append(steps.put_nowait)
     try:
         try:
-            await managed.set_managed(False)
+            await changes.set_managed(device.name, False)
             await _reached(device, steps, DeviceState.UNMANAGED)
             if restart_link is not None:
                 await _restart_link(restart_link, device.name)
         finally:
-            await asyncio.shield(managed.set_managed(True))
+            await asyncio.shield(changes.set_managed(device.name, True))
         await _reached(device, steps, DeviceState.DISCONNECTED)
     finally:
         device.listeners.remove(steps.put_nowait)

@@ -8,13 +8,15 @@ from typing import Final
 import structlog
 
 from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined, deactivate
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.ip_config import LinkReading, read_link_with_retries
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
-from wifimgrd.backends.networkmanager.profile import bssid_of, marked_device, ssid_of
+from wifimgrd.backends.networkmanager.profile import bssid_of, ssid_of
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.device import HeldLink, Ssid
+from wifimgrd.networkmanager.objects import marked_device
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
@@ -26,6 +28,7 @@ _READS: Final = 4
 
 async def adopt(
     connection: BusConnection,
+    changes: Changes,
     inventory: Inventory,
     tasks: Tasks,
     require_usable: Callable[[Ssid, LinkReading], None],
@@ -40,11 +43,11 @@ async def adopt(
         if carried is None or not carried.ours:
             continue
         inventory.reserve(device, True)
-        link_monitor = await _link_monitor_of(connection, device, carried, tasks, require_usable)
+        link_monitor = await _link_monitor_of(connection, changes, device, carried, tasks, require_usable)
         if link_monitor is None:
             _log.info("leftover_removed", interface=device.name, profile=carried.name)
             await deactivate(
-                connection, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
+                connection, changes, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
             )
             inventory.reserve(device, False)
             continue
@@ -55,6 +58,7 @@ async def adopt(
 
 async def _link_monitor_of(
     connection: BusConnection,
+    changes: Changes,
     device: NmDevice,
     carried: Carried,
     tasks: Tasks,
@@ -80,6 +84,6 @@ async def _link_monitor_of(
     activation = ActiveConnection(carried.uuid, carried.profile, carried.path)
     held = HeldLink(marked, device.name, ssid_of(carried.settings), reading.link)
     joined = Joined(device, supplicant, activation, reading, bssid_of(carried.settings))
-    link_monitor = LinkMonitor(connection, held, joined, tasks.part(device.name), require_usable)
+    link_monitor = LinkMonitor(connection, changes, held, joined, tasks.part(device.name), require_usable)
     link_monitor.state_changed(state)
     return link_monitor

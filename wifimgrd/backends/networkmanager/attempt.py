@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from typing import Final
 
 from wifimgrd.backends.base_attempt import BaseAttempt, BssInUse
@@ -18,15 +17,15 @@ from wifimgrd.backends.networkmanager.active_connection import (
     is_free,
     wait_for_state,
 )
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
-from wifimgrd.backends.networkmanager.profile import settings_for
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.domain.interface import taken, unplugged
-from wifimgrd.networkmanager.definitions import DeviceState
+from wifimgrd.networkmanager.definitions import NM, DeviceState
 from wifimgrd.networkmanager.device import Device
 from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant import bss
@@ -37,6 +36,13 @@ _APPEARANCE_S: Final = 15.0
 """How long NetworkManager may take to add an adapter that udev has reported, and to make it ready: tenths of
 a second, and on a host that is busy with other things some seconds."""
 
+_NO_HELPER: Final = frozenset(
+    names.BUS_DAEMON + ".Error." + name
+    for name in ("UnknownMethod", "ServiceUnknown", "NameHasNoOwner", "NoReply", "Disconnected", "TimedOut")
+)
+_SERVICES: Final = {WPAS: "wpa_supplicant", NM: "NetworkManager", names.ERROR_PREFIX: "wifimgrd-net"}
+"""Who refuses, by the beginning of the error's name."""
+
 
 class Attempt(BaseAttempt[Joined]):
     """An attempt through NetworkManager, with wpa_supplicant watched beside it."""
@@ -46,6 +52,7 @@ class Attempt(BaseAttempt[Joined]):
     def __init__(
         self,
         connection: BusConnection,
+        changes: Changes,
         inventory: Inventory,
         request: JoinRequest,
         deadline: float,
@@ -54,6 +61,7 @@ class Attempt(BaseAttempt[Joined]):
     ) -> None:
         super().__init__(request, deadline, check, in_use)
         self._connection = connection
+        self._changes = changes
         self._inventory = inventory
         self._device: NmDevice | None = None
         self._supplicant: SupplicantInterface | None = None
@@ -73,7 +81,7 @@ class Attempt(BaseAttempt[Joined]):
                 f"wpa_supplicant does not have {self._request.interface}: it was restarted a moment ago, or "
                 "NetworkManager uses iwd (`wifi.backend` in /etc/NetworkManager)"
             )
-        who = "wpa_supplicant" if error.name.startswith(WPAS) else "NetworkManager"
+        who = next((name for start, name in _SERVICES.items() if error.name.startswith(start)), "the system")
         self._log.warning("join_refused", by=who, error=str(error))
         return BackendUnavailable(f"{who} refused: {error.message}")
 
@@ -133,7 +141,10 @@ class Attempt(BaseAttempt[Joined]):
             raise taken(name, f'it carries the connection "{carried.name}"')
         self._log.info("leftover_removed", profile=carried.name)
         await deactivate(
-            self._connection, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
+            self._connection,
+            self._changes,
+            device,
+            ActiveConnection(carried.uuid, carried.profile, carried.path),
         )
         return device
 
@@ -168,9 +179,18 @@ class Attempt(BaseAttempt[Joined]):
         self, device: NmDevice, key_management: bss.KeyManagement, bssid: str
     ) -> ActiveConnection:
         remaining = self._deadline - asyncio.get_running_loop().time()
-        identity = str(uuid.uuid4())
-        settings = settings_for(self._request, key_management, identity, remaining, bssid)
-        self._activation = await activate(self._connection, device, identity, settings)
+        try:
+            self._activation = await activate(
+                self._connection, self._changes, device, self._request, key_management, bssid, remaining
+            )
+        except (BusError, TimeoutError) as error:
+            if isinstance(error, BusError) and error.name not in _NO_HELPER:
+                raise
+            self._log.warning("helper_missing", error=str(error) or "time-out")
+            raise BackendUnavailable(
+                "wifimgrd-net does not answer, or is of another version, as during an upgrade; "
+                "`systemctl status wifimgrd-net` says more"
+            ) from None
         return self._activation
 
     def _on_device_event(self, event: StateChange | DeviceGone) -> None:
@@ -192,7 +212,7 @@ class Attempt(BaseAttempt[Joined]):
             supplicant.close()
         try:
             if activation:
-                await deactivate(self._connection, self._device, activation)
+                await deactivate(self._connection, self._changes, self._device, activation)
         finally:  # an attempt that was aborted can be cancelled during its clean-up
             self._inventory.reserve(self._device, False)
 

@@ -6,10 +6,10 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import NmDevice
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
+from wifimgrd.dbus.connection import BusClosed, BusError
 from wifimgrd.networkmanager.definitions import DeviceState
-from wifimgrd.networkmanager.device import Device
 from wifimgrd.ports import BackendMemory
 
 _log = structlog.get_logger(__name__)
@@ -26,8 +26,9 @@ class AutoconnectBlock:
     its own restart.
     """
 
-    def __init__(self, memory: BackendMemory) -> None:
+    def __init__(self, memory: BackendMemory, changes: Changes) -> None:
         self._memory = memory
+        self._changes = changes
         self._claimed: set[str] = set()
         self._drifted: set[str] = set()
         """The devices for which `adapter_drifted` was logged."""
@@ -48,13 +49,13 @@ class AutoconnectBlock:
         """End all claims."""
         self._claimed.clear()
 
-    async def apply(self, connection: BusConnection, device: NmDevice) -> None:
+    async def apply(self, device: NmDevice) -> None:
         """Disable autoconnect on a device that is claimed, where it is enabled."""
         if device.name not in self._claimed or not device.autoconnect or not device.mac:
             return
         if self._memory.recall(_KEY + device.mac) is None:
             self._memory.note(_KEY + device.mac, _YES)
-        if await self._set(connection, device, False):
+        if await self._set(device, False):
             _log.info("autoconnect_off", interface=device.name)
 
     def check_drift(self, device: NmDevice) -> None:
@@ -77,17 +78,17 @@ class AutoconnectBlock:
         """Drop the state of a removed device; an adapter that is plugged in again is a new device."""
         self._drifted.discard(device.path)
 
-    async def restore(self, connection: BusConnection, device: NmDevice) -> None:
+    async def restore(self, device: NmDevice) -> None:
         """Restore the stored value, once; a device that was never changed is left alone."""
         if not device.mac or self._memory.recall(_KEY + device.mac) is None:
             return
-        if await self._set(connection, device, self._memory.recall(_KEY + device.mac) == _YES):
+        if await self._set(device, self._memory.recall(_KEY + device.mac) == _YES):
             self._memory.note(_KEY + device.mac, None)
             _log.info("autoconnect_restored", interface=device.name)
 
-    async def _set(self, connection: BusConnection, device: NmDevice, value: bool) -> bool:
+    async def _set(self, device: NmDevice, value: bool) -> bool:
         try:
-            await Device(connection, device.path).set_autoconnect(value)
+            await self._changes.set_autoconnect(device.name, value)
         except (BusError, BusClosed, TimeoutError) as error:
             _log.warning("autoconnect_unchanged", interface=device.name, error=str(error))
             return False

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from ipaddress import IPv4Network
 
+import structlog
+
 from wifimgrd.backends.base_backend import BaseBackend, RestartLink
-from wifimgrd.backends.networkmanager.active_connection import Joined, deactivate
+from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined, deactivate, is_free
 from wifimgrd.backends.networkmanager.adapter_reset import recover
 from wifimgrd.backends.networkmanager.adoption import adopt
 from wifimgrd.backends.networkmanager.attempt import Attempt
 from wifimgrd.backends.networkmanager.autoconnect import AutoconnectBlock
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
@@ -20,6 +24,7 @@ from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
 from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
@@ -29,15 +34,18 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wpa_supplicant.bssid_limit import LimitNetworks
 from wifimgrd.wpa_supplicant.country import Country, SetCountry
 
+_log = structlog.get_logger(__name__)
+
 
 class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
     """Implements `ports.Backend`.
 
     `memory` stores what `claim` changed. `country` is the regulatory domain to set (two letters), or
     None to leave it alone. `bus` is `system` or a D-Bus address; an open `connection` to begin with
-    can be passed, and is closed by `stop`. `restart_link` takes a link down and up, for which this
-    process has no privilege, as for `set_country` and `limit_networks`, wpa_supplicant's settings. `cameras`
-    is the network of the cameras' addresses on this host.
+    can be passed, and is closed by `stop`. `changes` makes those in NetworkManager for which this process has
+    no privilege; `restart_link` takes a link down and up, for which it has none either, as for
+    `set_country` and `limit_networks`, wpa_supplicant's settings. `cameras` is the network of the cameras'
+    addresses on this host.
     """
 
     def __init__(
@@ -45,6 +53,7 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         memory: BackendMemory,
         tasks: Tasks,
         *,
+        changes: Changes,
         country: str | None = None,
         set_country: SetCountry | None = None,
         limit_networks: LimitNetworks | None = None,
@@ -61,7 +70,8 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
             country=Country(country, set_country),
             limit_networks=limit_networks,
         )
-        self._autoconnect = AutoconnectBlock(memory)
+        self._changes = changes
+        self._autoconnect = AutoconnectBlock(memory, changes)
         self._restart_link = restart_link
 
     @property
@@ -74,9 +84,8 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         self._listener = None
         self._autoconnect.release_all()
         if self._services and self._services.inventory and self._services.connection.is_open:
-            connection = self._services.connection
-            for device in list(self._services.inventory.devices.values()):
-                await self._autoconnect.restore(connection, device)
+            devices = list(self._services.inventory.devices.values())
+            await asyncio.gather(*(self._autoconnect.restore(device) for device in devices))
         await self._end_work()
         await self._close()
 
@@ -84,15 +93,15 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         """Disable autoconnect on an interface; see Backend.claim."""
         self._autoconnect.claim(interface)
         device = self._device(interface)
-        if device and self._services:
-            await self._autoconnect.apply(self._services.connection, device)
+        if device:
+            await self._autoconnect.apply(device)
 
     async def release(self, interface: str) -> None:
         """Restore an interface's autoconnect; see Backend.release."""
         self._autoconnect.release(interface)
         device = self._device(interface)
-        if device and self._services:
-            await self._autoconnect.restore(self._services.connection, device)
+        if device:
+            await self._autoconnect.restore(device)
 
     async def scan(self, interface: str) -> None:
         """Scan all channels on an idle interface; see Backend.scan."""
@@ -110,7 +119,9 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""
         services = await self._ready()
-        await recover(services.connection, self._device(interface), interface, step, self._restart_link)
+        await recover(
+            services.connection, self._changes, self._device(interface), interface, step, self._restart_link
+        )
 
     async def recent_scan_results(self) -> Sequence[ScanResult]:
         """The scan results of all interfaces; see Backend.recent_scan_results."""
@@ -124,16 +135,24 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
 
     def _attempt(self, services: ServiceWatcher, request: JoinRequest, deadline: float) -> Attempt:
         return Attempt(
-            services.connection, self._inventory_of(services), request, deadline, self._check, self._in_use
+            services.connection,
+            self._changes,
+            self._inventory_of(services),
+            request,
+            deadline,
+            self._check,
+            self._in_use,
         )
 
     def _monitor(self, services: ServiceWatcher, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:
-        return LinkMonitor(services.connection, held, joined, tasks, self._check.require_usable)
+        return LinkMonitor(
+            services.connection, self._changes, held, joined, tasks, self._check.require_usable
+        )
 
     async def _disconnect(self, monitor: LinkMonitor) -> None:
         services = self._services
         if services and services.inventory and monitor.device.path in services.inventory.devices:
-            await deactivate(services.connection, monitor.device, monitor.activation)
+            await deactivate(services.connection, self._changes, monitor.device, monitor.activation)
             services.inventory.reserve(monitor.device, False)
 
     def _release_interface(self, monitor: LinkMonitor) -> None:
@@ -157,7 +176,9 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
             self._listener.interface_facts(device.name, facts)
         if self._services:
             self._autoconnect.check_drift(device)
-            self._tasks.start("hold", self._autoconnect.apply(self._services.connection, device))
+            self._tasks.start("hold", self._autoconnect.apply(device))
+            if self._is_orphan(device):
+                self._tasks.start("orphan", self._end_orphan(device))
             if device.state >= DeviceState.DISCONNECTED:
                 country = self._country.apply(device.name, device.path)
                 self._tasks.start("country", country)
@@ -171,7 +192,7 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
 
     async def manager_found(self, connection: BusConnection, inventory: Inventory) -> None:
         """NetworkManager is there: adopt this daemon's links that are up, and end those that are gone."""
-        found = await adopt(connection, inventory, self._tasks, self._check.require_usable)
+        found = await adopt(connection, self._changes, inventory, self._tasks, self._check.require_usable)
         self._watch_adopted(found, "NetworkManager was restarted")
 
     def manager_lost(self) -> None:
@@ -183,6 +204,24 @@ class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
         """wpa_supplicant went away: attempts are aborted; NetworkManager reports the ended links shortly."""
         self._country.forget_all()
         self._abort_attempts("wpa_supplicant stopped")
+
+    # -- links that nobody waits for
+
+    def _is_orphan(self, device: NmDevice) -> bool:
+        """Whether a device carries a profile of the hub's that no attempt and no link uses: the helper, which
+        was just starting, has activated it when the attempt was over."""
+        if device.reserved or is_free(device.state) or self._status.state is not BackendState.READY:
+            return False  # until READY it may be adopted
+        return device.carried is not None and device.carried.ours
+
+    async def _end_orphan(self, device: NmDevice) -> None:
+        async with self._lock(device.name):
+            services, carried = self._services, device.carried
+            if services is None or carried is None or not self._is_orphan(device):
+                return
+            _log.info("leftover_removed", interface=device.name, profile=carried.name)
+            activation = ActiveConnection(carried.uuid, carried.profile, carried.path)
+            await deactivate(services.connection, self._changes, device, activation)
 
     # -- helpers
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from wifimgrd.backends.networkmanager.profile import marked_device
 from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.networkmanager.device import WifiProperties
 from wifimgrd.networkmanager.manager import Radio
+from wifimgrd.networkmanager.objects import marked_device
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.active_connection import Joined, deactivate, is_free
 from wifimgrd.backends.networkmanager.carrier import Carrier
+from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, StateChange
 from wifimgrd.backends.networkmanager.ip_config import (
     READS_FOR_FIRST_ADDRESS,
@@ -39,6 +40,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
     def __init__(
         self,
         connection: BusConnection,
+        changes: Changes,
         held: HeldLink,
         joined: Joined,
         tasks: Tasks,
@@ -48,6 +50,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
         self.device = joined.device
         self.activation = joined.activation
         self._connection = connection
+        self._changes = changes
         self._carrier = Carrier(connection, joined.device.path, self._carrier_lost)
         self._watches: list[Watch] = []
         self.device.listeners.append(self._device_event)
@@ -80,7 +83,7 @@ class LinkMonitor(BaseLinkMonitor[LinkReading]):
         self._start_task(self._carrier.watch)
 
     async def _disconnect(self) -> None:
-        await deactivate(self._connection, self.device, self.activation)
+        await deactivate(self._connection, self._changes, self.device, self.activation)
 
     # -- events
 

@@ -1,0 +1,42 @@
+"""What wifimgrd-net does in NetworkManager, for backends of the tests, which have no helper."""
+
+from wifimgrd.net import networkmanager
+from wifimgrd.net.call_arguments import profile_of
+from wifimgrd.net_client.networkmanager import profile_arguments
+from wifimgrd.ports import JoinRequest
+from wifimgrd.wpa_supplicant.bss import KeyManagement
+
+from .supplicant_changes import system_bus
+
+
+class Changes:
+    """Those of the helper, without its check of what the host has on an interface."""
+
+    async def activate(
+        self,
+        request: JoinRequest,
+        key_management: KeyManagement,
+        bssid: str,
+        device: str,
+        uuid: str,
+        remaining_s: float,
+    ) -> tuple[str, str]:
+        arguments = profile_arguments(request, key_management, bssid, device, uuid, remaining_s)
+        async with system_bus() as connection:
+            return await networkmanager.activate_profile(connection, *profile_of(*arguments))
+
+    async def deactivate(self, active_connection: str) -> None:
+        async with system_bus() as connection:
+            await networkmanager.deactivate_profile(connection, active_connection)
+
+    async def delete(self, profile: str) -> None:
+        async with system_bus() as connection:
+            await networkmanager.delete_profile(connection, profile)
+
+    async def set_managed(self, interface: str, value: bool) -> None:
+        async with system_bus() as connection:
+            await networkmanager.set_managed(connection, interface, value)
+
+    async def set_autoconnect(self, interface: str, value: bool) -> None:
+        async with system_bus() as connection:
+            await networkmanager.set_autoconnect(connection, interface, value)
