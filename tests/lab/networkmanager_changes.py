@@ -1,5 +1,11 @@
 """What wifimgrd-net does in NetworkManager, for backends of the tests, which have no helper."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from wifimgrd.dbus.connection import BusError
+from wifimgrd.dbus.errors import NAME_OF
+from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.net import networkmanager
 from wifimgrd.net.call_arguments import profile_of
 from wifimgrd.net_client.networkmanager import profile_arguments
@@ -7,6 +13,15 @@ from wifimgrd.ports import JoinRequest
 from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 from .supplicant_changes import system_bus
+
+
+@asynccontextmanager
+async def _replied() -> AsyncIterator[None]:
+    """Errors are as the helper replies with them."""
+    try:
+        yield
+    except WifimgrdError as error:
+        raise BusError(NAME_OF[error.code], error.message) from None
 
 
 class Changes:
@@ -22,21 +37,21 @@ class Changes:
         remaining_s: float,
     ) -> tuple[str, str]:
         arguments = profile_arguments(request, key_management, bssid, device, uuid, remaining_s)
-        async with system_bus() as connection:
+        async with _replied(), system_bus() as connection:
             return await networkmanager.activate_profile(connection, *profile_of(*arguments))
 
     async def deactivate(self, active_connection: str) -> None:
-        async with system_bus() as connection:
+        async with _replied(), system_bus() as connection:
             await networkmanager.deactivate_profile(connection, active_connection)
 
     async def delete(self, profile: str) -> None:
-        async with system_bus() as connection:
+        async with _replied(), system_bus() as connection:
             await networkmanager.delete_profile(connection, profile)
 
     async def set_managed(self, interface: str, value: bool) -> None:
-        async with system_bus() as connection:
+        async with _replied(), system_bus() as connection:
             await networkmanager.set_managed(connection, interface, value)
 
     async def set_autoconnect(self, interface: str, value: bool) -> None:
-        async with system_bus() as connection:
+        async with _replied(), system_bus() as connection:
             await networkmanager.set_autoconnect(connection, interface, value)

@@ -1,0 +1,111 @@
+"""The lines of docs/security.md, "Who owns a process", and the tests that show each.
+
+tests/docs/test_security_claims.py compares the two, so that a line without a test fails.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_CAGE: Final = "tests/system/test_cage.py::"
+_POLICY: Final = "tests/test_bus_policy.py::"
+_ALL: Final = _CAGE + "test_no_process_becomes_another_user"
+
+Claims = dict[str, dict[str, tuple[str, ...]]]
+
+CANNOT: Final[Claims] = {
+    "the daemon, `wifimgrd`": {
+        "activate a profile of another content": (
+            _CAGE + "test_the_daemon_changes_nothing_in_networkmanager_by_itself",
+            _CAGE + "test_the_helper_activates_nothing_but_on_the_hubs_adapters",
+            "tests/net/test_profile.py::test_arguments_that_are_no_profile_are_refused_without_the_password",
+            "tests/lab/test_backend_networkmanager.py"
+            "::test_a_profile_is_activated_on_no_other_adapter_than_its_own",
+        ),
+        "end or delete the profiles of others, read their secrets, or change profiles in place": (
+            _CAGE + "test_the_daemon_changes_nothing_in_networkmanager_by_itself",
+            _CAGE + "test_the_helper_ends_and_deletes_no_profile_of_others_for_the_daemon",
+            "tests/lab/test_backend_networkmanager.py"
+            "::test_profiles_of_the_host_are_neither_ended_nor_deleted",
+        ),
+        "switch networking or Wi-Fi off as a whole": (
+            _CAGE + "test_the_daemon_changes_nothing_in_networkmanager_by_itself",
+        ),
+        "have wpa_supplicant show keys, change its settings or add networks by itself": (
+            _CAGE + "test_the_daemon_changes_no_settings_of_wpa_supplicant",
+        ),
+        "use any other method of the two: the bus refuses it "
+        "(`/usr/share/dbus-1/system.d/org.wifimgrd1.conf`)": (
+            _POLICY + "test_what_it_does_not_use_is_refused_by_the_bus",
+            "tests/system/test_bus.py::test_the_daemons_user_may_call_what_the_daemon_uses_and_no_more",
+        ),
+        "write outside its state and two files of each USB Wi-Fi adapter in `/sys`": (
+            _CAGE + "test_the_daemon_writes_its_state_alone",
+        ),
+        "send anything by IP": (_CAGE + "test_the_daemon_sends_nothing_by_ip",),
+        "become another user": (_ALL,),
+    },
+    "the shim, `wifimgrd-http`": {
+        "read a stored password or the state": (
+            _CAGE + "test_shim_and_bridge_read_neither_state_nor_passwords",
+        ),
+        "open a connection by itself": (_CAGE + "test_the_shim_opens_no_connection_by_itself",),
+        "talk to NetworkManager or wpa_supplicant beyond what every local user may": (
+            _CAGE + "test_shim_and_bridge_have_no_more_than_every_user_in_the_services",
+        ),
+    },
+    "the bridge, `wifimgrd-mqtt`": {
+        "read a stored password or the state": (
+            _CAGE + "test_shim_and_bridge_read_neither_state_nor_passwords",
+        ),
+        "read a report of a fault": (_CAGE + "test_the_bridge_gets_no_report_of_a_fault",),
+        "listen on a port that it chooses": (_CAGE + "test_bridge_and_helper_have_no_port_of_their_choice",),
+    },
+    "the helper, `wifimgrd-net`": {
+        "read `/var/lib/wifimgrd`": (_CAGE + "test_the_helper_reads_no_state",),
+        "write files other than those and those in `/proc/sys/net/ipv4/conf`": (
+            _CAGE + "test_the_helper_writes_its_files_alone",
+        ),
+        "change files of others in these directories": (_CAGE + "test_the_helper_writes_its_files_alone",),
+        "stop networkd, or start any other unit": (_CAGE + "test_the_helper_manages_no_unit_but_networkd",),
+        "read the secrets of NetworkManager's profiles, change them in place, or switch networking or Wi-Fi "
+        "off as a whole": (_CAGE + "test_the_helper_activates_any_profile_and_that_is_where_it_ends",),
+        "have wpa_supplicant show keys": (_CAGE + "test_the_helper_has_wpa_supplicant_show_no_keys",),
+        "listen on a port that it chooses": (_CAGE + "test_bridge_and_helper_have_no_port_of_their_choice",),
+        "become another user, as far as is known of NetworkManager's profiles": (_ALL,),
+    },
+    "`wifimgrctl`": {},
+}
+
+CAN: Final[Claims] = {
+    "the daemon, `wifimgrd`": {
+        "read the profiles of others without their secrets": (
+            _CAGE + "test_the_daemon_reads_profiles_without_their_secrets",
+        ),
+    },
+    "the shim, `wifimgrd-http`": {
+        "do what a member of the group `wifimgrd` may: control every camera, register others, get "
+        "connections to connected cameras": (_CAGE + "test_shim_and_bridge_control_cameras",),
+    },
+    "the bridge, `wifimgrd-mqtt`": {
+        "connect, disconnect, register, change and remove cameras, also if `[mqtt] commands` is off": (
+            _CAGE + "test_shim_and_bridge_control_cameras",
+        ),
+    },
+    "the helper, `wifimgrd-net`": {
+        "make NetworkManager activate a profile of any content, delete any, end any connection, and stop "
+        "managing any device": (_CAGE + "test_the_helper_activates_any_profile_and_that_is_where_it_ends",),
+        "change all of this host's routes, firewall rules and interfaces, and so redirect its traffic": (
+            _CAGE + "test_the_helper_writes_its_files_alone",
+        ),
+    },
+    "`wifimgrctl`": {
+        "the same as that user": ("tests/system/test_bus.py::test_everybody_may_look",),
+        "`backup` and `restore` are for root. What a broker sends to `--broker` is checked as in the bridge, "
+        "limited in number and size, and never printed unescaped": (
+            "tests/system/test_backup.py::test_root_alone_makes_backups",
+            "tests/mqtt/test_command_line.py::test_no_text_of_the_broker_reaches_the_terminal_raw",
+        ),
+    },
+}
+"""Those of the other column that matter most."""
