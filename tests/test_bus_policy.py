@@ -183,6 +183,12 @@ def test_the_daemon_uses_no_method_that_the_policy_forbids() -> None:
         assert f'"{member}"' not in used
 
 
+def test_the_helper_uses_what_its_policy_allows_and_nothing_is_allowed_that_it_does_not_use() -> None:
+    files = [CHECKOUT / "wifimgrd" / "net" / f"{name}.py" for name in ("networkmanager", "supplicant")]
+    called = re.findall(r'\.call\(\s*"(\w+)"', "\n".join(file.read_text() for file in files))
+    assert set(called) == {member for *_, interface, member in HELPERS if interface != names.PROPERTIES}
+
+
 def test_every_action_that_the_daemon_checks_is_known_to_polkit_and_granted_to_the_shim() -> None:
     actions = {names.CONNECT, names.MANAGE_DEVICES, names.DIAGNOSE}
     declared = ElementTree.parse(POLICIES / "org.wifimgrd1.policy").iter("action")

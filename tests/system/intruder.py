@@ -20,7 +20,8 @@ PROPERTIES = "org.freedesktop.DBus.Properties"
 SYSTEMD = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
 UUID = "12345678-9abc-4def-8123-456789abcdef"
 PROFILE = (
-    *("3", "connection", "3", "id", "s", "intruder", "type", "s", "802-3-ethernet", "uuid", "s", UUID),
+    *("3", "connection", "4", "id", "s", "intruder", "type", "s", "bridge", "uuid", "s", UUID),
+    *("interface-name", "s", "cable0"),
     *("ipv4", "1", "method", "s", "disabled", "ipv6", "1", "method", "s", "disabled"),
 )
 _NOBODYS_UID = 65534
@@ -58,6 +59,22 @@ def call(*arguments: str) -> Callable[[], str]:
     return run(*command, *arguments)
 
 
+def device_of(interface: str) -> str:
+    """NetworkManager's object of an interface, for who may look it up; another one replaces it at times."""
+    found = call(NM, NM_ROOT, NM, "GetDeviceByIpIface", "s", interface)()
+    return found.split('"')[1] if found.startswith("done") else "/"
+
+
+def activate_any_on(interface: str) -> Callable[[], str]:
+    """Have NetworkManager activate a profile that is none of the hub's."""
+
+    def act() -> str:
+        device = (device_of(interface), "/", "1", "persist", "s", "volatile")
+        return call(NM, NM_ROOT, NM, "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}", *PROFILE, *device)()
+
+    return act
+
+
 def listen_on(port: int) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", port))
@@ -75,10 +92,7 @@ def services(met: dict[str, str]) -> Acts:
     root = (NM, NM_ROOT, NM)
     connection = (NM, met["profile"], f"{NM}.Settings.Connection")
     return {
-        "activate any profile": call(
-            *(*root, "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}", *PROFILE),
-            *(met["cable"], "/", "1", "persist", "s", "volatile"),
-        ),
+        "activate any profile": activate_any_on(met["cable"]),
         "activate a profile that is there": call(
             *root, "ActivateConnection", "ooo", met["profile"], "/", "/"
         ),

@@ -59,31 +59,32 @@ def meeting(machine: Machine) -> Iterator[dict[str, str]]:
         f"wifi-sec.key-mgmt wpa-psk wifi-sec.psk {SECRET}\n"
         "nmcli connection add type bridge con-name Uplink ifname uplink0 autoconnect no ipv6.method disabled "
         "ipv4.method manual ipv4.addresses 192.0.2.1/24 ipv4.gateway 192.0.2.254\n"
-        "nmcli connection up Uplink\n"
-        "ip link add adapter0 up type veth peer name adapter1; ip link set adapter1 up\n"
+        "nmcli connection add type bridge con-name Cable ifname cable0 autoconnect no "
+        "ipv4.method disabled ipv6.method disabled\n"
+        "nmcli connection up Uplink; nmcli connection up Cable\n"
+        "ip link add adapter0 type veth peer name adapter1\n"
         "mkdir -p /run/class-net/uplink0/phy80211 /run/class-net/adapter0/phy80211 /run/class-net/lo\n"
         "echo host >/run/systemd/network/90-host.network"
     )
     hub.override("[Service]\nBindReadOnlyPaths=/run/class-net:/sys/class/net\n", NET)
     hub.start()
     assert hub.add(1) == 1
+    machine.wait_until(lambda: "uplink0" in machine.sh("ip route show default"), "it is the uplink")
     listed = machine.sh("nmcli -t -f NAME,DBUS-PATH,ACTIVE-PATH connection show").splitlines()
     paths = {name: rest.split(":") for name, _, rest in (line.partition(":") for line in listed)}
-    device, cable = (
-        machine.sh(f"nmcli -g GENERAL.DBUS-PATH device show {name}").strip()
-        for name in ("uplink0", "adapter0")
-    )
+    device = machine.sh("nmcli -g GENERAL.DBUS-PATH device show uplink0").strip()
     yield {
         "profile": paths["Home"][0],
         "active": paths["Uplink"][1],
         "device": device,
-        "cable": cable,
         "uplink": "uplink0",
         "adapter": "adapter0",
+        "cable": "cable0",
     }
     machine.sh(
         "systemctl stop wifimgrd wifimgrd-net; ip link del adapter0; ip route flush table 77; "
-        "nmcli -g NAME connection show | grep -xE 'Home|Uplink|intruder' | xargs -r nmcli connection delete; "
+        "nmcli -g NAME connection show | grep -xE 'Home|Uplink|Cable|intruder' | "
+        "xargs -r nmcli connection delete; "
         "rm -rf /run/systemd/network/90-host.network /run/class-net /etc/systemd/system/intruder.service"
     )
 
