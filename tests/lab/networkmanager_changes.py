@@ -36,7 +36,7 @@ class Changes:
         uuid: str,
         remaining_s: float,
     ) -> tuple[str, str]:
-        arguments = profile_arguments(request, key_management, bssid, device, uuid, remaining_s)
+        arguments = profile_arguments(request, key_management, bssid, device, uuid, remaining_s, 10.0)
         async with _replied(), system_bus() as connection:
             return await networkmanager.activate_profile(connection, *profile_of(*arguments))
 

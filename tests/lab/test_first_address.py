@@ -94,11 +94,13 @@ async def test_every_camera_answers_at_its_address_as_soon_as_it_is_connected(
 
 @contextmanager
 def broken_helper() -> Iterator[None]:
-    """A helper that ends at its start."""
+    """A helper that runs no longer, and ends at its start."""
     file = Path("/run/systemd/system", f"{HELPER}.d", "broken.conf")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("[Service]\nExecStart=\nExecStart=/bin/false\n")
     run("systemctl", "daemon-reload")
+    poll_until(lambda: helper_is("active"), "its start before", PATIENCE_S)
+    run("systemctl", "stop", HELPER)
     try:
         yield
     finally:
@@ -122,7 +124,7 @@ async def test_without_the_helper_no_camera_is_connected_until_it_is_back(
             device = await hub.add(camera)
             status, answer = await hub.connect(device)
             assert (status, answer["code"]) == (503, "backend-unavailable")
-            assert "wifimgrd-net does not answer" in answer["message"]
+            assert "wifimgrd-net does not answer" in answer["detail"]
             assert camera.stations() == []
             poll_until(lambda: helper_is("failed"), "the last try to start the helper", 30)
         status, answer = await hub.connect(device)

@@ -520,8 +520,8 @@ async def test_profiles_are_activated_on_the_hubs_adapters_alone(
     manager = FakeNetworkManager(world.connection)
     await world.start_helper()
     network, uuid = (7, b"CAM", "sae", "secret-secret", "", False), "12345678-9abc-4def-8123-456789abcdef"
-    rest = (*network, DEVICE, uuid, 20, "")
-    assert await world.ask("ActivateProfile", "staysssbosus", "w1", *rest) == [HUBS, HUBS_ACTIVE]
+    rest = (*network, DEVICE, uuid, 20, "", 2**63)
+    assert await world.ask("ActivateProfile", "staysssbosust", "w1", *rest) == [HUBS, HUBS_ACTIVE]
     await world.ask("SetManaged", "sb", "w1", False)
     await world.ask("SetManaged", "sb", "w2", True)
     await world.ask("SetAutoconnect", "sb", "w1", False)
@@ -537,7 +537,7 @@ async def test_profiles_are_activated_on_the_hubs_adapters_alone(
         ("lo", "no wireless interface"),
     ):
         with pytest.raises(BusError, match=reason):
-            await world.ask("ActivateProfile", "staysssbosus", interface, *rest)
+            await world.ask("ActivateProfile", "staysssbosust", interface, *rest)
         with pytest.raises(BusError, match=reason):
             await world.ask("SetManaged", "sb", interface, False)
     for member, path in (("DeactivateProfile", HOSTS_ACTIVE), ("DeleteProfile", HOSTS)):
@@ -546,7 +546,7 @@ async def test_profiles_are_activated_on_the_hubs_adapters_alone(
     assert manager.changed == []
     manager.refusal = f"{NM}.UnknownDevice"
     with pytest.raises(BusError) as refused:
-        await world.ask("ActivateProfile", "staysssbosus", "w1", *rest)
+        await world.ask("ActivateProfile", "staysssbosust", "w1", *rest)
     assert refused.value.name == manager.refusal
     await world.end_helper()
     assert "cret" not in "".join(capfd.readouterr())

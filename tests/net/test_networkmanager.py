@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -31,12 +32,13 @@ from wifimgrd.net.networkmanager import (
 from wifimgrd.net.profile import Profile
 from wifimgrd.networkmanager.definitions import NM, NM_DEVICE, NM_PATH
 
+LATER = 2**63
 UUID = "12345678-9abc-4def-8123-456789abcdef"
 
 
 def profile(interface: str = "wlan0") -> Profile:
     network = (7, b"CAM", "wpa-psk", "secret-secret", "", False)
-    made, _ = profile_of(interface, *network, DEVICE, UUID, 20, "")
+    made, *_ = profile_of(interface, *network, DEVICE, UUID, 20, "", LATER)
     return made
 
 
@@ -60,7 +62,7 @@ async def manager(
 
 
 async def test_a_profile_is_activated_by_one_call(helper: BusConnection, manager: FakeNetworkManager) -> None:
-    assert await activate_profile(helper, profile(), DEVICE) == (HUBS, HUBS_ACTIVE)
+    assert await activate_profile(helper, profile(), DEVICE, LATER) == (HUBS, HUBS_ACTIVE)
     [(path, member, [settings, device, specific_object, options])] = manager.changed
     assert (path, member) == (NM_PATH, "AddAndActivateConnection2")
     assert (device, specific_object) == (DEVICE, "/")
@@ -69,12 +71,21 @@ async def test_a_profile_is_activated_by_one_call(helper: BusConnection, manager
     assert settings["user"] == {"data": {"org.wifimgrd.device": "7"}}
 
 
+async def test_a_call_that_nobody_waits_for_any_more_does_nothing(
+    helper: BusConnection, manager: FakeNetworkManager
+) -> None:
+    """As one that the message bus has kept for a helper that did not start."""
+    with pytest.raises(BackendUnavailable):
+        await activate_profile(helper, profile(), DEVICE, time.monotonic_ns() // 1000 - 1)
+    assert not manager.changed
+
+
 @pytest.mark.parametrize("interface", ["eth0", "wlan9", "", "../net/wlan0"])
 async def test_nothing_but_a_wireless_interface_is_changed(
     helper: BusConnection, manager: FakeNetworkManager, interface: str
 ) -> None:
     for change in (
-        activate_profile(helper, profile(interface), DEVICE),
+        activate_profile(helper, profile(interface), DEVICE, LATER),
         set_managed(helper, interface, False),
         set_autoconnect(helper, interface, False),
     ):
@@ -110,7 +121,7 @@ async def test_two_properties_of_an_adapter_are_set(
 async def test_a_refusal_is_passed_on_by_its_name(helper: BusConnection, manager: FakeNetworkManager) -> None:
     manager.refusal = NM + ".UnknownDevice"
     with pytest.raises(BusError) as refused:
-        await activate_profile(helper, profile(), DEVICE)
+        await activate_profile(helper, profile(), DEVICE, LATER)
     assert refused.value.name == manager.refusal
 
 
@@ -120,7 +131,7 @@ async def test_a_networkmanager_that_does_not_answer_is_unavailable(
     monkeypatch.setattr(_Object, "TIMEOUT_S", 0.05)
     manager.hangs = True
     for change in (
-        activate_profile(helper, profile(), DEVICE),
+        activate_profile(helper, profile(), DEVICE, LATER),
         deactivate_profile(helper, HUBS_ACTIVE),
         delete_profile(helper, HUBS),
         set_managed(helper, "wlan0", True),

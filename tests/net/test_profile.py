@@ -34,11 +34,11 @@ def profile(
     local_address: str = "",
 ) -> dict[str, Any]:
     """The settings for these arguments."""
-    made, path = profile_of(
+    made, path, not_after_us = profile_of(
         *("wlan0", device, ssid, key_management, passphrase, bssid, hidden),
-        *("/nm/device", UUID, seconds, local_address),
+        *("/nm/device", UUID, seconds, local_address, 77),
     )
-    assert path == "/nm/device"
+    assert (path, not_after_us) == ("/nm/device", 77)
     settings: dict[str, Any] = unpack(made.settings)
     return settings
 
@@ -128,8 +128,8 @@ def test_other_profiles_are_not_ours(mark: str) -> None:
 @pytest.mark.parametrize(("remaining_s", "dhcp_timeout_s"), [(17.4, 18), (0.1, 1), (-3.0, 1)])
 def test_dhcp_is_given_as_long_as_the_attempt(remaining_s: float, dhcp_timeout_s: int) -> None:
     request = JoinRequest(DeviceId(3), "wlan0", Ssid(b"CAM"), Passphrase("secret-1"), 20.0)
-    arguments = profile_arguments(request, KeyManagement.PSK, "", "/nm/device", UUID, remaining_s)
-    made, _ = profile_of(*arguments)
+    arguments = profile_arguments(request, KeyManagement.PSK, "", "/nm/device", UUID, remaining_s, 1.0)
+    made, *_ = profile_of(*arguments)
     assert made.dhcp_timeout_s == dhcp_timeout_s
 
 
@@ -159,11 +159,11 @@ def test_arguments_that_are_no_profile_are_refused_without_the_password(wrong: d
     with pytest.raises(InvalidRequest) as refused:
         profile_of(
             *("wlan0", 3, b"CAM", arguments["key_management"], "secret-1", arguments["bssid"], False),
-            *("/nm/device", arguments["uuid"], arguments["seconds"], arguments["local_address"]),
+            *("/nm/device", arguments["uuid"], arguments["seconds"], arguments["local_address"], 77),
         )
     assert "secret" not in refused.value.message
 
 
 def test_the_password_of_a_profile_is_not_printed() -> None:
-    made, _ = profile_of("wlan0", 3, b"CAM", "sae", "secret-1", "", False, "/nm/device", UUID, 18, "")
+    made, *_ = profile_of("wlan0", 3, b"CAM", "sae", "secret-1", "", False, "/nm/device", UUID, 18, "", 77)
     assert "secret" not in repr(made)

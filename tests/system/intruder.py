@@ -26,6 +26,7 @@ PROFILE = (
 )
 _NOBODYS_UID = 65534
 _PR_GET_NO_NEW_PRIVS = 39
+_NEVER = str(2**63)
 
 Acts = dict[str, Callable[[], str]]
 
@@ -84,7 +85,7 @@ def listen_on(port: int) -> None:
 def network(interface: str, device: str) -> tuple[str, ...]:
     """The arguments of ActivateProfile."""
     ssid = ("3", "67", "65", "77")
-    return (interface, "7", *ssid, "wpa-psk", "password-7", "", "false", device, UUID, "20", "")
+    return (interface, "7", *ssid, "wpa-psk", "password-7", "", "false", device, UUID, "20", "", _NEVER)
 
 
 def services(met: dict[str, str]) -> Acts:
@@ -170,13 +171,13 @@ def through_the_helper(met: dict[str, str]) -> Acts:
         "end a connection through the helper": call(*HELPER, "DeactivateProfile", "o", met["active"]),
         "delete a profile through the helper": call(*HELPER, "DeleteProfile", "o", met["profile"]),
         "activate on a cable": call(
-            *HELPER, "ActivateProfile", "staysssbosus", *network("lo", met["device"])
+            *HELPER, "ActivateProfile", "staysssbosust", *network("lo", met["device"])
         ),
         "activate on the host's uplink": call(
-            *HELPER, "ActivateProfile", "staysssbosus", *network(met["uplink"], met["device"])
+            *HELPER, "ActivateProfile", "staysssbosust", *network(met["uplink"], met["device"])
         ),
         "activate on another device": call(
-            *HELPER, "ActivateProfile", "staysssbosus", *network(met["adapter"], met["device"])
+            *HELPER, "ActivateProfile", "staysssbosust", *network(met["adapter"], met["device"])
         ),
         "stop managing the host's uplink": call(*HELPER, "SetManaged", "sb", met["uplink"], "false"),
         "set the country to a file": call(*HELPER, "SetCountry", "ss", met["adapter"], "/etc/passwd"),

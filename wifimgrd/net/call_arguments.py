@@ -89,16 +89,16 @@ def network_of(
     )
 
 
-def profile_of(interface: str, *network_device_and_addressing: Any) -> tuple[Profile, str]:
-    """The profile of the call `ActivateProfile`, and NetworkManager's object of its device; raises as
-    `network_of`."""
-    *network, device, uuid, dhcp_timeout_s, local_address = network_device_and_addressing
+def profile_of(interface: str, *network_device_and_addressing: Any) -> tuple[Profile, str, int]:
+    """The profile of the call `ActivateProfile`, NetworkManager's object of its device, and until when it may
+    begin; raises as `network_of`."""
+    *network, device, uuid, dhcp_timeout_s, local_address, not_after_us = network_device_and_addressing
     if not _UUID.fullmatch(uuid):
         raise InvalidRequest(f"{uuid!r} is no UUID")
     if not 1 <= dhcp_timeout_s <= _LONGEST_DHCP_S:
         raise InvalidRequest(f"a camera's DHCP server is waited for 1 to {_LONGEST_DHCP_S} s")
     profile = Profile(interface, network_of(*network), uuid, dhcp_timeout_s, _local_address(local_address))
-    return profile, device
+    return profile, device, not_after_us
 
 
 def bssid_of(text: str) -> str:

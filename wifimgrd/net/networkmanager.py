@@ -6,12 +6,13 @@ https://networkmanager.dev/docs/api/1.42/spec.html
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 from wifimgrd.dbus.connection import BusConnection, Variant
 from wifimgrd.dbus.errors import in_time
 from wifimgrd.dbus.proxy import Proxy
-from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.net.interfaces import require_wireless
 from wifimgrd.net.profile import Profile
 from wifimgrd.networkmanager.definitions import (
@@ -52,7 +53,9 @@ class _Connection(_Object):
     INTERFACE = NM_SETTINGS_CONNECTION
 
 
-async def activate_profile(connection: BusConnection, profile: Profile, device: str) -> tuple[str, str]:
+async def activate_profile(
+    connection: BusConnection, profile: Profile, device: str, not_after_us: int
+) -> tuple[str, str]:
     """Add a volatile profile and activate it on a device; returns the object paths of the profile and of the
     active connection.
 
@@ -61,6 +64,10 @@ async def activate_profile(connection: BusConnection, profile: Profile, device: 
     NetworkManager's own errors as BusError.
     """
     require_wireless(profile.interface)
+    if (
+        time.monotonic_ns() > not_after_us * 1000
+    ):  # the message bus keeps calls for a service that is starting
+        raise BackendUnavailable("the call came when nobody waited for it any more")
     options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
     arguments = [profile.settings, device, NO_OBJECT, options]
     with in_time(_NO_ANSWER):

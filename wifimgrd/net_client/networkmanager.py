@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 from wifimgrd.net_client.helper import Helper
@@ -29,8 +30,10 @@ class HelperNetworkManager(Helper):
     ) -> tuple[str, str]:
         """Activate the profile of an attempt; returns the object paths of the profile and of the active
         connection."""
-        arguments = profile_arguments(request, key_management, bssid, device, uuid, remaining_s)
-        profile, active = await self.call("ActivateProfile", "staysssbosus", arguments)
+        arguments = profile_arguments(
+            request, key_management, bssid, device, uuid, remaining_s, self.TIMEOUT_S
+        )
+        profile, active = await self.call("ActivateProfile", "staysssbosust", arguments)
         return str(profile), str(active)
 
     async def deactivate(self, active_connection: str) -> None:
@@ -57,12 +60,15 @@ def profile_arguments(
     device: str,
     uuid: str,
     remaining_s: float,
+    patience_s: float,
 ) -> tuple[Any, ...]:
-    """As the call `ActivateProfile` takes them; DHCP does not end before the attempt."""
+    """As the call `ActivateProfile` takes them; DHCP does not end before the attempt, and nothing begins when
+    the caller no longer waits."""
     return (
         *network_arguments(request, key_management, bssid),
         device,
         uuid,
         max(1, math.ceil(remaining_s)),
         request.local_address,
+        time.monotonic_ns() // 1000 + int(patience_s * 1e6),
     )
