@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
-from tests.docs.code_blocks import CHECKOUT, code_blocks
+from tests.docs.checkout_copy import contents, copied, example_patch, run
+from tests.docs.code_blocks import CHECKOUT
 from tools.generate_records import TYPES
 
 MOST_FILES: Final = 3
-COPIED: Final = ("wifimgrd", "tools", "frontend/src")
 SHOW: Final = """
 import json, sys
 from wifimgrd.dbus.client.json_records import device_json
@@ -40,36 +35,15 @@ json.dump({
 """
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    for folder in COPIED:
-        ignored = shutil.ignore_patterns("__pycache__", "built", TYPES.name)
-        shutil.copytree(CHECKOUT / folder, tmp_path / folder, ignore=ignored)
-    return tmp_path
-
-
-def run(copy: Path, *command: str, given: str = "") -> str:
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        command, cwd=copy, env=environment, input=given, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    files = (file for folder in COPIED for file in (root / folder).rglob("*") if file.is_file())
-    return {str(file.relative_to(root)): file.read_bytes() for file in files}
-
-
 def shown(copy: Path) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(run(copy, sys.executable, "-c", SHOW))
     assert Path(values.pop("code")).is_relative_to(copy)
     return values
 
 
-def test_the_example_of_a_new_property_reaches_every_client(copy: Path) -> None:
-    [patch] = [one.text for one in code_blocks("CONTRIBUTING.md") if one.language == "diff"]
+def test_the_example_of_a_new_property_reaches_every_client(tmp_path: Path) -> None:
+    copy = copied(tmp_path)
+    patch = example_patch("domain/records.py")
     before = contents(copy)
     assert set(shown(copy).values()) == {None}
 

@@ -1,0 +1,66 @@
+"""The example of a new command in CONTRIBUTING.md, applied to a copy of the checkout and carried out there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.docs.checkout_copy import contents, copied, example_patch, run
+from tests.message_bus import MessageBusDaemon
+from tests.processes import running_hub
+
+MOST_FILES: Final = 3
+FROM_THERE: Final = (sys.executable, "-P", "-m")
+SHOW: Final = """
+import json, sys
+import wifimgrd
+from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.http.app import build_app
+from wifimgrd.http.channel.commands import parse_command
+from wifimgrd.http.description.asyncapi import asyncapi
+from wifimgrd.http.settings import Settings
+from wifimgrd.mqtt import asyncapi as of_mqtt
+from wifimgrd.mqtt.command_messages import CommandMessage
+from wifimgrd.mqtt.command_messages import parse_command as parse_message
+from wifimgrd.mqtt.topics import Target
+from wifimgrd.runtime.tasks import Tasks
+
+app = build_app(HubClient(), Settings(), Tasks(""))
+routes = [str(one.resource and one.resource.canonical) for one in app.router.routes()]
+kind = "command.device.device_connection.identify"
+json.dump({
+    "code": wifimgrd.__file__,
+    "route": any("/wifi/identify" in one for one in routes),
+    "channel": parse_command(json.dumps({"type": kind, "device_connection_id": 1})).kind == kind,
+    "mqtt": parse_message(CommandMessage(Target(1), b'{"command": "identify"}')).name,
+    "described": [kind in json.dumps(asyncapi()), "identify" in json.dumps(of_mqtt.asyncapi())],
+}, sys.stdout)
+"""
+
+
+async def test_the_example_of_a_new_command_reaches_every_client_and_is_carried_out(
+    tmp_path: Path, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = copied(tmp_path / "checkout")
+    before = contents(copy)
+    run(copy, "git", "apply", "-", given=example_patch("domain/commands.py"))
+    after = contents(copy)
+    assert len([file for file in after if after[file] != before[file]]) == MOST_FILES
+
+    shown = json.loads(run(copy, sys.executable, "-c", SHOW))
+    assert Path(shown.pop("code")).is_relative_to(copy)
+    assert shown == {"route": True, "channel": True, "mqtt": "identify", "described": [True, True]}
+
+    monkeypatch.setenv("PYTHONPATH", str(copy))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    state = tmp_path / "state"
+    state.mkdir()
+    async with running_hub(message_bus.address, state, program=(*FROM_THERE, "wifimgrd")) as hub:
+        device = await hub.create(1)
+        run(copy, *FROM_THERE, "wifimgrd.cli", "--bus", message_bus.address, "identify", str(device))
+        identified = [line for line in hub.log.read_text().splitlines() if "identified" in line]
+    assert [f"device={device}" in line for line in identified] == [True]
