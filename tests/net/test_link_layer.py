@@ -9,8 +9,8 @@ from ipaddress import IPv4Address
 
 import pytest
 
+from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.net.kernel_state import KernelState
-from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plan import Camera, Plan
 
 

@@ -11,7 +11,7 @@ import structlog
 
 from wifimgrd.domain.device import HeldLink, Link, Ssid
 from wifimgrd.domain.leases import HostAddresses, obstacle
-from wifimgrd.netlink.host_addresses import host_addresses
+from wifimgrd.kernel.host_addresses import host_addresses
 from wifimgrd.wpa_supplicant import diagnosis
 
 _log = structlog.get_logger(__name__)

@@ -23,11 +23,11 @@ import structlog
 
 from wifimgrd import __version__
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, NameTaken
+from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.kernel_state import KernelState
 from wifimgrd.net.link_files import LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
-from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.policy import read_policy
 from wifimgrd.net.service import NetService
 from wifimgrd.net.watching import watch

@@ -18,13 +18,13 @@ from wifimgrd.domain.addresses import (
 )
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.kernel.permanent_address import permanent_address
 from wifimgrd.net.interfaces import index_of_camera, index_of_wireless
 from wifimgrd.net.link_files import LinkConfiguration
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
 from wifimgrd.net.profile import Profile
 from wifimgrd.net.supplicant import Network
-from wifimgrd.netlink.permanent_address import permanent_address
 from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 _log = structlog.get_logger()

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import structlog
 
+from wifimgrd.kernel.host_addresses import broadcast_addresses
+from wifimgrd.kernel.nftables import Nftables, NftablesError
+from wifimgrd.kernel.routes import delete_broadcast, list_routes, list_rules
 from wifimgrd.net import iproute, routing
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.forwarding import Forwarding, ingress_interfaces
 from wifimgrd.net.iproute import ReadyBatch
-from wifimgrd.net.nftables import Nftables, NftablesError
 from wifimgrd.net.plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
 from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, link_layer_trial, ruleset
-from wifimgrd.netlink.host_addresses import broadcast_addresses
-from wifimgrd.netlink.routes import delete_broadcast, list_routes, list_rules
 from wifimgrd.runtime.used_addresses import used_addresses
 
 _log = structlog.get_logger()

@@ -12,9 +12,9 @@ import structlog
 
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
+from wifimgrd.kernel.host_addresses import first_address
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.wireless import delete_addresses
-from wifimgrd.netlink.host_addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK
 from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd

@@ -23,6 +23,8 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
     WifimgrdError,
 )
+from wifimgrd.kernel.host_addresses import own_addresses
+from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.net.call_arguments import (
     bssid_of,
     country_of,
@@ -42,14 +44,12 @@ from wifimgrd.net.networkmanager import (
     set_autoconnect,
     set_managed,
 )
-from wifimgrd.net.nftables import NftablesError
 from wifimgrd.net.plan import Camera, Plan
 from wifimgrd.net.policy import Policy
 from wifimgrd.net.routing import concerned_by, makes_broadcast
 from wifimgrd.net.sockets import open_socket
 from wifimgrd.net.supplicant import add_network, limit_networks, register_interface, set_country
 from wifimgrd.net.wireless import end_power_save, restart_link
-from wifimgrd.netlink.host_addresses import own_addresses
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()

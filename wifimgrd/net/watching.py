@@ -10,8 +10,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from wifimgrd.kernel.nftables_events import NftablesEvents
 from wifimgrd.net.ruleset import TABLE_NAME
-from wifimgrd.netlink.nftables_events import NftablesEvents
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _MONITOR: Final = ("ip", "-4", "monitor", "link", "route", "rule", "netconf")

@@ -6,10 +6,10 @@ import socket
 
 import structlog
 
+from wifimgrd.kernel import nl80211
 from wifimgrd.net import commands, iproute
 from wifimgrd.net.commands import CommandError
 from wifimgrd.net.interfaces import require_wireless
-from wifimgrd.netlink import nl80211
 
 _log = structlog.get_logger()
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 import structlog
 
 from wifimgrd.domain.adapter import Adapter
-from wifimgrd.netlink.events import NetworkEvents
-from wifimgrd.netlink.nl80211 import watch_interfaces
-from wifimgrd.netlink.subscription import Subscription
+from wifimgrd.kernel.events import NetworkEvents
+from wifimgrd.kernel.nl80211 import watch_interfaces
+from wifimgrd.kernel.subscription import Subscription
 from wifimgrd.ports import AdapterListener
 from wifimgrd.udev import firmware
 from wifimgrd.udev.describe import UdevDevice, describe, ifindex, is_wireless

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.dbus.connection import BusClosed, BusError
-from wifimgrd.netlink.nl80211 import regulatory_domain
+from wifimgrd.kernel.nl80211 import regulatory_domain
 
 _log = structlog.get_logger(__name__)
 

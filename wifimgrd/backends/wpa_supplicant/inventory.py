@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.netlink.events import NetworkEvents
-from wifimgrd.netlink.nl80211 import bands_of
+from wifimgrd.kernel.events import NetworkEvents
+from wifimgrd.kernel.nl80211 import bands_of
 
 _INTERFACES: Final = Path("/sys/class/net")
 _IFF_UP: Final = 1

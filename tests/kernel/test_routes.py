@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from wifimgrd.netlink import routes as module
-from wifimgrd.netlink.messages import attribute
+from wifimgrd.kernel import routes as module
+from wifimgrd.kernel.messages import attribute
 
 LIST = """
 import json
-from wifimgrd.netlink.routes import list_routes, list_rules
+from wifimgrd.kernel.routes import list_routes, list_rules
 print(json.dumps([list_routes(), list_rules()]))
 """
 OF_A_ROUTE = ("dst", "type", "gateway", "dev", "table", "protocol", "metric")

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.netlink.messages import Message, attributes
-from wifimgrd.netlink.subscription import Subscription
+from wifimgrd.kernel.messages import Message, attributes
+from wifimgrd.kernel.subscription import Subscription
 
 _NFNETLINK_FAMILY: Final = 12
 """NETLINK_NETFILTER."""

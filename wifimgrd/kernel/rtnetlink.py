@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from wifimgrd.netlink.messages import DONE, ERROR, Message, messages, request
+from wifimgrd.kernel.messages import DONE, ERROR, Message, messages, request
 
 _REQUEST_DUMP: Final = 0x0001 | 0x0300
 _REQUEST_ACKNOWLEDGED: Final = 0x0001 | 0x0004

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.netlink.permanent_address import permanent_address, permanent_address_in
+from wifimgrd.kernel.permanent_address import permanent_address, permanent_address_in
 
 ADDRESS = bytes.fromhex("00c0ca123456")
 NAME = struct.pack("=HH6s2x", 10, 3, b"wlan0\0")

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.netlink.messages import Message, attributes
-from wifimgrd.netlink.subscription import Subscription
+from wifimgrd.kernel.messages import Message, attributes
+from wifimgrd.kernel.subscription import Subscription
 
 _NEW_LINK, _DEL_LINK, _NEW_ADDRESS, _DEL_ADDRESS = 16, 17, 20, 21
 _GROUPS: Final = 0x1 | 0x10

@@ -9,18 +9,18 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from wifimgrd.netlink import host_addresses as module
-from wifimgrd.netlink.host_addresses import host_addresses
+from wifimgrd.kernel import host_addresses as module
+from wifimgrd.kernel.host_addresses import host_addresses
 
 READ = """
 import json, sys
-from wifimgrd.netlink.host_addresses import host_addresses
+from wifimgrd.kernel.host_addresses import host_addresses
 found = host_addresses(sys.argv[1:])
 print(json.dumps([{str(a): i for a, i in some.items()} for some in (found.own, found.neighbours)]))
 """
 READ_FIRST = """
 import socket, sys
-from wifimgrd.netlink.host_addresses import first_address
+from wifimgrd.kernel.host_addresses import first_address
 print(first_address(socket.if_nametoindex(sys.argv[1])))
 """
 

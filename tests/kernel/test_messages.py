@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.netlink.messages import attribute, attributes, messages, request
+from wifimgrd.kernel.messages import attribute, attributes, messages, request
 
 BODIES = st.lists(st.tuples(st.integers(0, 0xFFFF), st.binary(max_size=40)), max_size=5)
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from wifimgrd.domain.adapter import Band, Mode
-from wifimgrd.netlink.messages import DONE, ERROR, Message, attribute, attributes, messages, request
-from wifimgrd.netlink.subscription import Subscription
+from wifimgrd.kernel.messages import DONE, ERROR, Message, attribute, attributes, messages, request
+from wifimgrd.kernel.subscription import Subscription
 
 _NETLINK_GENERIC: Final = 16
 _REQUEST: Final = 0x0001

@@ -10,7 +10,7 @@ import socket
 import struct
 from typing import Final
 
-from wifimgrd.netlink.messages import attribute, attributes, messages, request
+from wifimgrd.kernel.messages import attribute, attributes, messages, request
 
 _LINK: Final = struct.Struct("=BxHiII")
 """struct ifinfomsg: family, hardware type, index, flags, change mask."""

@@ -13,8 +13,8 @@ from contextlib import suppress
 from ipaddress import IPv4Address
 from typing import Any, Final
 
-from wifimgrd.netlink.messages import attribute, attributes
-from wifimgrd.netlink.rtnetlink import change, dump
+from wifimgrd.kernel.messages import attribute, attributes
+from wifimgrd.kernel.rtnetlink import change, dump
 
 _NEW_ROUTE, _DELETE_ROUTE, _GET_ROUTE, _NEW_RULE, _GET_RULE = 24, 25, 26, 32, 34
 _HEADER: Final = struct.Struct("=BBBBBBBBI")

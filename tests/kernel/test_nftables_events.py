@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.namespaces import in_network, namespaces
-from wifimgrd.net.nftables import Nftables
-from wifimgrd.netlink.nftables_events import NftablesEvents
+from wifimgrd.kernel.nftables import Nftables
+from wifimgrd.kernel.nftables_events import NftablesEvents
 
 SET_UP = """
 nft 'add table ip wifimgrd; add set ip wifimgrd some { type ipv4_addr; }'

@@ -10,9 +10,9 @@ from ipaddress import IPv4Address, IPv4Interface
 from typing import Final
 
 from wifimgrd.domain.leases import SHORTEST_BROADCAST, HostAddresses
-from wifimgrd.netlink.messages import attributes
-from wifimgrd.netlink.routes import list_routes
-from wifimgrd.netlink.rtnetlink import dump
+from wifimgrd.kernel.messages import attributes
+from wifimgrd.kernel.routes import list_routes
+from wifimgrd.kernel.rtnetlink import dump
 from wifimgrd.runtime.used_addresses import used_addresses
 
 _NEW_ADDRESS, _GET_ADDRESS, _NEW_NEIGHBOUR, _GET_NEIGHBOUR = 20, 22, 28, 30
