@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from ipaddress import IPv4Address
 
 import pytest
 
+from tests.kernel.conftest import Host
 from wifimgrd.kernel import host_addresses as module
 from wifimgrd.kernel.host_addresses import host_addresses
 
@@ -20,12 +20,12 @@ print(json.dumps([{str(a): i for a, i in some.items()} for some in (found.own, f
 """
 READ_FIRST = """
 import socket, sys
-from wifimgrd.kernel.host_addresses import first_address
+from wifimgrd.kernel.addresses import first_address
 print(first_address(socket.if_nametoindex(sys.argv[1])))
 """
 
 
-def test_own_addresses_and_neighbours_but_those_at_cameras(host: Callable[..., str]) -> None:
+def test_own_addresses_and_neighbours_but_those_at_cameras(host: Host) -> None:
     host("ip", "link", "set", "lo", "up")
     for interface, number in (("eth7", 7), ("wlan8", 8)):
         host("ip", "link", "add", interface, "type", "bridge")
@@ -39,7 +39,7 @@ def test_own_addresses_and_neighbours_but_those_at_cameras(host: Callable[..., s
     assert neighbours == {f"192.168.7.{last}": "eth7" for last in (20, 21, 22)}
 
 
-def test_what_a_camera_gives_out_does_not_hide_the_same_elsewhere(host: Callable[..., str]) -> None:
+def test_what_a_camera_gives_out_does_not_hide_the_same_elsewhere(host: Host) -> None:
     for interface in ("eth7", "wlan8"):
         host("ip", "link", "add", interface, "type", "bridge")
         host("ip", "address", "add", "192.168.7.10/24", "dev", interface)
@@ -53,7 +53,7 @@ def test_what_a_camera_gives_out_does_not_hide_the_same_elsewhere(host: Callable
         assert neighbours == {"192.168.7.1": other, "192.168.7.20": other}
 
 
-def test_two_interfaces_with_the_same_address_have_it_each(host: Callable[..., str]) -> None:
+def test_two_interfaces_with_the_same_address_have_it_each(host: Host) -> None:
     for interface in ("eth7", "wlan8", "wlan9"):
         host("ip", "link", "add", interface, "type", "bridge")
     for interface in ("eth7", "wlan8"):
@@ -62,7 +62,7 @@ def test_two_interfaces_with_the_same_address_have_it_each(host: Callable[..., s
     assert first == ["192.168.7.10\n", "192.168.7.10\n", "None\n"]
 
 
-def test_many_addresses_are_read_whole(host: Callable[..., str]) -> None:
+def test_many_addresses_are_read_whole(host: Host) -> None:
     host("ip", "link", "add", "eth7", "type", "bridge")
     lines = "\n".join(
         f"address add 10.9.{high}.{low}/32 dev eth7" for high in range(4) for low in range(1, 251)
@@ -72,7 +72,7 @@ def test_many_addresses_are_read_whole(host: Callable[..., str]) -> None:
     assert len(own) == 1000
 
 
-def test_gateways_that_nothing_was_sent_to_yet(host: Callable[..., str]) -> None:
+def test_gateways_that_nothing_was_sent_to_yet(host: Host) -> None:
     for interface, number in (("eth7", 7), ("wlan8", 8)):
         host("ip", "link", "add", interface, "type", "bridge")
         host("ip", "address", "add", f"192.168.{number}.10/24", "dev", interface)

@@ -10,7 +10,7 @@ import pytest
 from tests.backends.conformance import BackendConformance
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.kernel.permanent_address import permanent_address
+from wifimgrd.kernel.links import permanent_address
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.runtime.tasks import Tasks

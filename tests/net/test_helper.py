@@ -37,8 +37,7 @@ from tests.net.small_world import (
 )
 from wifimgrd.dbus import names
 from wifimgrd.dbus.connection import BusConnection, BusError, Signal
-from wifimgrd.net import iproute, kernel_state, policy
-from wifimgrd.net.commands import CommandError
+from wifimgrd.net import policy
 from wifimgrd.net.policy import Policy, read_policy
 from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.wpa_supplicant.definitions import WPAS
@@ -429,23 +428,6 @@ async def test_an_interface_whose_index_is_too_large_leaves_out_its_camera_alone
     await world.start_helper()
     assert await world.lead_to(camera, (2, "10.77.0.2", "w2", "192.168.42.1", "")) == ""
     assert await world.fetch("10.77.0.1") == "camera 1"
-
-
-def test_a_route_that_goes_between_list_and_deletion_does_not_end_the_removal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    listed = [[{"dst": "192.168.42.1", "dev": "w1", "protocol": "77", "metric": 30000}], []]
-    batches: list[list[str]] = []
-
-    def refuse(lines: list[str]) -> None:
-        batches.append(lines)
-        if lines:
-            raise CommandError("No such process")
-
-    monkeypatch.setattr(kernel_state, "_all_routes", lambda: listed[len(batches)])
-    monkeypatch.setattr(iproute, "batch", refuse)
-    kernel_state._delete_direct_routes()
-    assert batches == [["route del 192.168.42.1 dev w1 metric 30000 proto 77"], []]
 
 
 def test_a_configuration_that_may_not_be_read_allows_nothing(

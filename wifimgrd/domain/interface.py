@@ -26,7 +26,7 @@ _PLAIN_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,15}", re.ASCII)
 
 def has_plain_name(interface: str) -> bool:
     """Whether the hub uses an interface of that name. The kernel allows more signs: they would end a word of
-    nft or a line of `ip -batch`, or be a pattern in `Name=` of a .network file."""
+    nft, or be a pattern in `Name=` of a .network file."""
     return _PLAIN_NAME.fullmatch(interface) is not None
 
 

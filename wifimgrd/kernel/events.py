@@ -1,44 +1,66 @@
-"""Notification of changes of network interfaces and of their IPv4 addresses, over rtnetlink."""
+"""What the kernel reports by itself of interfaces, their addresses and settings, routes and rules."""
 
 from __future__ import annotations
 
 import socket
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntFlag
 from typing import Final
 
+from wifimgrd.kernel.addresses import DELETE_ADDRESS, NEW_ADDRESS, Address, address_in
+from wifimgrd.kernel.links import DELETE_LINK, NEW_LINK, Link, link_in
 from wifimgrd.kernel.messages import Message, attributes
+from wifimgrd.kernel.routes import DELETE_ROUTE, NEW_ROUTE, Route, route_in
+from wifimgrd.kernel.rules import DELETE_RULE, NEW_RULE, Rule, rule_in
 from wifimgrd.kernel.subscription import Subscription
 
-_NEW_LINK, _DEL_LINK, _NEW_ADDRESS, _DEL_ADDRESS = 16, 17, 20, 21
-_GROUPS: Final = 0x1 | 0x10
-"""RTMGRP_LINK and RTMGRP_IPV4_IFADDR."""
-_LINK: Final = struct.Struct("=BxHiII")
-"""struct ifinfomsg: family, hardware type, index, flags, change mask."""
-_ADDRESS: Final = struct.Struct("=BBBBI")
-"""struct ifaddrmsg: family, prefix length, flags, scope, interface index."""
-_IFLA_IFNAME: Final = 3
-_IFLA_WIRELESS: Final = 11
-"""Set in messages that are about a scan or an association, not about the interface."""
+_NEW_SETTINGS: Final = 80
+_SETTINGS_HEADER_SIZE: Final = 4
+"""struct netconfmsg, padded."""
+_SETTINGS_INDEX: Final = 1
+_SIGNED: Final = struct.Struct("=i")
+_DELETIONS: Final = (DELETE_LINK, DELETE_ADDRESS, DELETE_ROUTE, DELETE_RULE)
+
+
+class Topic(IntFlag):
+    """What can be subscribed to: the kernel's multicast groups."""
+
+    LINKS = 1 << 0
+    ADDRESSES = 1 << 4
+    ROUTES = 1 << 6
+    RULES = 1 << 7
+    SETTINGS = 1 << 23
+    """Of IPv4, in /proc/sys/net/ipv4/conf: forwarding, rp_filter and some others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of an interface, by its index; a negative one is not an interface's."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An entry that is new or changed, or gone."""
+
+    entry: Link | Address | Route | Rule | Settings
+    is_gone: bool = False
 
 
 class NetworkEvents:
     """A subscription, from `open` to `close`.
 
-    `on_link` gets the index and the name of an interface that appeared, changed or was renamed, and an empty
-    name where it has gone. `on_address` gets the index of an interface whose addresses have changed.
     `on_overrun` is called when messages were lost: everything has to be read again.
     """
 
     def __init__(
-        self,
-        on_link: Callable[[int, str], None],
-        on_address: Callable[[int], None],
-        on_overrun: Callable[[], None],
+        self, topics: Topic, on_event: Callable[[Event], None], on_overrun: Callable[[], None]
     ) -> None:
-        self._on_link = on_link
-        self._on_address = on_address
-        self._subscription = Subscription(socket.NETLINK_ROUTE, _GROUPS, self._received, on_overrun)
+        self._on_event = on_event
+        self._subscription = Subscription(socket.NETLINK_ROUTE, topics, self._received, on_overrun)
 
     def open(self) -> None:
         """Subscribe; raises OSError."""
@@ -49,11 +71,30 @@ class NetworkEvents:
         self._subscription.close()
 
     def _received(self, message: Message) -> None:
-        if message.kind in (_NEW_LINK, _DEL_LINK) and len(message.body) >= _LINK.size:
-            found = attributes(message.body, _LINK.size)
-            if _IFLA_WIRELESS not in found and message.body[0] == socket.AF_UNSPEC:
-                name = found.get(_IFLA_IFNAME, b"").rstrip(b"\0").decode("ascii", "replace")
-                index = _LINK.unpack_from(message.body)[2]
-                self._on_link(index, "" if message.kind == _DEL_LINK else name)
-        elif message.kind in (_NEW_ADDRESS, _DEL_ADDRESS) and len(message.body) >= _ADDRESS.size:
-            self._on_address(_ADDRESS.unpack_from(message.body)[4])
+        if (event := event_in(message)) is not None:
+            self._on_event(event)
+
+
+def event_in(message: Message) -> Event | None:
+    """What a message reports; None where it is of no interest here, or cut off."""
+    try:
+        entry = _entry_in(message)
+    except (struct.error, ValueError):
+        return None
+    return None if entry is None else Event(entry, message.kind in _DELETIONS)
+
+
+def _entry_in(message: Message) -> Link | Address | Route | Rule | Settings | None:
+    match message.kind:
+        case k if k in (NEW_LINK, DELETE_LINK):
+            return link_in(message.body)
+        case k if k in (NEW_ADDRESS, DELETE_ADDRESS):
+            return address_in(message.body)
+        case k if k in (NEW_ROUTE, DELETE_ROUTE):
+            return route_in(message.body)
+        case k if k in (NEW_RULE, DELETE_RULE):
+            return rule_in(message.body)
+        case k if k == _NEW_SETTINGS:
+            index = attributes(message.body, _SETTINGS_HEADER_SIZE).get(_SETTINGS_INDEX, b"")
+            return Settings(*_SIGNED.unpack(index))
+    return None

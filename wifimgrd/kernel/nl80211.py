@@ -16,13 +16,21 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from wifimgrd.domain.adapter import Band, Mode
-from wifimgrd.kernel.messages import DONE, ERROR, Message, attribute, attributes, messages, request
+from wifimgrd.kernel.messages import (
+    ACKNOWLEDGE,
+    DUMP,
+    NUMBER,
+    REQUEST,
+    Message,
+    answer_in,
+    attribute,
+    attributes,
+    messages,
+    request,
+)
 from wifimgrd.kernel.subscription import Subscription
 
 _NETLINK_GENERIC: Final = 16
-_REQUEST: Final = 0x0001
-_ACKNOWLEDGE: Final = 0x0004
-_DUMP: Final = 0x0300
 _GENERIC: Final = struct.Struct("=BBH")
 """struct genlmsghdr: command, version, reserved."""
 _CONTROLLER: Final = 0x10
@@ -58,9 +66,6 @@ _MODES: Final = {
 """enum nl80211_iftype; what is not here can be made a station by who uses it."""
 _POWER_SAVE_OFF: Final = 0
 """enum nl80211_ps_state."""
-_NUMBER: Final = struct.Struct("=I")
-_ERROR_CODE: Final = struct.Struct("=i")
-"""The start of struct nlmsgerr: 0, or a negative errno."""
 _TIMEOUT_S: Final = 1.0
 _LARGEST: Final = 1 << 16
 
@@ -79,7 +84,7 @@ def bands_of(index: int) -> frozenset[Band]:
     wanted = _interface(index) + attribute(_ATTR_SPLIT_WIPHY_DUMP, b"")
     found = set()
     with suppress(OSError, struct.error):
-        for answer in _query(_GET_WIPHY, _DUMP, wanted):
+        for answer in _query(_GET_WIPHY, DUMP, wanted):
             found |= _BANDS.keys() & attributes(answer.get(_ATTR_WIPHY_BANDS, b"")).keys()
     return frozenset(_BANDS[number] for number in found)
 
@@ -88,7 +93,7 @@ def mode_of(index: int) -> Mode:
     """What the interface with this index is; a station where that is not known."""
     with suppress(OSError, struct.error):
         for answer in _query(_GET_INTERFACE, 0, _interface(index)):
-            (kind,) = _NUMBER.unpack(answer.get(_ATTR_IFTYPE, b""))
+            (kind,) = NUMBER.unpack(answer.get(_ATTR_IFTYPE, b""))
             return _MODES.get(kind, Mode.STATION)
     return Mode.STATION
 
@@ -99,14 +104,14 @@ def watch_interfaces(on_change: Callable[[int], None], on_overrun: Callable[[], 
 
     def received(message: Message) -> None:
         index = attributes(message.body, _GENERIC.size).get(_ATTR_IFINDEX, b"")
-        if len(index) == _NUMBER.size:
-            on_change(*_NUMBER.unpack(index))
+        if len(index) == NUMBER.size:
+            on_change(*NUMBER.unpack(index))
 
     with suppress(OSError, struct.error), _connected() as netlink:
         for group in attributes(_family(netlink).get(_FAMILY_GROUPS, b"")).values():
             found = attributes(group)
             if found.get(_GROUP_NAME) == _CONFIGURATION:
-                (number,) = _NUMBER.unpack(found.get(_GROUP_ID, b""))
+                (number,) = NUMBER.unpack(found.get(_GROUP_ID, b""))
                 subscription = Subscription(_NETLINK_GENERIC, 0, received, on_overrun, joined=(number,))
                 subscription.open()
                 return subscription
@@ -119,20 +124,20 @@ def has_power_save(index: int) -> bool:
     Raises OSError where the kernel does not say: most often, the driver has none.
     """
     for answer in _query(_GET_POWER_SAVE, 0, _interface(index)):
-        if len(state := answer.get(_ATTR_POWER_SAVE, b"")) == _NUMBER.size:
-            return _NUMBER.unpack(state) != (_POWER_SAVE_OFF,)
+        if len(state := answer.get(_ATTR_POWER_SAVE, b"")) == NUMBER.size:
+            return NUMBER.unpack(state) != (_POWER_SAVE_OFF,)
     raise OSError("the kernel does not report power save")
 
 
 def end_power_save(index: int) -> None:
     """Switch power save off for the interface with this index; raises OSError. Needs CAP_NET_ADMIN."""
-    state = attribute(_ATTR_POWER_SAVE, _NUMBER.pack(_POWER_SAVE_OFF))
-    for _ in _query(_SET_POWER_SAVE, _ACKNOWLEDGE, _interface(index) + state):
+    state = attribute(_ATTR_POWER_SAVE, _POWER_SAVE_OFF)
+    for _ in _query(_SET_POWER_SAVE, ACKNOWLEDGE, _interface(index) + state):
         pass
 
 
 def _interface(index: int) -> bytes:
-    return attribute(_ATTR_IFINDEX, _NUMBER.pack(index))
+    return attribute(_ATTR_IFINDEX, index)
 
 
 def _query(command: int, flags: int, payload: bytes) -> Iterator[dict[int, bytes]]:
@@ -152,24 +157,21 @@ def _connected() -> Iterator[socket.socket]:
 
 def _family(netlink: socket.socket) -> dict[int, bytes]:
     """What the kernel says of nl80211; raises OSError where it has no Wi-Fi."""
-    [family] = _replies(netlink, _CONTROLLER, _GET_FAMILY, 0, attribute(_FAMILY_NAME, b"nl80211\0"))
+    [family] = _replies(netlink, _CONTROLLER, _GET_FAMILY, 0, attribute(_FAMILY_NAME, "nl80211"))
     return family
 
 
 def _replies(
     netlink: socket.socket, family: int, command: int, flags: int, payload: bytes
 ) -> list[dict[int, bytes]]:
-    netlink.send(request(family, _REQUEST | flags, _GENERIC.pack(command, 1, 0) + payload))
+    netlink.send(request(family, REQUEST | flags, _GENERIC.pack(command, 1, 0) + payload))
     found: list[dict[int, bytes]] = []
     while True:
         for message in messages(netlink.recv(_LARGEST)):
-            if message.kind == DONE:
-                return found
-            if message.kind == ERROR:
-                (code,) = _ERROR_CODE.unpack_from(message.body)
-                if code:
-                    raise OSError(-code, os.strerror(-code))
+            if (end := answer_in(message)) is not None:
+                if end.code:
+                    raise OSError(end.code, os.strerror(end.code))
                 return found
             found.append(attributes(message.body, _GENERIC.size))
-            if not flags & _DUMP:
+            if not flags & DUMP:
                 return found

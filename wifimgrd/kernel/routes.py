@@ -1,140 +1,175 @@
-"""The IPv4 routes and routing rules of the kernel, as `ip -j` lists them, without the start of a process; and
-one change of them.
-
-The numbers are those of include/uapi/linux/rtnetlink.h and fib_rules.h of the kernel.
-"""
+"""IPv4 routes of the kernel. The numbers are those of include/uapi/linux/rtnetlink.h."""
 
 from __future__ import annotations
 
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
-from ipaddress import IPv4Address
-from typing import Any, Final
+from dataclasses import dataclass
+from enum import IntEnum
+from ipaddress import IPv4Address, IPv4Network
+from typing import Final
 
-from wifimgrd.kernel.messages import attribute, attributes
-from wifimgrd.kernel.rtnetlink import change, dump
+from wifimgrd.kernel.addresses import ipv4
+from wifimgrd.kernel.links import name_of
+from wifimgrd.kernel.messages import attribute, attributes, number
+from wifimgrd.kernel.rtnetlink import Action, listed, looked_up
 
-_NEW_ROUTE, _DELETE_ROUTE, _GET_ROUTE, _NEW_RULE, _GET_RULE = 24, 25, 26, 32, 34
+NEW_ROUTE, DELETE_ROUTE, _GET_ROUTE = 24, 25, 26
 _HEADER: Final = struct.Struct("=BBBBBBBBI")
 """struct rtmsg: family, lengths of destination and source, type of service, table, protocol, scope, type,
-flags; and struct fib_rule_hdr: the same with two reserved octets and the action."""
+flags."""
 _HOP: Final = struct.Struct("=HBBi")
 """struct rtnexthop: length, flags, weight, interface index."""
-_NUMBER: Final = struct.Struct("=I")
-_RTA_DST, _RTA_OIF, _RTA_GATEWAY, _RTA_PRIORITY, _RTA_MULTIPATH, _RTA_TABLE = 1, 4, 5, 6, 9, 15
-_FRA_IIFNAME, _FRA_PRIORITY, _FRA_FWMARK, _FRA_TABLE = 3, 6, 10, 15
+_DESTINATION, _INTERFACE, _GATEWAY, _METRIC, _SOURCE, _HOPS, _TABLE = 1, 4, 5, 6, 7, 9, 15
 _HOST_PREFIX: Final = 32
-_MAIN: Final = 254
-_LOCAL: Final = 255
-_TABLES: Final = {253: "default", _MAIN: "main", _LOCAL: "local"}
-_BROADCAST: Final = 3
-_ANY_SCOPE: Final = 255
-_BOOT: Final = 3
-_PROTOCOLS: Final = {2: "kernel", 4: "static", 16: "dhcp"}
-_UNICAST: Final = 1
-_TYPES: Final = {
-    2: "local",
-    _BROADCAST: "broadcast",
-    4: "anycast",
-    5: "multicast",
-    6: "blackhole",
-    7: "unreachable",
-    8: "prohibit",
-    9: "throw",
-}
-_TO_TABLE: Final = 1
-"""FR_ACT_TO_TBL: the rule selects a table."""
+MAIN: Final = 254
+LOCAL: Final = 255
+TABLES: Final = {253: "default", MAIN: "main", LOCAL: "local"}
+"""The tables that have names."""
+BY_KERNEL, BY_HAND, BY_DHCP = 2, 3, 16
+"""Routing protocols: who has added a route."""
+_EVERYWHERE, _LINK, _HOST, _ANY = 0, 253, 254, 255
+"""Scopes."""
 
 
-def list_routes() -> list[dict[str, Any]]:
-    """The routes of all tables: `dst`, and `type`, `gateway`, `dev`, `nexthops`, `table`, `protocol`,
-    `metric` where `ip -j route show table all` has them. Raises OSError."""
-    return [_route(body) for body in dump(_GET_ROUTE, _NEW_ROUTE, _HEADER.size)]
+class RouteKind(IntEnum):
+    """What happens with a packet."""
+
+    UNKNOWN = 0
+    UNICAST = 1
+    LOCAL = 2
+    BROADCAST = 3
+    ANYCAST = 4
+    MULTICAST = 5
+    BLACKHOLE = 6
+    UNREACHABLE = 7
+    PROHIBIT = 8
+    THROW = 9
+
+    @classmethod
+    def _missing_(cls, _: object) -> RouteKind:
+        return cls.UNKNOWN
 
 
-def list_rules() -> list[dict[str, Any]]:
-    """The rules: `priority`, and `fwmark`, `iif`, `table`, `action` where `ip -j rule show` has them. Raises
-    OSError."""
-    return [_rule(body) for body in dump(_GET_RULE, _NEW_RULE, _HEADER.size)]
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One of several ways of a route."""
+
+    index: int
+    gateway: IPv4Address | None = None
 
 
-def delete_broadcast(address: str, index: int) -> None:
-    """Delete the entry of the table `local` that makes an address a broadcast address of an interface; there
-    may be none. Needs CAP_NET_ADMIN. Raises OSError."""
-    header = _HEADER.pack(socket.AF_INET, _HOST_PREFIX, 0, 0, _LOCAL, 0, _ANY_SCOPE, _BROADCAST, 0)
-    destination = attribute(_RTA_DST, IPv4Address(address).packed)
-    with suppress(ProcessLookupError):  # ESRCH: there is none
-        change(_DELETE_ROUTE, header + destination + attribute(_RTA_OIF, _NUMBER.pack(index)))
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route."""
+
+    destination: IPv4Network
+    index: int = 0
+    """Of its interface; 0 where it has none, or several hops."""
+    gateway: IPv4Address | None = None
+    table: int = MAIN
+    kind: RouteKind = RouteKind.UNICAST
+    protocol: int = BY_HAND
+    metric: int = 0
+    source: IPv4Address | None = None
+    """The own address that packets get."""
+    hops: tuple[Hop, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Hop, ...]:
+        """Through which interfaces and gateways it leads."""
+        return self.hops or ((Hop(self.index, self.gateway),) if self.index or self.gateway else ())
+
+    def __str__(self) -> str:
+        words = ["route"]
+        if self.kind is not RouteKind.UNICAST:
+            words.append(self.kind.name.lower())
+        words.append(str(self.destination if self.destination.prefixlen < _HOST_PREFIX else self._host))
+        if self.gateway is not None:
+            words.append(f"via {self.gateway}")
+        if self.index:
+            words.append(f"dev {name_of(self.index) or self.index}")
+        if self.metric:
+            words.append(f"metric {self.metric}")
+        if self.table != MAIN:
+            words.append(f"table {TABLES.get(self.table, self.table)}")
+        return " ".join(words)
+
+    @property
+    def _host(self) -> IPv4Address:
+        return self.destination.network_address
+
+    def encode(self, action: Action) -> tuple[int, bytes]:
+        """See Entry. Of one with several hops, which is never added, all others identify it."""
+        is_deleted = action is Action.DELETE
+        scope = _ANY if is_deleted else self._scope
+        prefix = self.destination.prefixlen
+        body = _HEADER.pack(socket.AF_INET, prefix, 0, 0, 0, self.protocol, scope, self.kind, 0)
+        body += attribute(_TABLE, self.table)
+        if prefix:
+            body += attribute(_DESTINATION, self._host.packed)
+        if self.index:
+            body += attribute(_INTERFACE, self.index)
+        if self.gateway is not None:
+            body += attribute(_GATEWAY, self.gateway.packed)
+        if self.metric:
+            body += attribute(_METRIC, self.metric)
+        if self.source is not None:
+            body += attribute(_SOURCE, self.source.packed)
+        return DELETE_ROUTE if is_deleted else NEW_ROUTE, body
+
+    @property
+    def _scope(self) -> int:
+        """How far the destination is, as iproute2 assumes it."""
+        match self.kind:
+            case RouteKind.LOCAL:
+                return _HOST
+            case RouteKind.BROADCAST | RouteKind.MULTICAST | RouteKind.ANYCAST:
+                return _LINK
+            case RouteKind.UNICAST if self.gateway is None:
+                return _LINK
+        return _EVERYWHERE
 
 
-def _route(body: bytes) -> dict[str, Any]:
+def list_routes() -> list[Route]:
+    """The routes of all tables. Raises KernelError."""
+    return [route_in(body) for body in listed(_GET_ROUTE, NEW_ROUTE, socket.AF_INET, _HEADER.size)]
+
+
+def route_to(address: IPv4Address) -> Route:
+    """The way that a packet of this host takes; raises KernelError where there is none."""
+    header = _HEADER.pack(socket.AF_INET, _HOST_PREFIX, 0, 0, 0, 0, 0, 0, 0)
+    return route_in(looked_up(_GET_ROUTE, NEW_ROUTE, header + attribute(_DESTINATION, address.packed)))
+
+
+def host_network(address: IPv4Address) -> IPv4Network:
+    """The destination of a route to one address."""
+    return IPv4Network((address, _HOST_PREFIX))
+
+
+def route_in(body: bytes) -> Route:
+    """The route that a message is about."""
     _, prefix, _, _, table, protocol, _, kind, _ = _HEADER.unpack_from(body)
     found = attributes(body, _HEADER.size)
-    route: dict[str, Any] = {"dst": _destination(found.get(_RTA_DST), prefix)}
-    if kind != _UNICAST:
-        route["type"] = _TYPES.get(kind, str(kind))
-    if (gateway := _address(found.get(_RTA_GATEWAY))) is not None:
-        route["gateway"] = gateway
-    if _RTA_OIF in found:
-        route |= _interface(_number(found[_RTA_OIF]))
-    if hops := list(_hops(found.get(_RTA_MULTIPATH, b""))):
-        route["nexthops"] = hops
-    table = _number(found[_RTA_TABLE]) if _RTA_TABLE in found else table
-    if table != _MAIN:
-        route["table"] = _TABLES.get(table, str(table))
-    if protocol != _BOOT:
-        route["protocol"] = _PROTOCOLS.get(protocol, str(protocol))
-    if _RTA_PRIORITY in found:
-        route["metric"] = _number(found[_RTA_PRIORITY])
-    return route
+    return Route(
+        IPv4Network((ipv4(found.get(_DESTINATION)) or IPv4Address(0), prefix), strict=False),
+        number(found.get(_INTERFACE)),
+        ipv4(found.get(_GATEWAY)),
+        number(found.get(_TABLE), table),
+        RouteKind(kind),
+        protocol,
+        number(found.get(_METRIC)),
+        ipv4(found.get(_SOURCE)),
+        tuple(_hops(found.get(_HOPS, b""))),
+    )
 
 
-def _rule(body: bytes) -> dict[str, Any]:
-    *_, table, _, _, action, _ = _HEADER.unpack_from(body)
-    found = attributes(body, _HEADER.size)
-    rule: dict[str, Any] = {"priority": _number(found.get(_FRA_PRIORITY, bytes(4)))}
-    if _FRA_FWMARK in found:
-        rule["fwmark"] = f"{_number(found[_FRA_FWMARK]):#x}"
-    if _FRA_IIFNAME in found:
-        rule["iif"] = found[_FRA_IIFNAME].rstrip(b"\0").decode(errors="replace")
-    if action == _TO_TABLE:
-        table = _number(found[_FRA_TABLE]) if _FRA_TABLE in found else table
-        rule["table"] = _TABLES.get(table, str(table))
-    else:
-        rule["action"] = _TYPES.get(action, str(action))
-    return rule
-
-
-def _hops(hops: bytes) -> Iterator[dict[str, str]]:
+def _hops(hops: bytes) -> Iterator[Hop]:
     offset = 0
     while offset + _HOP.size <= len(hops):
         length, _, _, index = _HOP.unpack_from(hops, offset)
         if length < _HOP.size:
             break
-        gateway = _address(attributes(hops[offset : offset + length], _HOP.size).get(_RTA_GATEWAY))
-        yield _interface(index) | ({} if gateway is None else {"gateway": gateway})
+        yield Hop(index, ipv4(attributes(hops[offset : offset + length], _HOP.size).get(_GATEWAY)))
         offset += (length + 3) & ~3
-
-
-def _destination(octets: bytes | None, prefix: int) -> str:
-    address = _address(octets)
-    if address is None:
-        return f"0.0.0.0/{prefix}" if prefix else "default"
-    return address if prefix == _HOST_PREFIX else f"{address}/{prefix}"
-
-
-def _address(octets: bytes | None) -> str | None:
-    return None if octets is None else str(IPv4Address(octets))
-
-
-def _number(value: bytes) -> int:
-    (number,) = _NUMBER.unpack(value)
-    return int(number)
-
-
-def _interface(index: int) -> dict[str, str]:
-    with suppress(OSError):  # it has just gone
-        return {"dev": socket.if_indextoname(index)}
-    return {}

@@ -24,7 +24,6 @@ import structlog
 from wifimgrd import __version__
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, NameTaken
 from wifimgrd.kernel.nftables import NftablesError
-from wifimgrd.net.commands import CommandError
 from wifimgrd.net.kernel_state import KernelState
 from wifimgrd.net.link_files import LinkFiles
 from wifimgrd.net.networkd_links import NetworkdLinks
@@ -94,7 +93,7 @@ def main() -> None:
         _refuse(EX_TEMPFAIL, error)
     except (BusClosed, BusError) as error:
         _refuse(EX_UNAVAILABLE, error)
-    except (OSError, CommandError, NftablesError) as error:
+    except (OSError, NftablesError) as error:
         _refuse(EX_OSERR, error)
 
 

@@ -18,7 +18,7 @@ from wifimgrd.domain.addresses import (
 )
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.kernel.permanent_address import permanent_address
+from wifimgrd.kernel.links import permanent_address
 from wifimgrd.net.interfaces import index_of_camera, index_of_wireless
 from wifimgrd.net.link_files import LinkConfiguration
 from wifimgrd.net.plan import Camera, Plan

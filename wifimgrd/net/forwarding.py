@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.net import iproute
-from wifimgrd.net.commands import CommandError
+from wifimgrd.kernel.links import name_of
+from wifimgrd.kernel.routes import MAIN, list_routes, route_to
+from wifimgrd.kernel.rtnetlink import KernelError
 
 _log = structlog.get_logger()
 
@@ -80,19 +81,18 @@ class Forwarding:
                 self._opened[socket.if_nametoindex(interface)] = interface
 
 
-def ingress_interfaces(shared: Iterable[IPv4Network]) -> set[str]:
-    """The interfaces on which packets of these networks' hosts arrive, by the routes to them."""
+def ingress_interfaces(shared: Collection[IPv4Network]) -> set[str]:
+    """The interfaces on which packets of these networks' hosts arrive, by the routes to them. Raises
+    KernelError."""
     found = set()
-    routes = iproute.listed("route", "show") if shared else []
+    routes = [one for one in list_routes() if one.table == MAIN] if shared else []
     for network in shared:
         for route in routes:
-            with suppress(ValueError, KeyError):
-                if IPv4Network(route["dst"]).overlaps(network):
-                    found.add(str(route["dev"]))
-        with suppress(CommandError):
-            for route in iproute.listed("route", "get", str(network.network_address + 1)):
-                found.add(str(route["dev"]))
-    return found
+            if route.destination.prefixlen and route.destination.overlaps(network):
+                found.add(route.index)
+        with suppress(KernelError):  # there is no way
+            found.add(route_to(network.network_address + 1).index)
+    return {name for index in found if (name := name_of(index))}
 
 
 def _setting(interface: str) -> Path:

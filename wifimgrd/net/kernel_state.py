@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Collection, Iterable, Sequence
+import errno
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
+from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.host_addresses import broadcast_addresses
+from wifimgrd.kernel.links import Link, index_of, name_of
 from wifimgrd.kernel.nftables import Nftables, NftablesError
-from wifimgrd.kernel.routes import delete_broadcast, list_routes, list_rules
-from wifimgrd.net import iproute, routing
-from wifimgrd.net.commands import CommandError
+from wifimgrd.kernel.routes import Route, list_routes
+from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
+from wifimgrd.kernel.rules import Rule, list_rules
+from wifimgrd.net import routing
 from wifimgrd.net.forwarding import Forwarding, ingress_interfaces
-from wifimgrd.net.iproute import ReadyBatch
 from wifimgrd.net.plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
 from wifimgrd.net.ruleset import OPENED, TABLE_NAME, elements, link_layer, link_layer_trial, ruleset
 from wifimgrd.runtime.used_addresses import used_addresses
@@ -47,7 +49,6 @@ class KernelState:
 
     def __init__(self) -> None:
         self._nftables = Nftables()
-        self._batch = ReadyBatch()
         self._wanted: Plan | None = None
         """The plan that was last passed to `apply`."""
         self._plan: Plan | None = None
@@ -65,7 +66,7 @@ class KernelState:
         """Whether the routes in `main` were changed after that."""
         self._marks: list[int] = []
         """The marks that have rules."""
-        self._gates: set[str] = set()
+        self._gates: set[Rule] = set()
         """The rules of `routing.gates` that are in the kernel."""
         self._forwarding = Forwarding()
         self._refused_settings: set[tuple[str, str]] = set()
@@ -80,21 +81,25 @@ class KernelState:
 
     def hosts_own(self, interfaces: Iterable[str]) -> set[str]:
         """Those of the interfaces that carry a connection of this host. Those of cameras, of this run or of
-        one that was killed, do not: what `main` has through them is deleted. Raises CommandError."""
+        one that was killed, do not: what `main` has through them is deleted. Raises KernelError."""
         held = () if self._wanted is None else self._wanted.cameras
         new = set(interfaces).difference(one.interface for one in held)
-        if not new or not (own := new & routing.carrying(_all_routes())):
+        if not new:
             return set()
-        marks = routing.marks_of(_all_rules())
-        return {interface for interface in own if not _has_mark(interface, marks)}
+        carrying = routing.carrying(list_routes())
+        own = {interface: index for interface in new if (index := index_of(interface)) in carrying}
+        marks = routing.marks_of(list_rules()) if own else ()
+        return {interface for interface, index in own.items() if MARKS + index not in marks}
 
     def apply(self, plan: Plan) -> None:
-        """Apply a plan; does nothing if it is applied completely. Raises CommandError, NftablesError, and
+        """Apply a plan; does nothing if it is applied completely. Raises KernelError, NftablesError, and
         Conflict, after the plan without its network was applied."""
         same_base = self._wanted is not None and _base(self._wanted) == _base(plan)
         if same_base and plan == self._plan and self._is_complete:
             return
-        found = "" if same_base and not self._conflict else routing.conflict(plan, _all_routes())
+        found = (
+            "" if same_base and not self._conflict else routing.conflict(plan, list_routes(), index_of(OWNER))
+        )
         self._apply_checked(plan, found)
 
     def changed(self) -> str:
@@ -102,12 +107,12 @@ class KernelState:
         plan = self._plan
         if plan is None or self._wanted is None:
             return ""
-        routes = _all_routes()
-        if not self._conflict and (found := routing.conflict(self._wanted, routes)):
+        routes, owner = list_routes(), index_of(OWNER)
+        if not self._conflict and (found := routing.conflict(self._wanted, routes, owner)):
             self._apply_checked(self._wanted, found)
-        direct = routing.direct_cameras(plan, routes, used_addresses())
+        direct = routing.direct_cameras(plan, routes, used_addresses(), owner)
         gates = routing.gates(plan, self._to_open(plan).values())
-        if not routing.is_complete(plan, direct, gates, _all_rules(), routes):
+        if not routing.is_complete(plan, direct, gates, list_rules(), routes, owner):
             return "routing"
         if (
             not self._listing or self._list() != self._listing
@@ -129,29 +134,25 @@ class KernelState:
             self.settle()
 
     def settle(self) -> None:
-        """Do what nobody waits for: the routes in `main`, and the preparation of the next change. Raises
-        CommandError."""
-        if self._plan is not None:
-            if not self._is_settled:
-                self._set_direct_routes(self._plan)
-                self._is_settled = True
-            self._batch.get_ready()
+        """Do what nobody waits for: the routes in `main`. Raises KernelError."""
+        if self._plan is not None and not self._is_settled:
+            self._set_direct_routes(self._plan)
+            self._is_settled = True
 
     def take_broadcasts(self) -> None:
         """Make the broadcast addresses of cameras' links such ones for what comes from the cameras alone.
-        Raises CommandError."""
+        Raises KernelError."""
         if self._plan is not None:
             taken = self._delete_broadcasts(self._plan)
             reachable = [one for one in self._plan.reachable if one in taken]
-            iproute.batch([line for one in reachable for line in _broadcast_routes(one)])
+            carry_out(change for one in reachable for change in _broadcast_routes(one))
 
     def clear(self) -> None:
-        """Remove everything, also what an earlier run has left; raises CommandError, NftablesError."""
+        """Remove everything, also what an earlier run has left; raises KernelError, NftablesError."""
         self._remove_all()
 
     def close(self) -> None:
         """Free the resources of this process; the kernel state stays."""
-        self._batch.close()
         self._nftables.close()
 
     def _apply_checked(self, plan: Plan, conflict: str) -> None:
@@ -172,27 +173,16 @@ class KernelState:
             _delete_owner()
         else:
             host = network.broadcast_address - 1
-            if not _has_owner():
-                self._make_owner()
-            iproute.batch(
+            owner = index_of(OWNER) or _make_owner()
+            carry_out(
                 [
-                    f"address flush dev {OWNER}",
-                    f"address add {host}/32 dev {OWNER}",
-                    f"link set {OWNER} up",
-                    f"route replace {network} dev {OWNER} src {host}",
+                    *(Change(Action.DELETE, one) for one in list_addresses() if one.index == owner),
+                    Change(Action.ADD, Address(owner, host)),
+                    Change(Action.SET, Link(OWNER, owner, is_up=True)),
+                    Change(Action.REPLACE, Route(network, owner, source=host)),
                 ]
             )
         self._recall()
-
-    def _make_owner(self) -> None:
-        for kind in _OWNER_KINDS:
-            try:
-                iproute.batch([f"link add {OWNER} type {kind}"])
-            except CommandError as error:
-                _log.debug("owner_kind_refused", kind=kind, reason=str(error))
-            else:
-                return
-        raise CommandError(f"the kernel makes no interface {OWNER}, neither {' nor '.join(_OWNER_KINDS)}")
 
     def _recall(self) -> None:
         """Find what this or an earlier run has left in the kernel."""
@@ -200,7 +190,7 @@ class KernelState:
             self._forwarding.remember(self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}"))
         self._plan = None
         self._link_layer = ""
-        rules = _all_rules()
+        rules = list_rules()
         self._marks = routing.marks_of(rules)
         self._gates = routing.gates_of(rules)
         for mark in self._marks:
@@ -217,12 +207,12 @@ class KernelState:
         to_open = self._to_open(plan)
         gates = routing.gates(plan, to_open.values())
         self._forwarding.close(keep=to_open)
-        failure: CommandError | None = None
+        failure: KernelError | None = None
         try:
             for interface in to_open.values():
                 self._change_setting(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK])
             self._add_routes(plan, () if applied is None else applied.cameras, gates - self._gates)
-        except CommandError as error:
+        except KernelError as error:
             failure = error
         self._gates |= gates
         self._delete_broadcasts(plan)
@@ -250,65 +240,55 @@ class KernelState:
         cameras = {camera.interface for camera in plan.reachable}
         return self._forwarding.wanted((ingress_interfaces(plan.shared) - {OWNER, "lo"}) | cameras)
 
-    def _add_routes(self, plan: Plan, applied: Collection[Camera], gates: Collection[str]) -> None:
+    def _add_routes(self, plan: Plan, applied: Collection[Camera], gates: Collection[Rule]) -> None:
         for camera in plan.reachable:
             for name, value in _WANTED_SETTINGS.items():
                 self._change_setting(camera.interface, name, value)
-        commands = routing.additions(plan, self._marks) + routing.camera_routes(plan, but=applied)
+        changes = [Change(Action.ADD, gate) for gate in sorted(gates, key=str)]
+        changes += routing.additions(plan, self._marks) + routing.camera_routes(plan, but=applied)
         for camera in plan.reachable:
             if camera not in applied:
-                commands += _broadcast_routes(camera)
+                changes += _broadcast_routes(camera)
         self._marks = [*self._marks, *(mark for mark in plan.marks if mark not in self._marks)]
-        self._batch.run([f"rule add {gate}" for gate in sorted(gates)] + commands)
+        carry_out(changes)
 
     def _delete_broadcasts(self, plan: Plan) -> list[Camera]:
         """Delete the broadcast addresses of cameras' links from the table `local`, which decides first on all
         packets of the host; returns the cameras."""
-        found = routing.broadcasts(plan, _all_routes())
-        for address, camera in found:
-            try:
-                delete_broadcast(address, camera.index)
-            except OSError as error:  # its interface has just gone
-                _log.debug("broadcast_not_deleted", interface=camera.interface, reason=str(error))
+        found = routing.broadcasts(plan, list_routes())
+        try:
+            carry_out(Change(Action.DELETE, route) for route, _ in found)
+        except KernelError as error:
+            _log.debug("broadcasts_not_deleted", reason=str(error))
         return [camera for _, camera in found]
 
     def _set_direct_routes(self, plan: Plan) -> None:
         """Make the routes in `main`, and delete those that NetworkManager or an earlier version has made."""
-        routes = _all_routes()
-        direct = routing.direct_cameras(plan, routes, used_addresses())
+        routes = list_routes()
+        direct = routing.direct_cameras(plan, routes, used_addresses(), index_of(OWNER))
         if unwanted := routing.unwanted_routes(plan, routes):
-            _log.warning("routes_deleted", routes=unwanted)
-        commands = [
-            *routing.stale_routes(plan, routes),
-            *unwanted,
-            *routing.direct_routes(direct, routes),
-        ]
+            _log.warning("routes_deleted", routes=[str(one) for one in unwanted])
+        stale = [*routing.stale_routes(plan, routes), *unwanted]
         try:
-            iproute.batch(commands)
-        except (
-            CommandError
-        ) as error:  # one has gone by itself, or its interface has; the next check repeats it
+            carry_out(
+                [
+                    *(Change(Action.DELETE, one) for one in stale),
+                    *routing.direct_routes(direct, routes),
+                ]
+            )
+        except KernelError as error:  # an interface has just gone; the next check repeats it
             _log.debug("direct_routes_unchanged", reason=str(error))
 
-    def _forget(self, marks: Sequence[int], gates: Collection[str] = ()) -> None:
+    @staticmethod
+    def _forget(marks: Collection[int], gates: Iterable[Rule] = ()) -> None:
         """Delete the rules and routes of marks, and gates.
 
-        NetworkManager deletes routes at the same time, when a link ends: if one of the routes to delete has
-        just gone, `ip` leaves the others.
+        NetworkManager deletes routes at the same time, when a link ends.
         """
-        try:
-            self._batch.run([f"rule del {gate}" for gate in sorted(gates)] + routing.forget(marks))
-        except CommandError:
-            listed = _all_rules()
-            rules = routing.marks_of(listed)
-            tables = {str(route.get("table")) for route in _all_routes()}
-            left = [mark for mark in marks if mark in rules or str(mark) in tables]
-            if commands := [
-                *(f"rule del {gate}" for gate in sorted(routing.gates_of(listed).intersection(gates))),
-                *routing.forget(left, rules=rules),
-            ]:
-                _log.debug("forgotten_again", marks=left)
-                iproute.batch(commands)
+        changes = [Change(Action.DELETE, gate) for gate in sorted(gates, key=str)]
+        if marks:
+            changes += routing.forget(marks, list_routes())
+        carry_out(changes)
 
     def _limit_link_layer(self, plan: Plan) -> None:
         """Apply the netdev table. An interface that the kernel refuses, as one that has just gone, is left
@@ -353,7 +333,6 @@ class KernelState:
         return listing
 
     def _remove_all(self) -> None:
-        self._batch.close()
         self._recall()
         self._wanted, self._conflict = None, ""
         self._forwarding.close()
@@ -365,7 +344,7 @@ class KernelState:
         for interface, name in list(self._changed_settings):
             self._restore_setting(interface, name)
         _delete_owner()
-        _delete_direct_routes()
+        carry_out(routing.direct_routes((), list_routes()))
 
     def _has_settings(self, plan: Plan, opened: Iterable[str]) -> bool:
         """Whether the interfaces have the settings that were made; one that cannot be read has gone."""
@@ -398,18 +377,15 @@ class KernelState:
 
     def _assume_defaults(self, index: int, names: Iterable[str] = tuple(_WANTED_SETTINGS)) -> None:
         """Assume the defaults as the previous settings of an interface that an earlier run has changed."""
+        interface = name_of(index)
         with suppress(OSError):
-            interface = socket.if_indextoname(index)
-            for name in names:
+            for name in names if interface else ():
                 default = (_SETTINGS / "default" / name).read_text().strip()
                 self._changed_settings.setdefault((interface, name), default)
 
 
-def _broadcast_routes(camera: Camera) -> list[str]:
-    try:
-        return routing.broadcast_routes(camera, broadcast_addresses(camera.index))
-    except OSError as error:
-        raise CommandError(f"the addresses cannot be listed: {error}") from None
+def _broadcast_routes(camera: Camera) -> list[Change]:
+    return routing.broadcast_routes(camera, broadcast_addresses(camera.index))
 
 
 def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:
@@ -417,50 +393,24 @@ def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:
     return plan.network, plan.shared
 
 
-def _all_routes() -> list[dict[str, Any]]:
-    """All IPv4 routes; raises CommandError."""
-    try:
-        return list_routes()
-    except OSError as error:
-        raise CommandError(f"the routes cannot be listed: {error}") from None
-
-
-def _all_rules() -> list[dict[str, Any]]:
-    """All IPv4 routing rules; raises CommandError."""
-    try:
-        return list_rules()
-    except OSError as error:
-        raise CommandError(f"the routing rules cannot be listed: {error}") from None
-
-
-def _delete_direct_routes() -> None:
-    """Delete the routes in `main`. One that goes at the same time, with its interface, is not listed any
-    more the second time."""
-    try:
-        iproute.batch(routing.direct_routes((), _all_routes()))
-    except CommandError as error:
-        _log.debug("direct_routes_deleted_again", reason=str(error))
-        iproute.batch(routing.direct_routes((), _all_routes()))
-
-
 def _is_present(camera: Camera) -> bool:
-    with suppress(OSError):
-        return socket.if_nametoindex(camera.interface) == camera.index
-    return False
+    return index_of(camera.interface) == camera.index
 
 
-def _has_mark(interface: str, marks: Collection[int]) -> bool:
-    with suppress(OSError):
-        return MARKS + socket.if_nametoindex(interface) in marks
-    return False
-
-
-def _has_owner() -> bool:
-    with suppress(OSError):
-        return socket.if_nametoindex(OWNER) > 0
-    return False
+def _make_owner() -> int:
+    """Create the interface that owns the network; returns its index. Raises KernelError."""
+    for kind in _OWNER_KINDS:
+        try:
+            carry_out([Change(Action.ADD, Link(OWNER, kind=kind))])
+        except KernelError as error:
+            _log.debug("owner_kind_refused", kind=kind, reason=str(error))
+        else:
+            return index_of(OWNER)
+    raise KernelError(
+        errno.EOPNOTSUPP, f"the kernel makes no interface {OWNER}, neither {' nor '.join(_OWNER_KINDS)}"
+    )
 
 
 def _delete_owner() -> None:
-    if _has_owner():
-        iproute.batch([f"link del {OWNER}"])
+    if index_of(OWNER):
+        carry_out([Change(Action.DELETE, Link(OWNER))])

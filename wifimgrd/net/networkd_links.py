@@ -12,7 +12,7 @@ import structlog
 
 from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
-from wifimgrd.kernel.host_addresses import first_address
+from wifimgrd.kernel.addresses import first_address
 from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.net.wireless import delete_addresses
 from wifimgrd.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK

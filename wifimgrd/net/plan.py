@@ -3,7 +3,7 @@
 A packet to a camera's address gets the mark of the camera's interface, the mark selects a routing table
 with one route through that interface, and the address is translated to the camera's own. So cameras with
 equal subnets, or even equal leases, do not conflict in the host's routing. `ruleset` and `routing` turn the
-values into commands.
+values into what the kernel is told.
 """
 
 from __future__ import annotations

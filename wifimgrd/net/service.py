@@ -23,8 +23,10 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
     WifimgrdError,
 )
-from wifimgrd.kernel.host_addresses import own_addresses
+from wifimgrd.kernel.addresses import list_addresses
+from wifimgrd.kernel.events import Event
 from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.rtnetlink import KernelError
 from wifimgrd.net.call_arguments import (
     bssid_of,
     country_of,
@@ -33,7 +35,6 @@ from wifimgrd.net.call_arguments import (
     plan_of,
     profile_of,
 )
-from wifimgrd.net.commands import CommandError
 from wifimgrd.net.interfaces import index_of_wireless, require_wireless
 from wifimgrd.net.kernel_state import Conflict, KernelState
 from wifimgrd.net.networkd_links import NetworkdLinks
@@ -68,7 +69,7 @@ _IN_NETWORKMANAGER: Final = frozenset(
     ("ActivateProfile", "DeactivateProfile", "DeleteProfile", "SetManaged", "SetAutoconnect")
 )
 _LATER_S: Final = 0.05
-"""From a reply to the preparation of the next change, so that the caller is served first."""
+"""From a reply to the routes in `main`, so that the caller is served first."""
 
 
 class NetService:
@@ -118,13 +119,13 @@ class NetService:
         if await self._connection.name_owner(names.BUS_NAME) is None:
             self._restore_and_stop()
 
-    def changed(self, line: str) -> None:
-        """The kernel's tables were changed, according to a line of `watch`."""
-        if self._wanted is not None and makes_broadcast(self._wanted, line):
-            self._do(self._kernel.take_broadcasts)
-        if self._check_timer is not None or self._wanted is None:
+    def changed(self, event: Event | None) -> None:
+        """The kernel's tables were changed, as `watch` reports it."""
+        if self._wanted is None:
             return
-        if not line or concerned_by(self._wanted, line):
+        if event is not None and makes_broadcast(self._wanted, event):
+            self._do(self._kernel.take_broadcasts)
+        if self._check_timer is None and (event is None or concerned_by(self._wanted, event)):
             self._check_timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._check_now)
 
     def _check_now(self) -> None:
@@ -145,7 +146,7 @@ class NetService:
                 _log.warning("tables_restored", network=str(wanted.network), changed=changed)
         except Conflict as conflict:
             self._publish_conflict(str(conflict))
-        except (CommandError, NftablesError) as error:
+        except (KernelError, NftablesError) as error:
             _log.error("tables_unknown", reason=str(error))
             self._check_timer = asyncio.get_running_loop().call_later(1.0, self._check_now)
         else:
@@ -168,7 +169,7 @@ class NetService:
             self._connection.reply_error(call, NAME_OF[error.code], error.message)
         except BusError as error:
             self._connection.reply_error(call, error.name, error.message)
-        except (CommandError, NftablesError) as error:
+        except (KernelError, NftablesError) as error:
             _log.error("tables_unchanged", reason=str(error))
             self._connection.reply_error(call, NAME_OF[InternalError.code], str(error))
         except Exception:  # noqa: BLE001 - a bug is logged, not sent to the caller
@@ -183,7 +184,7 @@ class NetService:
         """Make a change that no caller waits for."""
         try:
             change()
-        except CommandError as error:
+        except KernelError as error:
             _log.error("tables_unknown", reason=str(error))
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[Any]]:
@@ -264,7 +265,7 @@ class NetService:
         return "", ()
 
     def _require_hubs(self, interface: str) -> None:
-        """Raise InvalidRequest for what is no adapter that the hub may use; raises CommandError."""
+        """Raise InvalidRequest for what is no adapter that the hub may use; raises KernelError."""
         require_wireless(interface)
         if self._kernel.hosts_own([interface]):
             raise InvalidRequest(f"{interface} carries a connection of this host")
@@ -293,7 +294,7 @@ class NetService:
             raise InvalidRequest("a port is 1 to 65535")
         camera = await self._planned_camera(device_id)
         assert camera.camera_address is not None  # noqa: S101 - for the type checker
-        if any(address == camera.camera_address for _, address in own_addresses()):
+        if any(one.address == camera.camera_address for one in list_addresses()):
             raise DeviceNotReachable(f"{camera.camera_address} is an address of this host, not a camera's")
         try:
             opened = await open_socket(
@@ -356,7 +357,7 @@ class NetService:
             if timer is not None:
                 timer.cancel()
         await self._tasks.settle(_END_S)
-        with suppress(CommandError, NftablesError):
+        with suppress(KernelError, NftablesError):
             self._kernel.clear()
 
 

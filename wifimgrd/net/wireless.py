@@ -7,17 +7,18 @@ import socket
 import structlog
 
 from wifimgrd.kernel import nl80211
-from wifimgrd.net import commands, iproute
-from wifimgrd.net.commands import CommandError
+from wifimgrd.kernel.addresses import list_addresses
+from wifimgrd.kernel.links import Link, index_of
+from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
 from wifimgrd.net.interfaces import require_wireless
 
 _log = structlog.get_logger()
 
 
 def restart_link(interface: str) -> None:
-    """Take a wireless interface's link down and up; raises InvalidRequest for any other, and CommandError."""
+    """Take a wireless interface's link down and up; raises InvalidRequest for any other, and KernelError."""
     require_wireless(interface)
-    iproute.batch([f"link set dev {interface} down", f"link set dev {interface} up"])
+    carry_out(Change(Action.SET, Link(interface, is_up=is_up)) for is_up in (False, True))
 
 
 def end_power_save(interface: str) -> bool:
@@ -39,7 +40,8 @@ def end_power_save(interface: str) -> bool:
 
 def delete_addresses(interface: str) -> None:
     """Delete the IPv4 addresses of an interface; of one that is gone, nothing is left to delete."""
+    index = index_of(interface)
     try:
-        commands.run("ip", "-4", "address", "flush", "dev", interface)
-    except CommandError as error:
+        carry_out(Change(Action.DELETE, one) for one in list_addresses() if one.index == index)
+    except KernelError as error:
         _log.debug("addresses_not_deleted", interface=interface, reason=str(error))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Mode
+from wifimgrd.kernel.links import permanent_address
 from wifimgrd.kernel.nl80211 import mode_of
-from wifimgrd.kernel.permanent_address import permanent_address
 
 _ARPHRD_ETHER: Final = "1"
 _ARPHRD_MONITORS: Final = ("801", "802", "803")

@@ -18,7 +18,8 @@ from typing import Any, Final
 import structlog
 
 from wifimgrd.domain.adapter import Adapter
-from wifimgrd.kernel.events import NetworkEvents
+from wifimgrd.kernel.events import Event, NetworkEvents, Topic
+from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nl80211 import watch_interfaces
 from wifimgrd.kernel.subscription import Subscription
 from wifimgrd.ports import AdapterListener
@@ -68,7 +69,7 @@ class UdevAdapterSource:
         self._context: Any = None
         self._monitor: Any = None
         self._retry: asyncio.TimerHandle | None = None
-        self._links = NetworkEvents(self._link_changed, lambda _: None, self._read_known)
+        self._links = NetworkEvents(Topic.LINKS, self._link_changed, self._read_known)
         self._modes: Subscription | None = None
         """Opened with the first interface: before that, the kernel may have no Wi-Fi."""
         self._known: dict[str, _Present] = {}
@@ -206,9 +207,10 @@ class UdevAdapterSource:
         if self._known and self._modes is None:
             self._modes = watch_interfaces(self._mode_changed, self._read_known)
 
-    def _link_changed(self, _: int, name: str) -> None:
-        if name in self._known:
-            self._describe({name: None})
+    def _link_changed(self, event: Event) -> None:
+        match event:
+            case Event(Link(name), is_gone=False) if name in self._known:
+                self._describe({name: None})
 
     def _mode_changed(self, index: int) -> None:
         names = [name for name, known in self._known.items() if known.ifindex == index]

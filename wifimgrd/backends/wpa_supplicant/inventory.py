@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.kernel.events import NetworkEvents
+from wifimgrd.kernel.addresses import Address
+from wifimgrd.kernel.events import Event, NetworkEvents, Topic
+from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nl80211 import bands_of
 
 _INTERFACES: Final = Path("/sys/class/net")
@@ -78,7 +80,7 @@ class Inventory:
         self.interfaces: dict[int, WifiInterface] = {}
         """By index."""
         self._listener = listener
-        self._events = NetworkEvents(self._link_changed, self._address_seen, self._read_all)
+        self._events = NetworkEvents(Topic.LINKS | Topic.ADDRESSES, self._received, self._read_all)
         self._appeared = asyncio.Event()
 
     def start(self) -> None:
@@ -111,6 +113,13 @@ class Inventory:
         for index, name in present.items():
             self._link_changed(index, name)
             self._address_seen(index)
+
+    def _received(self, event: Event) -> None:
+        match event.entry:
+            case Link(name, index):
+                self._link_changed(index, "" if event.is_gone else name)
+            case Address(index):
+                self._address_seen(index)
 
     def _link_changed(self, index: int, name: str) -> None:
         known = self.interfaces.get(index)

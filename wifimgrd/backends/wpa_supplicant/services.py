@@ -17,7 +17,7 @@ from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal,
 from wifimgrd.dbus.errors import error_of_reply
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
 from wifimgrd.domain.interface import taken, unplugged
-from wifimgrd.kernel.host_addresses import first_address
+from wifimgrd.kernel.addresses import first_address
 from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.networkd.link_file import other_configuration
 from wifimgrd.networkd.manager import Networkd
