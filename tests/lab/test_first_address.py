@@ -67,6 +67,7 @@ async def test_the_helper_runs_from_the_first_adapter_until_the_daemon_is_gone(
         device = await hub.add(camera)
         assert await page_at_once(hub, device) == "A" or is_late(device)
         assert helper_kb() <= LARGEST_KB
+        assert run("systemctl", "show", "-P", "TasksCurrent", HELPER).strip() == "1"
         run("systemctl", "stop", "wifimgrd.service")
         poll_until(lambda: helper_is("inactive"), "the helper's end", LINGER_S + PATIENCE_S)
         run("systemctl", "start", "wifimgrd.service")

@@ -99,7 +99,9 @@ def in_place_of(machine: Machine, meeting: dict[str, str]) -> dict[str, Outcomes
         machine.sh(
             f"sed -e 's|^Type=.*|Type=oneshot\\nStandardOutput=truncate:{OUTCOMES}|' "
             f"-e 's|^ExecStart=.*|ExecStart=/usr/bin/python3 {PROGRAM} {name} {MET}|' "
+            # TasksMax: the program acts by commands, what has its place would do the same without.
             "-e '/^Restart/d; /^WatchdogSec/d; /^BusName/d; /^ExecReload/d; /^Requires/d; /^Wants/d' "
+            "-e '/^TasksMax/d' "
             f"/lib/systemd/system/{name}.service >/etc/systemd/system/intruder.service; "
             "systemctl daemon-reload"
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.system.hub import DEVICE, UNIT, Hub
+from tests.system.hub import DEVICE, NET, UNIT, Hub
 from tests.system.machine import Machine
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 --quiet -y --no-install-recommends"
@@ -50,6 +51,16 @@ def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> 
     assert "Started wifimgrd.service" in first_boot
     assert "Failed" not in first_boot
     assert own_machine.sh("systemctl --failed --no-legend") == ""
+
+
+def test_the_helper_needs_no_commands_of_others(own_machine: Machine) -> None:
+    machine = own_machine
+    assert machine.run("sh", "-c", "command -v ip || command -v nft", check=False).stdout == ""
+    apply = "org.wifimgrd1.Net /org/wifimgrd1/net org.wifimgrd1.Net Apply 'sa(tssss)' 10.77.0.0/24 0"
+    assert machine.sh(f"runuser -u wifimgrd -- busctl --system call {apply}").strip() == 's ""'
+    assert re.search(r"^wifimgrd0\t00004D0A\t", machine.sh("cat /proc/net/route"), re.MULTILINE)
+    machine.run("systemctl", "stop", NET)
+    assert "wifimgrd0" not in machine.sh("ls /sys/class/net; cat /proc/net/route")
 
 
 def test_networkmanager_stays_where_an_earlier_version_has_installed_it(machine: Machine) -> None:

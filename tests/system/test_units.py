@@ -186,6 +186,8 @@ def test_the_helper_comes_when_asked_and_has_one_capability(hub: Hub, message_bu
     process = status(machine, hub.show("MainPID", NET))
     assert process["Uid"].split()[1] == machine.run("id", "-u", "wifimgrd-net").stdout.strip()
     assert {process[key] for key in ("CapEff", "CapBnd")} == {f"{1 << 12:016x}"}  # CAP_NET_ADMIN
+    assert (process["Threads"], hub.show("TasksMax", NET)) == ("1", "1")
+    assert machine.run("cat", f"/proc/{process['Pid']}/task/{process['Pid']}/children").stdout == ""
     machine.run("ip", "address", "add", "192.168.42.2/24", "dev", "cable0")
     opened = "busctl --system call org.wifimgrd1.Net /org/wifimgrd1/net org.wifimgrd1.Net Open tqs"
     machine.sh(f"runuser -u wifimgrd -- {opened} 7 9 udp")
