@@ -1,4 +1,4 @@
-"""The example of a new command in CONTRIBUTING.md, applied to a copy of the checkout and carried out there."""
+"""The example of a new command in CONTRIBUTING.md, applied to a copy of the checkout, and run there."""
 
 from __future__ import annotations
 
