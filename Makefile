@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run tests/lab/test_random_life.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all system lab bench soak lint deb clean
+.PHONY: help run check test test-all system lab bench soak lint deb clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -14,6 +14,10 @@ help: ## list the targets
 run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENARIO= CONFIG= BACKEND=)
 	@tools/set-up run >&2
 	@exec .venv/bin/python tools/run_hub.py
+
+check: ## the first minute: ruff, mypy, import rules, the tests of what needs neither bus nor root
+	@tools/set-up check
+	@tools/check
 
 test: ## lint, the suite, the package in a booted Debian 12, each promise on real 802.11 (15 minutes)
 	@tools/set-up test

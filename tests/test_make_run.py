@@ -141,13 +141,12 @@ def test_a_second_one_says_that_its_message_bus_is_another_one(alone: str, tmp_p
     assert "another hub of this checkout runs already" in (tmp_path / "log").read_text()
 
 
-@pytest.mark.parametrize("place", ["a folder", "/tmp/" + 100 * "x"])
+@pytest.mark.parametrize("place", ["a folder", 100 * "x"])
 def test_where_a_socket_cannot_be_the_message_bus_is_in_tmp(place: str, tmp_path: Path) -> None:
     folder = tmp_path / place
     folder.mkdir()
     with running(TMPDIR=str(folder)) as run:
         assert run.scratch.parent == Path("/tmp")
-    folder.rmdir()
 
 
 def test_a_state_folder_keeps_devices_and_links(tmp_path: Path) -> None:

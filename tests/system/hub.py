@@ -11,6 +11,7 @@ from tests.system.machine import Machine
 UNIT = "wifimgrd.service"
 NET = "wifimgrd-net.service"
 SHIM = "wifimgrd-http.service"
+BRIDGE = "wifimgrd-mqtt.service"
 DEVICE = "/org/wifimgrd1/devices/"
 
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.system.conftest import APT_INSTALL
-from tests.system.hub import Hub
+from tests.system.hub import BRIDGE, Hub
 from tests.system.machine import Machine
 
-BRIDGE = "wifimgrd-mqtt.service"
 ON_THE_MACHINE = '[mqtt]\nbroker = "mqtt://127.0.0.1"\nhub = "boat"\ncommands = true\n'
 CREATE = {
     "command": "create",
