@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,3 +113,13 @@ class Hub:
         self.machine.run("journalctl", "--sync")
         output = self.machine.run("journalctl", "--output=json", "--no-pager", *matches, check=False).stdout
         return [json.loads(line) for line in output.splitlines()]
+
+
+def exposure(machine: Machine, unit: str) -> float:
+    """How exposed systemd calls an installed unit: 0 is best, 10 worst."""
+    output = machine.sh(
+        f"cp /lib/systemd/system/{unit} /tmp; systemd-analyze security --offline=true /tmp/{unit}"
+    )
+    level = re.search(r"Overall exposure level for .*: ([0-9.]+)", output)
+    assert level is not None
+    return float(level[1])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.system.conftest import APT_INSTALL
-from tests.system.hub import BRIDGE, Hub
+from tests.system.hub import BRIDGE, Hub, exposure
 from tests.system.machine import Machine
 
 ON_THE_MACHINE = '[mqtt]\nbroker = "mqtt://127.0.0.1"\nhub = "boat"\ncommands = true\n'
@@ -46,6 +46,10 @@ def test_without_a_broker_in_the_configuration_it_ends_without_an_error(
     hub.machine.run("systemctl", "restart", BRIDGE)
     hub.machine.wait_until(lambda: hub.show("ActiveState", BRIDGE) == "inactive", "it has ended")
     assert hub.show("Result", BRIDGE) == "success"
+
+
+def test_its_sandbox_is_as_tight_as_promised(bridged: Hub) -> None:
+    assert exposure(bridged.machine, BRIDGE) <= 1.2
 
 
 def test_it_runs_as_its_own_user_and_publishes_the_hub(bridged: Hub) -> None:
