@@ -106,6 +106,29 @@ async def test_the_framing_of_a_body_is_no_larger_than_its_content() -> None:
         await exchanged(head, *[small] * 8, ends=False)
 
 
+async def test_others_have_their_turn_among_many_chunks() -> None:
+    """A piece that is received has 1,600 chunks of five octets, and is passed on as one."""
+    count = 1600
+    async with connected() as (connection, _, writer):
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head + b"5\r\nhello\r\n" * count + b"0\r\n\r\n")
+        await connection.request("GET", "/", HEADERS)
+        turns = 0
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        others = asyncio.create_task(count_turns())
+        pieces = [piece async for piece in connection.content()]
+        others.cancel()
+    assert b"".join(pieces) == b"hello" * count
+    assert len(pieces) < 5
+    assert turns >= count // 64
+
+
 async def test_a_body_is_sent_while_its_answer_is_read() -> None:
     async with connected() as (connection, reader, writer):
 

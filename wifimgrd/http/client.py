@@ -21,6 +21,8 @@ SILENCE_S: Final = 60.0
 """The longest time without data from the server, before or within an answer."""
 HEAD_S: Final = 20.0
 """The time in which a head must be complete, from its first octet."""
+_CHUNKS_AT_ONCE: Final = 64
+"""Chunks that are parsed before others have their turn."""
 _SWITCHING_PROTOCOLS: Final = 101
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -92,14 +94,24 @@ class HttpConnection:
         return await self._head()
 
     async def content(self) -> AsyncIterator[bytes]:
-        """The body of the answer, in the pieces in which it comes."""
+        """The body of the answer, in the pieces in which it is received, however small its chunks are."""
         content = 0
+        chunks: list[bytes] = []
         with _broken():
-            while not isinstance(event := self._http.next_event(), h11.EndOfMessage):
+            while True:
+                event = self._http.next_event()
                 if isinstance(event, h11.Data):
-                    content += len(event.data)
-                    yield bytes(event.data)
+                    chunks.append(event.data)
+                    if len(chunks) % _CHUNKS_AT_ONCE == 0:
+                        await asyncio.sleep(0)
                     continue
+                if chunks:
+                    piece = b"".join(chunks)
+                    chunks.clear()
+                    content += len(piece)
+                    yield piece
+                if isinstance(event, h11.EndOfMessage):
+                    return
                 if self._received > FRAMING_BYTES + 2 * content:
                     raise HttpBroken("the framing of its body is larger than its content")
                 async with asyncio.timeout(SILENCE_S):

@@ -129,6 +129,11 @@ async def test_paths_reach_the_camera_as_they_were_sent(relay: Served) -> None:
         assert answer.endswith(b"\r\n\r\n" + path.encode()) or path.encode() in answer
 
 
+async def test_a_fragment_is_no_part_of_what_the_camera_gets(relay: Served, camera: Camera) -> None:
+    await relay.raw(b"GET /cameras/3/a?b=c#d HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert [request.raw_path for request in camera.asked] == ["/a?b=c"]
+
+
 async def test_the_examples_of_the_description_reach_the_camera(
     relay: Served, fake_hub: FakeHub, camera: Camera
 ) -> None:

@@ -75,7 +75,7 @@ class Cameras:
         address = device.camera_address
         if not request.raw_path.isascii():
             raise invalid("a path has ASCII characters alone, others as %XX")
-        target = request.raw_path.removeprefix(prefix)
+        target = request.raw_path.removeprefix(prefix).partition("#")[0]
         page = CameraPage(address, prefix, request.raw_path.partition("?")[0], request.secure)
         headers = to_camera(request.headers, address, number)
         async with self._place(number):
