@@ -208,7 +208,7 @@ async def _carry_out(
     hub: HubClient, command: DeviceCommand, device_id: int, arguments: argparse.Namespace
 ) -> Outcome:
     given = vars(arguments)
-    switches = {name: True for name in command.defaults if given.get(name)}
+    switches = {name: True for name in command.options if given.get(name)}
     wait_s = 0 if given.get("no_wait") else given.get("timeout", 0)
     return await carry_out(hub, command, device_id, switches, wait_s=wait_s, until_waiting=True)
 

@@ -4,7 +4,7 @@ messages of MQTT and their descriptions are derived from this table."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -21,24 +21,15 @@ class Right(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
-    """An option of a command that is on or off."""
-
-    name: str
-    description: str
-    default: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class DeviceCommand:
     """A command to one device."""
 
     name: str
     """Its name everywhere, and that of the method of the hub; on D-Bus it begins with a capital letter."""
     summary: str
-    description: str
     right: Right
-    switches: tuple[Switch, ...] = ()
+    options: Mapping[str, bool] = field(default_factory=dict)
+    """Its options, each of them on or off, with their defaults."""
     reaches: DeviceState | None = None
     """The state in which the device is once the command has succeeded; None = none in particular: it has
     succeeded with the daemon's reply."""
@@ -52,22 +43,16 @@ class DeviceCommand:
         """Its method on D-Bus."""
         return self.name.capitalize()
 
-    @property
-    def defaults(self) -> dict[str, bool]:
-        """Its options, where they are not given."""
-        return {switch.name: switch.default for switch in self.switches}
 
-
+WAIT: Final = "wait"
+"""The call returns with the outcome."""
 WHEN_FREE: Final = "when_free"
+"""Where no adapter is free, the device waits for one."""
 CONNECT: Final = DeviceCommand(
     "connect",
     "Connect a device.",
-    "Connecting a connected device changes nothing.",
     Right.CONNECT,
-    (
-        Switch("wait", "Answer when the attempt has ended."),
-        Switch(WHEN_FREE, "Where no adapter is free, let the device wait for one."),
-    ),
+    {WAIT: False, WHEN_FREE: False},
     reaches=DeviceState.CONNECTED,
     passes=DeviceState.CONNECTING,
     errors=(
@@ -85,9 +70,8 @@ CONNECT: Final = DeviceCommand(
 DISCONNECT: Final = DeviceCommand(
     "disconnect",
     "Disconnect a device.",
-    "Disconnecting a disconnected device changes nothing.",
     Right.CONNECT,
-    (Switch("wait", "Answer when that is done.", default=True),),
+    {WAIT: True},
     reaches=DeviceState.DISCONNECTED,
     passes=DeviceState.DISCONNECTING,
     errors=(ErrorCode.BUSY,),

@@ -101,7 +101,7 @@ def parse_command(message: CommandMessage) -> Command:
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
     if name in DEVICE_COMMANDS:
-        known = DEVICE_COMMANDS[name].defaults
+        known = DEVICE_COMMANDS[name].options
         if options.keys() - known:
             raise _invalid(f"the options of {name} are: {', '.join(sorted(known)) or 'none'}")
         if not all(isinstance(value, bool) for value in options.values()):

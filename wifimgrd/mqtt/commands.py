@@ -12,7 +12,7 @@ from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
 from wifimgrd.dbus.client.commands import available, carry_out
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_records import search_json
-from wifimgrd.domain.commands import DEVICE_COMMANDS
+from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.mqtt.command_messages import (
     CREATE,
@@ -149,8 +149,8 @@ class Commands:
         if device_id is None:
             raise DeviceNotFound("a command to a device names one")
         wanted = DEVICE_COMMANDS[command.name]
-        switches = {**wanted.defaults, **options}
-        wait_s = _WAIT_S if switches.pop("wait", False) else 0
+        switches = {**wanted.options, **options}
+        wait_s = _WAIT_S if switches.pop(WAIT, False) else 0
         outcome = await carry_out(hub, wanted, device_id, switches, wait_s=wait_s)
         return device_id, outcome.state, {}
 

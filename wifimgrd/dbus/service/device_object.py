@@ -38,7 +38,7 @@ class DeviceObject(ExportedObject):
         }
 
     async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[Any]:
-        switches = {name: _option(call, name, default=value) for name, value in command.defaults.items()}
+        switches = {name: _option(call, name, default=value) for name, value in command.options.items()}
         await self._hub.device_commands[command.name](self._id, **switches)
         return ()
 

@@ -13,7 +13,7 @@ from wifimgrd.dbus.client.commands import Outcome, available, carry_out, known_d
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_members import StatusJson
 from wifimgrd.dbus.client.json_records import status_json
-from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, WHEN_FREE, DeviceCommand
+from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, WAIT, WHEN_FREE, DeviceCommand
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
@@ -31,7 +31,7 @@ _WAIT_S: Final = 25.0
 """How long the answer waits for the end of a command that by default is waited for."""
 _WAITS: Final = "With `when_free`: no adapter is free, and the device waits for one."
 _READERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
-    {"device_id": query_id, "wait": query_wait, WHEN_FREE: query_when_free}
+    {"device_id": query_id, WAIT: query_wait, WHEN_FREE: query_when_free}
 )
 _ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
     {CONNECT.name: ConnectAnswer, DISCONNECT.name: DisconnectAnswer}
@@ -59,8 +59,8 @@ def _reads(command: DeviceCommand) -> tuple[Callable[..., object], ...]:
     """What reads the parameters of its route: what is waited for by default is always waited for."""
     return tuple(
         _READERS[name]
-        for name, default in {"device_id": False, **command.defaults}.items()
-        if name != "wait" or not default
+        for name, default in {"device_id": False, **command.options}.items()
+        if name != WAIT or not default
     )
 
 
@@ -80,14 +80,14 @@ class Connect:
 
     def _handler(self, command: DeviceCommand) -> Handler:
         """What answers a command's route."""
-        reads, can_wait = _reads(command), WHEN_FREE in command.defaults
+        reads, can_wait = _reads(command), WHEN_FREE in command.options
 
         @own_site_only
         @operation(
             command.name,
             "connection",
             reads=reads,
-            text=_TEXTS.get(command.name) or f"{command.summary}\n\n{command.description}",
+            text=_TEXTS.get(command.name, command.summary),
             answer=_ANSWERS.get(command.name, CommandAnswer),
             further={202: _WAITS} if can_wait else {},
             further_types={202: WaitingAnswer} if can_wait else {},

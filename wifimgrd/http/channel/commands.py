@@ -20,6 +20,7 @@ from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
 from wifimgrd.dbus.client.commands import carry_out, known_device
 from wifimgrd.dbus.client.hub import HubClient
 from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.domain.commands import WAIT
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.requests import integer_id, invalid
 from wifimgrd.http.channel.message_types import (
@@ -50,7 +51,7 @@ class Command:
     def switches(self) -> dict[str, bool]:
         """Its options; raises Problem if one is not a boolean. Nobody waits here: events tell the outcome."""
         switches: dict[str, bool] = {}
-        for name in COMMANDS[self.kind].defaults.keys() - {"wait"}:
+        for name in COMMANDS[self.kind].options.keys() - {WAIT}:
             value = self.options.get(name, False)
             if not isinstance(value, bool):
                 raise invalid(f"{name} must be true or false")
