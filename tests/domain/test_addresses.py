@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.domain.addresses import AddressPlan, parse_network
+from wifimgrd.domain.addresses import (
+    AcceptedPort,
+    AddressPlan,
+    SocketKind,
+    parse_network,
+    parse_port,
+    parse_share,
+)
 from wifimgrd.domain.device import DeviceId
 
 PLAN = AddressPlan(IPv4Network("10.77.0.0/29"))
@@ -61,13 +68,52 @@ def test_settling_gives_no_address_twice_and_changes_nothing_when_done_again(
 
 
 @pytest.mark.parametrize(
-    "text", ["10.77.0.0/15", "10.77.0.0/31", "10.77.0.1/24", "127.0.0.0/24", "x", "::/64"]
+    "text", ["10.76.0.0/15", "10.77.0.0/31", "10.77.0.1/24", "127.0.0.0/24", "x", "::/64"]
 )
 def test_a_network_that_cannot_be_the_cameras_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_network(text)
 
 
-def test_a_network_or_none() -> None:
-    assert parse_network("10.77.0.0/16") == IPv4Network("10.77.0.0/16")
+@pytest.mark.parametrize("text", ["10.77.0.0/16", "10.77.0.0/30"])
+def test_a_network_of_16_to_30_bits_can_be_the_cameras(text: str) -> None:
+    assert parse_network(text) == IPv4Network(text)
+
+
+def test_a_network_of_30_bits_has_one_address_for_a_camera() -> None:
+    plan = AddressPlan(IPv4Network("10.77.0.0/30"))
+    assert (plan.next([]), plan.host, plan.next(["10.77.0.1"])) == ("10.77.0.1", "10.77.0.2", "")
+
+
+def test_no_network_is_none() -> None:
     assert parse_network("") is None
+
+
+@pytest.mark.parametrize("text", ["11.0.0.0/8", "192.168.1.0/24", "192.168.1.7/32", "169.254.0.0/16"])
+def test_cameras_can_be_shared_with_a_network_of_8_bits_or_more(text: str) -> None:
+    assert parse_share(text) == IPv4Network(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["10.0.0.0/7", "0.0.0.0/0", "0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/8", "192.168.1.7/24"]
+)
+def test_cameras_cannot_be_shared_with_everybody_or_with_no_host(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_share(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "port"),
+    [
+        ("udp/1", AcceptedPort(SocketKind.UDP, 1)),
+        ("tcp/65535", AcceptedPort(SocketKind.TCP, 65535)),
+    ],
+)
+def test_ports_are_1_to_65535(text: str, port: AcceptedPort) -> None:
+    assert parse_port(text) == port
+
+
+@pytest.mark.parametrize("text", ["udp/0", "udp/65536", "sctp/1", "udp/08", "udp/1 "])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="udp/8554"):
+        parse_port(text)

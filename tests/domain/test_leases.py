@@ -41,6 +41,8 @@ HOST = HostAddresses(
         ("172.16.0.9/11", "172.16.0.9/11, whose network is larger than a private one"),
         ("192.168.42.255/24", "192.168.42.255/24, which is no host's address"),
         ("192.168.42.0/24", "192.168.42.0/24, which is no host's address"),
+        ("192.168.42.8/30", "192.168.42.8/30, which is no host's address"),
+        ("192.168.42.11/30", "192.168.42.11/30, which is no host's address"),
         (
             "10.77.0.9/25",
             "10.77.0.9/25, which belongs to 10.77.0.0/24, the network of the cameras' addresses on this host",
@@ -106,6 +108,12 @@ def test_a_broadcast_address_that_is_in_use_makes_a_lease_unusable() -> None:
         "192.168.1.17/29, whose broadcast address 192.168.1.23 is in use by another host at eth0"
     )
     assert not obstacle(IPv4Interface("192.168.1.17/28"), host, None)
+
+
+@pytest.mark.parametrize(("prefix", "is_usable"), [(30, False), (31, True), (32, True)])
+def test_the_last_address_of_31_bits_or_more_is_no_broadcast_address(prefix: int, is_usable: bool) -> None:
+    host = HostAddresses(neighbours={IPv4Address("192.168.42.11"): "eth0"})
+    assert (not obstacle(IPv4Interface(f"192.168.42.10/{prefix}"), host, None)) == is_usable
 
 
 def test_without_addresses_for_cameras_their_network_is_any_other() -> None:

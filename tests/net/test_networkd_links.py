@@ -441,6 +441,14 @@ async def test_the_daemon_has_links_configured_and_released(host: FakeHost, help
     assert set(host.read) == {FILE1}
 
 
+@pytest.mark.parametrize("local_address", ["10.0.0.2/16", "192.168.54.2/30"])
+async def test_a_network_of_16_to_30_bits_can_be_a_cameras(
+    host: FakeHost, helper: HelperLinks, local_address: str
+) -> None:
+    await helper.configure_link("wlan1", local_address)
+    assert f"Address={local_address}\n" in host.read[FILE1]
+
+
 async def test_dhcp_begins_when_the_lease_is_requested(host: FakeHost, helper: HelperLinks) -> None:
     """At the carrier it would begin before the access point is ready, which drops the request then."""
     await helper.configure_link("wlan0", "")
@@ -530,6 +538,7 @@ async def test_clear_ends_all_links(
         ("wlan0", "fd00::2/64", "no private address"),
         ("wlan0", "192.168.54.2/24\nGateway=192.168.54.1", "no private address"),
         ("wlan0", "10.0.0.2/8", "prefix"),
+        ("wlan0", "10.0.0.2/15", "prefix"),
         ("wlan0", "192.168.54.2/31", "prefix"),
         ("wlan0", "192.168.54.0/24", "no address of a host"),
         ("wlan0", "192.168.54.255/24", "no address of a host"),
