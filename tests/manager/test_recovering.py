@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import structlog
@@ -178,6 +179,47 @@ def test_a_lost_camera_is_brought_back_through_another_adapter(on_bench: RunOnBe
         await asyncio.sleep(300)
         assert bench.state(device) is DeviceState.CONNECTED
         assert bench.story.devices[device].interface == "wlan1"
+
+    on_bench(test)
+
+
+def test_a_lost_camera_that_another_adapter_finds_is_tried_at_once(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        found, is_visible = asyncio.Event(), bench.world.backend.is_visible
+
+        async def noted(*asked: Any) -> bool:
+            if seen := await is_visible(*asked):
+                found.set()
+            return seen
+
+        device = await bench.connected(1)
+        bench.world.power_off_camera(b"SIM-CAM-1", True)
+        await asyncio.sleep(20)
+        stuck(bench, "wlan0", "quarantine")
+        bench.world.backend.is_visible = noted  # type: ignore[method-assign, assignment]
+        bench.world.power_on_camera(b"SIM-CAM-1")
+        await found.wait()
+        await asyncio.sleep(3)  # the next search would be later
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_network_that_another_adapter_found_before_and_not_now_is_no_evidence(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        async def finds_nothing(*_: object) -> bool:
+            return False
+
+        await bench.hub.scan()
+        results = await bench.world.backend.recent_scan_results()
+        assert ("wlan1", "SIM-CAM-1") in {(point.interface, point.ssid.text) for point in results}
+        bench.world.backend.is_visible = finds_nothing  # type: ignore[method-assign, assignment]
+        stuck(bench, "wlan0", "rescan")
+        device = await bench.create(1)
+        with pytest.raises(WifimgrdError):
+            await bench.hub.connect(device, wait=True)
+        await asyncio.sleep(2)
+        assert not shown(bench, "wlan0").interface.suspect
 
     on_bench(test)
 
