@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from ipaddress import IPv4Network
 
+import structlog
+
 from tests.manager.conftest import Bench, make_bench
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
@@ -65,6 +67,40 @@ def test_switched_off_no_address_is_shown_and_none_is_forgotten() -> None:
         on = await started("10.77.0.0/24", bench.store)
         assert addresses(on) == {device: "10.77.0.1"}
         await on.hub.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+
+
+def test_the_devices_that_no_address_is_left_for_are_in_the_journal() -> None:
+    async def warnings(network: str, store: StoreInMemory) -> list[tuple[list[DeviceId], str]]:
+        with structlog.testing.capture_logs() as logs:
+            bench = await started(network, store)
+            await bench.hub.stop()
+        return [(log["devices"], log["reason"]) for log in logs if log["event"] == "addresses_exhausted"]
+
+    async def test() -> None:
+        bench = await started("")
+        _, *others = [await bench.create(number) for number in (1, 2, 3)]
+        await bench.hub.stop()
+        assert await warnings("", bench.store) == []
+        assert await warnings("10.77.0.0/30", bench.store) == [(others, "all of 10.77.0.0/30 are given")]
+        assert await warnings("10.77.0.0/29", bench.store) == []
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+
+
+def test_a_new_device_that_no_address_is_left_for_is_in_the_journal() -> None:
+    async def test() -> None:
+        bench = await started("10.77.0.0/30")
+        with structlog.testing.capture_logs() as logs:
+            await bench.create(1)
+            assert [log for log in logs if log["event"] == "addresses_exhausted"] == []
+            await bench.create(2)
+        reasons = [log["reason"] for log in logs if log["event"] == "addresses_exhausted"]
+        assert reasons == ["all of 10.77.0.0/30 are given"]
+        await bench.hub.stop()
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(test())
