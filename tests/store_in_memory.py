@@ -18,8 +18,10 @@ class StoreInMemory:
         self.secrets: dict[DeviceId, Passphrase] = {}
         self.keys: dict[str, DeviceId] = {}
         self.last = 0
+        self.is_closed = False
 
     async def load(self) -> Mapping[DeviceId, Device]:
+        self.is_closed = False
         return dict(self.devices)
 
     async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
@@ -49,6 +51,7 @@ class StoreInMemory:
             self.secrets[device.id] = passphrase
 
     def record(self, device: Device, *, at_once: bool = False) -> None:
+        assert not self.is_closed, "a closed store is written to"
         assert device.id in self.devices, "a removed device is written again"
         self.devices[device.id] = device
 
@@ -57,4 +60,4 @@ class StoreInMemory:
         del self.devices[device_id], self.secrets[device_id]
 
     async def close(self) -> None:
-        return
+        self.is_closed = True
