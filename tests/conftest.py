@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
-from tests.soak import IS_SOAK
+from tests.soak import IS_SOAK, OF_TESTS, what_is_wrong
 
 # How fast an example is says what else the machine does.
 settings.register_profile(
@@ -25,6 +26,12 @@ settings.load_profile("whatever the load")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, where Ctrl-C is ignored, which the programs under test would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure() -> None:
+    """Settings of long runs are refused in a sentence, before any test is looked for."""
+    if sentence := what_is_wrong(OF_TESTS, os.environ):
+        raise pytest.UsageError(sentence)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
 from wifimgrd.domain.errors import WifimgrdError
 
-CRASHES: Final = int(os.environ.get("WIFIMGRD_CRASHES", "20"))
+CRASHES: Final = int(os.environ.get("WIFIMGRD_CRASHES") or "20")
 """`make soak` has more of them."""
 LONGEST_LIFE_S: Final = 0.12
 
