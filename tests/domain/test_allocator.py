@@ -171,3 +171,12 @@ def test_a_link_that_stands_is_adopted_whatever_the_rules_say() -> None:
     assert allocator.adopt(ONE, "wlan0").adopt(ONE, "wlan0").assignments == {ONE: "wlan0"}
     with pytest.raises(InterfaceNotFound):
         allocator.adopt(ONE, "wlan1")
+
+
+def test_interfaces_of_no_known_usb_port_share_no_usb_device() -> None:
+    nowhere = [
+        replace(adapter(number), identity=AdapterIdentity(f"02:00:00:00:00:0{number}", ""))
+        for number in (1, 2)
+    ]
+    allocator = hub(*nowhere)
+    assert allocator.of_usb_device("wlan1") == {"wlan1"}

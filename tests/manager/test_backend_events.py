@@ -137,3 +137,14 @@ def test_a_replugged_adapter_waits_for_the_backend_though_that_was_late_to_lose_
         hub.interface_facts("wlan0", facts)
 
     on_bench(test)
+
+
+def test_another_signal_is_published_and_kept(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        bench.world.set_fault("signal", {"ssid": "SIM-CAM-1", "percent": 31})
+        link = bench.story.devices[device].link
+        assert link is not None
+        assert link.signal_percent == 30
+
+    on_bench(test)
