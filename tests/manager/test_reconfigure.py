@@ -82,3 +82,24 @@ def test_devices_that_somebody_disconnected_stay_so_through_a_reload(on_bench: R
         assert bench.state(device) is DeviceState.DISCONNECTED
 
     on_bench(scenario)
+
+
+def test_the_backend_is_told_which_interfaces_are_the_hubs_now(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        told: list[str] = []
+
+        async def claim(interface: str) -> None:
+            told.append(f"{interface} claimed")
+
+        async def release(interface: str) -> None:
+            told.append(f"{interface} released")
+
+        bench.world.backend.claim = claim  # type: ignore[method-assign]
+        bench.world.backend.release = release  # type: ignore[method-assign]
+        await bench.hub.reconfigure(HubSettings(rules=AllocationRules(exclude=("wlan1",))))
+        await bench.hub.reconfigure(HubSettings(rules=AllocationRules(exclude=("wlan1",))))
+        assert told == ["wlan1 released"]
+        await bench.hub.reconfigure(HubSettings())
+        assert told == ["wlan1 released", "wlan1 claimed"]
+
+    on_bench(scenario)
