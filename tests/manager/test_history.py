@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -327,6 +328,24 @@ def test_adapters_and_the_backend_have_rows() -> None:
                 ("adapter", "unplugged"),
             ]
             assert rows[-1].message == "The adapter wlan0 was unplugged."
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_running_session_is_written_every_five_minutes() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            await asyncio.sleep(60)
+            store.written_s.clear()
+            begun_s = asyncio.get_running_loop().time()
+            await asyncio.sleep(3600)
+            waits = [later - at for at, later in pairwise([begun_s, *store.written_s])]
+            assert len(waits) == 12
+            assert [round(wait) for wait in waits[1:]] == [300] * 11
             await bench.hub.stop()
 
     run(test())
