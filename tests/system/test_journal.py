@@ -55,7 +55,7 @@ def test_journalctl_explains_what_to_do(hub: Hub) -> None:
     match = f"MESSAGE_ID={identity('connection_refused')}"
     output = hub.machine.run("journalctl", "--catalog", "--no-pager", match).stdout
     assert "No interface for a camera" in output
-    assert "plug in one more adapter" in output
+    assert "plug in another adapter" in output
     assert "Device 4 was not connected (no-interface-available)" in output
 
 
