@@ -96,6 +96,13 @@ async def test_a_message_over_the_limit_closes(peer: Peer) -> None:
     assert await received == []
 
 
+async def test_a_camera_that_does_not_close_after_too_long_a_message_is_not_waited_for(peer: Peer) -> None:
+    camera = await peer.opened()
+    peer.writer.write(b"\x82\x7f" + (MESSAGE_BYTES + 1).to_bytes(8) + bytes(MESSAGE_BYTES + 1))
+    assert await messages(camera) == []
+    assert (camera.is_closed, camera.close_code) == (False, 1009)
+
+
 async def test_others_have_their_turn_among_many_frames(peer: Peer) -> None:
     """Pieces that have been received already are read without a pause, and a piece has 8,000 empty frames."""
     camera = await peer.opened()

@@ -41,7 +41,7 @@ class CameraSocket:
         self.is_closed = False
         """Whether the camera has closed."""
         self.close_code: int | None = None
-        """The code with which it has; None = it has not, or without one."""
+        """The code with which it has, or that of a message that is too long; None = neither, or no code."""
 
     @classmethod
     async def open(
@@ -74,7 +74,7 @@ class CameraSocket:
         return cls(*connection.switched(), protocol)
 
     async def messages(self) -> AsyncIterator[str | bytes]:
-        """The messages until one side closes; too long a one closes, too. Raises OSError."""
+        """The messages until one side closes; one that is too long closes this side. Raises OSError."""
         held = bytearray()
         count = 0
         while True:
@@ -86,7 +86,8 @@ class CameraSocket:
                     case TextMessage() | BytesMessage():
                         held += event.data.encode() if isinstance(event.data, str) else event.data
                         if len(held) > MESSAGE_BYTES:
-                            await self.close(CloseReason.MESSAGE_TOO_BIG)
+                            self.close_code = CloseReason.MESSAGE_TOO_BIG
+                            await self._send(CloseConnection(code=self.close_code))
                             return
                         if event.message_finished:
                             yield held.decode() if isinstance(event, TextMessage) else bytes(held)
