@@ -130,13 +130,12 @@ class HttpConnection:
                         if event.status_code == _SWITCHING_PROTOCOLS:
                             break
                         continue
-                    if not self._received:
-                        await self._receive()
-                        limit.reschedule(asyncio.get_running_loop().time() + HEAD_S)
-                    elif self._received > HEAD_BYTES:
+                    if self._received > HEAD_BYTES:
                         raise HttpBroken(f"its head is over {HEAD_BYTES // 1024} kB")
-                    else:
-                        await self._receive()
+                    is_first = not self._received
+                    await self._receive()
+                    if is_first:
+                        limit.reschedule(asyncio.get_running_loop().time() + HEAD_S)
         self._received = len(self._http.trailing_data[0])
         return _answer(event)
 
