@@ -6,6 +6,8 @@ import re
 import string
 from typing import Final
 
+from wifimgrd.domain.commands import Right
+
 BUS_NAME: Final = "org.wifimgrd1"
 ROOT_PATH: Final = "/org/wifimgrd1"
 DEVICES_PATH: Final = ROOT_PATH + "/devices"
@@ -31,9 +33,9 @@ ERROR_PREFIX: Final = "org.wifimgrd1.Error."
 BUS_DAEMON: Final = "org.freedesktop.DBus"
 BUS_DAEMON_PATH: Final = "/org/freedesktop/DBus"
 
-MANAGE_DEVICES: Final = "org.wifimgrd1.manage-devices"
+MANAGE_DEVICES: Final = f"{BUS_NAME}.{Right.MANAGE_DEVICES}"
 """The polkit action to register, change and remove devices."""
-CONNECT: Final = "org.wifimgrd1.connect"
+CONNECT: Final = f"{BUS_NAME}.{Right.CONNECT}"
 """The polkit action to connect and disconnect them."""
 DIAGNOSE: Final = "org.wifimgrd1.diagnose"
 """The polkit action to get a report of a fault."""
