@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from tests.message_bus import MessageBusDaemon
 from tests.net.fake_networkmanager import (
     DEVICE,
     HOSTS,
@@ -19,7 +16,6 @@ from tests.net.fake_networkmanager import (
 )
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
-from wifimgrd.net import interfaces
 from wifimgrd.net.call_arguments import profile_of
 from wifimgrd.net.networkmanager import (
     _Object,
@@ -43,20 +39,7 @@ def profile(interface: str = "wlan0") -> Profile:
 
 
 @pytest.fixture
-async def helper() -> AsyncIterator[BusConnection]:
-    with MessageBusDaemon.start() as bus:
-        connection = await BusConnection.open(bus.address)
-        yield connection
-        await connection.close()
-
-
-@pytest.fixture
-async def manager(
-    helper: BusConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FakeNetworkManager:
-    (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
-    (tmp_path / "eth0").mkdir()
-    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path)
+async def manager(helper: BusConnection, wlan0: None) -> FakeNetworkManager:
     await helper.request_name(NM)
     return FakeNetworkManager(helper)
 

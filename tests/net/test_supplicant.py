@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.message_bus import MessageBusDaemon
 from tests.net.fake_supplicant import NETWORKS, PATH, FakeSupplicant
 from wifimgrd.dbus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
-from wifimgrd.net import interfaces
 from wifimgrd.net.call_arguments import bssid_of, country_of, network_of
 from wifimgrd.net.supplicant import (
     _Object,
@@ -29,20 +25,7 @@ KEY = "0123456789abcdef" * 4
 
 
 @pytest.fixture
-async def helper() -> AsyncIterator[BusConnection]:
-    with MessageBusDaemon.start() as bus:
-        connection = await BusConnection.open(bus.address)
-        yield connection
-        await connection.close()
-
-
-@pytest.fixture
-async def supplicant(
-    helper: BusConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FakeSupplicant:
-    (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
-    (tmp_path / "eth0").mkdir()
-    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path)
+async def supplicant(helper: BusConnection, wlan0: None) -> FakeSupplicant:
     await helper.request_name(WPAS)
     return FakeSupplicant(helper)
 
