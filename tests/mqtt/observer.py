@@ -42,9 +42,12 @@ class Observer:
         self.changed.set()
 
     async def until(self, holds: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
-        """Wait until something holds, checked with each message."""
+        """Wait until something holds, checked with each message; raises ConnectionError if the broker ends
+        the connection meanwhile."""
         async with asyncio.timeout(timeout_s):
             while not holds():
+                if self.connection.closed.done():
+                    raise ConnectionError(self.connection.closed.result())
                 self.changed.clear()
                 await self.changed.wait()
 
@@ -94,6 +97,7 @@ async def observer(
         )
     one = Observer(connection)
     seen.append(one)
+    connection.closed.add_done_callback(lambda _: one.changed.set())
     try:
         await connection.subscribe(["wifimgrd/#", "answers/#", "homeassistant/#"], qos=1)
         connection.publish("answers/marker", b"marker")
