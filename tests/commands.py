@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, WHEN_FREE
 
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 
 PROGRAMS = Path(sys.executable).parent
 DAEMON = (str(PROGRAMS / "wifimgrd"),)

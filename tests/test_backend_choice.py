@@ -11,10 +11,10 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backend_choice import choose_backend
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, MethodCall, Variant
-from wifimgrd.networkd.definitions import SYSTEMD1
-from wifimgrd.networkmanager.definitions import NM, NM_PATH, DeviceState, DeviceType
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
+from wifimgrd.proxies.networkd.definitions import SYSTEMD1
+from wifimgrd.proxies.networkmanager.definitions import NM, NM_PATH, DeviceState, DeviceType
 
 
 @dataclass

@@ -11,10 +11,11 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, BusError, Signal
-from wifimgrd.networkmanager import definitions as nm
-from wifimgrd.wpa_supplicant import definitions as wpas
+from wifimgrd.api import names
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.proxies.networkmanager import definitions as nm
+from wifimgrd.proxies.wpa_supplicant import definitions as wpas
 
 CHECKOUT = Path(__file__).parents[1]
 POLICIES = CHECKOUT / "dbus-policy"
@@ -56,42 +57,42 @@ ALLOWED: list[Call] = [
         for name in ("SelectNetwork", "RemoveAllNetworks", "SignalPoll")
     ),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Disconnect", "Reassociate")),
-    *((wpas.WPAS, INTERFACE, names.PROPERTIES, name) for name in ("Get", "GetAll")),
+    *((wpas.WPAS, INTERFACE, bus_names.PROPERTIES, name) for name in ("Get", "GetAll")),
     (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "GetSettings"),
-    *((nm.NM, DEVICE, names.PROPERTIES, name) for name in ("Get", "GetAll")),
-    (nm.NM, nm.NM_PATH, names.PROPERTIES, "GetAll"),
+    *((nm.NM, DEVICE, bus_names.PROPERTIES, name) for name in ("Get", "GetAll")),
+    (nm.NM, nm.NM_PATH, bus_names.PROPERTIES, "GetAll"),
 ]
 HELPERS_ALONE: list[Call] = [
     (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "CreateInterface"),
     (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, "AddNetwork"),
-    (wpas.WPAS, INTERFACE, names.PROPERTIES, "Set"),
-    (wpas.WPAS, INTERFACE + "/Networks/0", names.PROPERTIES, "Set"),
+    (wpas.WPAS, INTERFACE, bus_names.PROPERTIES, "Set"),
+    (wpas.WPAS, INTERFACE + "/Networks/0", bus_names.PROPERTIES, "Set"),
     (nm.NM, nm.NM_PATH, nm.NM, "AddAndActivateConnection2"),
     (nm.NM, nm.NM_PATH, nm.NM, "DeactivateConnection"),
     (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "Delete"),
-    (nm.NM, DEVICE, names.PROPERTIES, "Set"),
+    (nm.NM, DEVICE, bus_names.PROPERTIES, "Set"),
 ]
 """Each takes the name of a file, any profile, or any device."""
 HELPERS: list[Call] = [
     *HELPERS_ALONE,
     (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "GetInterface"),
-    (wpas.WPAS, INTERFACE, names.PROPERTIES, "Get"),
+    (wpas.WPAS, INTERFACE, bus_names.PROPERTIES, "Get"),
     (nm.NM, nm.NM_PATH, nm.NM, "GetDeviceByIpIface"),
     (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "GetSettings"),
-    (nm.NM, DEVICE, names.PROPERTIES, "Get"),
+    (nm.NM, DEVICE, bus_names.PROPERTIES, "Get"),
 ]
 FORBIDDEN: list[Call] = [
     *HELPERS_ALONE,
     (wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, "ExpectDisconnect"),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("AddBlob", "AddCred", "EAPLogon")),
     (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE + ".WPS", "Start"),
-    (wpas.WPAS, wpas.WPAS_PATH, names.PROPERTIES, "Set"),
+    (wpas.WPAS, wpas.WPAS_PATH, bus_names.PROPERTIES, "Set"),
     *((nm.NM, nm.NM_PATH, nm.NM, name) for name in ("Enable", "Sleep", "Reload", "ActivateConnection")),
     *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSecrets", "Update", "Update2")),
     (nm.NM, nm.NM_PATH + "/Settings", nm.NM + ".Settings", "AddConnection"),
     (nm.NM, nm.NM_PATH + "/AgentManager", nm.NM + ".AgentManager", "Register"),
     (nm.NM, DEVICE, nm.NM_DEVICE, "Reapply"),
-    (nm.NM, nm.NM_PATH, names.PROPERTIES, "Set"),
+    (nm.NM, nm.NM_PATH, bus_names.PROPERTIES, "Set"),
 ]
 
 
@@ -186,7 +187,7 @@ def test_the_daemon_uses_no_method_that_the_policy_forbids() -> None:
 def test_the_helper_uses_what_its_policy_allows_and_nothing_is_allowed_that_it_does_not_use() -> None:
     files = [CHECKOUT / "wifimgrd" / "net" / f"{name}.py" for name in ("networkmanager", "supplicant")]
     called = re.findall(r'\.call\(\s*"(\w+)"', "\n".join(file.read_text() for file in files))
-    assert set(called) == {member for *_, interface, member in HELPERS if interface != names.PROPERTIES}
+    assert set(called) == {member for *_, interface, member in HELPERS if interface != bus_names.PROPERTIES}
 
 
 def test_every_action_that_the_daemon_checks_is_known_to_polkit_and_granted_to_the_shim() -> None:

@@ -20,7 +20,7 @@ from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.camera_state import CameraState
 
 PACKAGING = Path(__file__).parents[1] / "packaging"
-INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "dbus" / "introspection"
+INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "api" / "introspection"
 
 
 @pytest.fixture(scope="module")

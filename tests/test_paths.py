@@ -18,20 +18,20 @@ from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManage
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 from tests.store_in_memory import StoreInMemory
+from wifimgrd.api.hub_service import HubService
 from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
 from wifimgrd.backends.simulated import SimulatedWorld
 from wifimgrd.backends.simulated.backend import SimulatedBackend
-from wifimgrd.dbus import names
-from wifimgrd.dbus.client.changes import Change
-from wifimgrd.dbus.client.channel_messages import STATUS, Message
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import BusConnection, Signal, Variant
-from wifimgrd.dbus.framing import Frame
-from wifimgrd.dbus.service.hub_service import HubService
-from wifimgrd.dbus.transport import Reader, Writer
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusConnection, Signal, Variant
+from wifimgrd.bus.framing import Frame
+from wifimgrd.bus.transport import Reader, Writer
+from wifimgrd.client.changes import Change
+from wifimgrd.client.channel_messages import STATUS, Message
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import Event
@@ -40,10 +40,10 @@ from wifimgrd.http.channel.message_types import LoggedEvent
 from wifimgrd.http.settings import Settings
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.networkmanager.definitions import DeviceState
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _PACKAGE: Final = str(Path(wifimgrd.__file__).parent) + "/"
 _DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -258,8 +258,8 @@ async def test_a_lost_link_passes_ten_modules_at_most(message_bus: MessageBusDae
             supplicant.emit(_WATCHED, names.PROPERTIES, "PropertiesChanged", "sa{sv}as", body)
             await until_connecting(channel)
         monitor.close()
-    daemon = recorder.path(_SENT_TO_BUS, "backends/base_link_monitor.py")
-    path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "dbus/client/live_objects.py")])
+    daemon = recorder.path(_SENT_TO_BUS, "backends/supplicant/link_monitor.py")
+    path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "client/live_objects.py")])
     assert path == documented("The modules of a lost link")
     assert len(path) <= _MOST
 
@@ -270,6 +270,6 @@ async def test_the_modules_of_a_connect_are_those_of_the_document(message_bus: M
         with recorder.recording():
             answer = await made.served.get(P + "/wifi/connect?device_id=1&wait=30")
         assert answer.json["status"] == "connected"
-    shim = recorder.path(_SENT_TO_BUS, "dbus/client/hub.py")
+    shim = recorder.path(_SENT_TO_BUS, "client/hub.py")
     path = _each_once([*shim, *recorder.path(_JOINED)])
     assert path == documented("The modules of a connect")

@@ -2,9 +2,9 @@
 """generate_records.py [--page]: write what is derived from the records' fields (wifimgrd/domain/records.py).
 
 - frontend/src/records.ts, the page's types, which the build makes and git does not hold;
-- the properties in wifimgrd/dbus/introspection/org.wifimgrd1.{Device,Interface}.xml, unless --page.
+- the properties in wifimgrd/api/introspection/org.wifimgrd1.{Device,Interface}.xml, unless --page.
 
-It needs Python's standard library alone. tests/dbus/test_records.py proves that the XML is current.
+It needs Python's standard library alone. tests/api/test_records.py proves that the XML is current.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, Final
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from wifimgrd.dbus.client.channel_messages import DATA  # noqa: E402
-from wifimgrd.dbus.client.json_schema import REFERENCE, Schemas  # noqa: E402
-from wifimgrd.dbus.client.json_types import SearchJson  # noqa: E402
-from wifimgrd.dbus.properties import property_xml  # noqa: E402
+from wifimgrd.api.properties import property_xml  # noqa: E402
+from wifimgrd.client.channel_messages import DATA  # noqa: E402
+from wifimgrd.client.json_schema import REFERENCE, Schemas  # noqa: E402
+from wifimgrd.client.json_types import SearchJson  # noqa: E402
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord  # noqa: E402
 from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
 
-INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "dbus" / "introspection"
+INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
 TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
 RECORDS: Final = {"Device": DeviceRecord, "Interface": InterfaceRecord}
 _FIRST_PROPERTY: Final = re.compile(r"    <!--(?:(?!-->)[\s\S])*-->\s*<property ")

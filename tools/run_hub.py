@@ -28,8 +28,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.client.hub import HubClient
 from wifimgrd.config import load
-from wifimgrd.dbus.client.hub import HubClient
 
 _BIN: Final = Path(sys.executable).parent
 _CHECKOUT: Final = Path(__file__).resolve().parent.parent

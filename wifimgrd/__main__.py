@@ -19,7 +19,7 @@ from typing import Final
 import structlog
 
 from wifimgrd import __version__, config, daemon
-from wifimgrd.dbus.connection import BusClosed, BusError, NameTaken
+from wifimgrd.bus.connection import BusClosed, BusError, NameTaken
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.systemd import notify

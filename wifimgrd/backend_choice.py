@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.networkd.units import ServiceManager
-from wifimgrd.networkmanager.definitions import NM, DeviceState
-from wifimgrd.networkmanager.device import Device, is_wifi
-from wifimgrd.networkmanager.manager import NetworkManager
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.proxies.networkd.units import ServiceManager
+from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
+from wifimgrd.proxies.networkmanager.device import Device, is_wifi
+from wifimgrd.proxies.networkmanager.manager import NetworkManager
 
 _UNIT: Final = "NetworkManager.service"
 _ENABLED: Final = ("enabled", "enabled-runtime", "linked", "linked-runtime", "alias", "static", "generated")

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from wifimgrd import __version__
+from wifimgrd.api.hub_service import HubService
+from wifimgrd.api.names import BUS_NAME
+from wifimgrd.api.simulator_object import World
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.config import Config, ConfigError, load_models
-from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.dbus.names import BUS_NAME
-from wifimgrd.dbus.service.hub_service import HubService
-from wifimgrd.dbus.service.simulator_object import World
 from wifimgrd.domain.addresses import parse_network
 from wifimgrd.domain.events import SignalChanged
+from wifimgrd.helper_client.addresses import CameraAddresses
+from wifimgrd.helper_client.power_save import PowerSaveMonitor
+from wifimgrd.helper_client.probes import SocketProbes
+from wifimgrd.helper_client.sockets import HelperSockets
+from wifimgrd.helper_client.supplicant import HelperSupplicant
+from wifimgrd.helper_client.wireless import HelperWireless
 from wifimgrd.live_settings import LiveSettings, hub_settings
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.summary import summary
-from wifimgrd.net_client.addresses import CameraAddresses
-from wifimgrd.net_client.power_save import PowerSaveMonitor
-from wifimgrd.net_client.probes import SocketProbes
-from wifimgrd.net_client.sockets import HelperSockets
-from wifimgrd.net_client.supplicant import HelperSupplicant
-from wifimgrd.net_client.wireless import HelperWireless
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.status_line import StatusLine
@@ -223,7 +223,7 @@ async def _choice(name: str, connection: BusConnection) -> Choice:
 async def _end_networkd_links(connection: BusConnection) -> None:
     """End what an earlier run with another backend has left, so that networkd configures none of the adapters
     beside NetworkManager."""
-    from wifimgrd.net_client.links import HelperLinks  # noqa: PLC0415
+    from wifimgrd.helper_client.links import HelperLinks  # noqa: PLC0415
 
     if HelperLinks.are_configured():
         try:
@@ -299,7 +299,7 @@ def _networkmanager(
     config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> Backend:
     from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
-    from wifimgrd.net_client.networkmanager import HelperNetworkManager  # noqa: PLC0415
+    from wifimgrd.helper_client.networkmanager import HelperNetworkManager  # noqa: PLC0415
 
     supplicant = HelperSupplicant(connection)
     return NetworkManagerBackend(
@@ -318,7 +318,7 @@ def _wpa_supplicant(
     config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> Backend:
     from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend  # noqa: PLC0415
-    from wifimgrd.net_client.links import HelperLinks  # noqa: PLC0415
+    from wifimgrd.helper_client.links import HelperLinks  # noqa: PLC0415
 
     links, wireless = HelperLinks(connection), HelperWireless(connection)
     supplicant = HelperSupplicant(connection)

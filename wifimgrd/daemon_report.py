@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd import __version__
+from wifimgrd.client.json_members import time_text
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.config import Config
-from wifimgrd.dbus.client.json_members import time_text
-from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, device_record, interface_record
 from wifimgrd.manager.history import History

@@ -22,10 +22,10 @@ from typing import Any, Final, NoReturn, cast
 import structlog
 
 from benchmarks.fleet.pipes import lines_of_stdin, reply
-from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_records import device_json
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.mqtt.bridge import Bridge
 from wifimgrd.mqtt.settings import Settings

@@ -26,9 +26,9 @@ from tests.mqtt.certificates import Authority
 from tests.mqtt.fleet_process import fleet_client, is_online, until
 from tests.mqtt.mosquitto import Mosquitto
 from tests.processes import Hub, running_hub
-from wifimgrd.dbus.client.changes import Change, DeviceChanged
+from wifimgrd.client.changes import Change, DeviceChanged
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.fleet import FleetChange
+from wifimgrd.fleet.fleet import FleetChange
 
 PART: Final = "Fleet: hubs at one broker"
 _MANY: Final = 1000

@@ -17,13 +17,13 @@ import time
 from typing import Any
 
 from benchmarks.fleet.pipes import lines_of_stdin, reply
-from wifimgrd.dbus.client.changes import DeviceChanged
-from wifimgrd.dbus.client.json_records import device_json
+from wifimgrd.client.changes import DeviceChanged
+from wifimgrd.client.json_records import device_json
+from wifimgrd.fleet.client import FleetClient
+from wifimgrd.fleet.fleet import FleetChange
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet import FleetChange
-from wifimgrd.mqtt.fleet_client import FleetClient
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.web_address import BrokerAddress
 

@@ -11,7 +11,8 @@ import aiohttp
 from benchmarks.host.bus_monitor import watched
 from benchmarks.host.world import DEVICES, World
 from benchmarks.table import Row, Target
-from wifimgrd.dbus import names
+from wifimgrd.api import names
+from wifimgrd.bus import names as bus_names
 
 _LISTS: Final = 10
 _STATUSES: Final = 400
@@ -35,7 +36,9 @@ async def reads(world: World, devices: int) -> list[Row]:
             await get("/wifi/status?device_id=1")
 
         async def list_bus() -> None:
-            await world.bus.call(names.BUS_NAME, names.ROOT_PATH, names.OBJECT_MANAGER, "GetManagedObjects")
+            await world.bus.call(
+                names.BUS_NAME, names.ROOT_PATH, bus_names.OBJECT_MANAGER, "GetManagedObjects"
+            )
 
         async def status_bus() -> None:
             await world.bus.get_all(names.BUS_NAME, names.device_path(1), names.DEVICE)

@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from benchmarks.accounting import Account
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.dbus import names
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import BusConnection, Variant
+from wifimgrd.api import names
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection, Variant
+from wifimgrd.client.hub import HubClient
 
 DEVICES: Final = "/plugin-views/platform_plugin_device_manager/devices"
 _PROGRAMS: Final = Path(sys.executable).parent
@@ -73,7 +74,7 @@ class World:
 
     async def quiet(self) -> None:
         """Return when daemon and shim have done what follows from what was asked, and have rested since."""
-        await self.bus.call(names.BUS_NAME, names.ROOT_PATH, names.PEER, "Ping")
+        await self.bus.call(names.BUS_NAME, names.ROOT_PATH, bus_names.PEER, "Ping")
         used_s = 0.0
         while (now_s := self.daemon.cpu_s() + self.shim.cpu_s()) > used_s:
             used_s = now_s

@@ -16,7 +16,7 @@ from benchmarks import progress
 from benchmarks.table import Row, Target
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.fleet import FleetPage, device_record, fleet_page, open_all, sign_in
-from wifimgrd.dbus.client.json_records import interface_json
+from wifimgrd.client.json_records import interface_json
 from wifimgrd.domain.records import InterfaceRecord
 
 HUBS: Final = 1_000

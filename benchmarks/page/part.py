@@ -17,7 +17,7 @@ from benchmarks.page.fleet import measure as measure_fleet
 from benchmarks.table import Row, Target
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.running_hub import RunningHub, running_hub
-from wifimgrd.dbus.client.changes import Change, DeviceChanged
+from wifimgrd.client.changes import Change, DeviceChanged
 
 ROUNDS: Final = 60
 _AT_MOST_MS: Final = 100.0

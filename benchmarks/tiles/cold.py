@@ -15,10 +15,10 @@ from benchmarks import progress
 from benchmarks.table import Row, Target
 from tests.http.tiles.planet import ENTRIES, LEAVES, write_planet
 from wifimgrd.config import TileSource
-from wifimgrd.http.tiles.coordinates import tile_of_id
-from wifimgrd.http.tiles.library import Library
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.tiles.coordinates import tile_of_id
+from wifimgrd.tiles.tilesets import Tilesets
 
 _TILES: Final = 3000
 _TILES_OF_PLANET: Final = 500
@@ -48,12 +48,12 @@ async def planet_reads(folder: Path) -> list[Row]:
 
 
 async def _row(name: str, kind: str, path: Path, places: list[tuple[int, int, int]]) -> Row:
-    library = Library([TileSource(name, kind, path)], Tasks("bench"))
-    await library.start()
+    tilesets = Tilesets([TileSource(name, kind, path)], Tasks("bench"))
+    await tilesets.start()
     await asyncio.to_thread(_drop, path)
     asked = len(places)
-    late_ms, was_cold = await _lateness(library, name, places)
-    await library.stop()
+    late_ms, was_cold = await _lateness(tilesets, name, places)
+    await tilesets.stop()
     return Row(
         "tiles",
         f"event loop stands still, cold, {name}",
@@ -64,8 +64,8 @@ async def _row(name: str, kind: str, path: Path, places: list[tuple[int, int, in
     )
 
 
-async def _lateness(library: Library, name: str, places: list[tuple[int, int, int]]) -> tuple[float, int]:
-    tileset = library.tilesets[name]
+async def _lateness(tilesets: Tilesets, name: str, places: list[tuple[int, int, int]]) -> tuple[float, int]:
+    tileset = tilesets.by_name[name]
     latest = 0.0
     cold = 0
     finished = asyncio.Event()

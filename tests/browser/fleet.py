@@ -17,7 +17,7 @@ from tests.browser.running_hub import RunningHub, running_hub
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.mosquitto import Mosquitto, free_port
 from tests.mqtt.observer import Observer, observer
-from wifimgrd.dbus.client.json_records import device_json
+from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.test_make_run import NOT_BELOW_MAKE
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import BusConnection, Variant
+from wifimgrd.bus.connection import BusConnection, Variant
+from wifimgrd.client.hub import HubClient
 
 START_S = 60.0
 STOP_S = 20.0

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import wifimgrctl
 from tests.commands import disconnect
 from tests.processes import Hub
-from wifimgrd.dbus.connection import Variant
+from wifimgrd.bus.connection import Variant
 
 PASSWORDS = ("camera-pass", "quite-another")
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.config import Config, Http, Interfaces, Mqtt, Reserve, Tiles, TileSource
 from wifimgrd.daemon_report import Facts, report_text
-from wifimgrd.dbus.client.records import ServiceRecord
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from wifimgrd.cli.event_text import EventText
-from wifimgrd.dbus.client.channel_messages import Message
-from wifimgrd.dbus.client.json_records import connection_status_json, device_json, interface_json
+from wifimgrd.client.channel_messages import Message
+from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 STATUS = "device.connection_status.update"

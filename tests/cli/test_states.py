@@ -11,16 +11,9 @@ from typing import Any, Final
 import pytest
 
 from wifimgrd.cli.screen import Screen
-from wifimgrd.cli.views import (
-    device_view,
-    devices_view,
-    hub_view,
-    interfaces_view,
-    local_time,
-    networks_view,
-)
-from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
+from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, local_time, networks_view
+from wifimgrd.client.json_records import device_json
+from wifimgrd.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import CameraState, last_known
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.running import on_terminal, wifimgrctl
 from tests.commands import disconnect
 from tests.processes import Hub
-from wifimgrd.dbus.connection import Variant
+from wifimgrd.bus.connection import Variant
 
 
 async def test_colour_on_a_terminal_alone(hub: Hub) -> None:

@@ -18,7 +18,7 @@ FROM_THERE: Final = (sys.executable, "-P", "-m")
 SHOW: Final = """
 import json, sys
 import wifimgrd
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.http.app import build_app
 from wifimgrd.http.channel.commands import parse_command
 from wifimgrd.http.description.asyncapi import asyncapi

@@ -14,9 +14,9 @@ from tools.generate_records import TYPES
 MOST_FILES: Final = 3
 SHOW: Final = """
 import json, sys
-from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.definitions import definition
-from wifimgrd.dbus.properties import properties_of, updated
+from wifimgrd.client.json_records import device_json
+from wifimgrd.api.definitions import definition
+from wifimgrd.api.properties import properties_of, updated
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Sighting, Ssid
 from wifimgrd.domain.records import DeviceRecord, device_record
 from wifimgrd.http.description.asyncapi import asyncapi

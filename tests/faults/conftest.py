@@ -14,8 +14,8 @@ import pytest
 from tests.faults.rude_client import RudeClient
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.api import names
+from wifimgrd.bus.connection import BusConnection
 
 _CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

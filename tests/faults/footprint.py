@@ -13,7 +13,7 @@ from statistics import quantiles
 from typing import Final, Self
 
 from tests.lab.guest.deadline import async_poll_until
-from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.bus.connection import BusConnection, BusError
 
 _BUS: Final = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
 ALLOWED: Final[Mapping[str, int]] = {"kB": 4 * 1024, "fds": 8, "tasks": 4}

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from wifimgrd.dbus.framing import FIXED
+from wifimgrd.bus.framing import FIXED
 
 
 class PassingBus:

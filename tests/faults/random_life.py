@@ -18,7 +18,7 @@ import aiohttp
 from tests.commands import connect, disconnect
 from tests.http.served import Answer, P, Served
 from tests.soak import IS_SOAK
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import WifimgrdError
 
 DEVICES_EACH: Final = 3

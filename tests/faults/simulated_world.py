@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.faults.random_life import Network
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import Variant
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.hub import HubClient
 
 ADAPTERS: Final = ("wlan0", "wlan1", "wlan2")
 CAMERAS: Final = (1, 2, 3, 4)

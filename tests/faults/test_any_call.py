@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.processes import Hub
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, BusError, Variant
-from wifimgrd.dbus.definitions import parse_interface
+from wifimgrd.api import names
+from wifimgrd.api.definitions import parse_interface
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection, BusError, Variant
 
 OBJECTS = {
     "/org/wifimgrd1": names.MANAGER,
@@ -96,12 +97,12 @@ METHODS: list[Method] = [
     (path, *method)
     for path in OBJECTS
     for method in (
-        (names.PROPERTIES, "Get", ["s", "s"]),
-        (names.PROPERTIES, "Set", ["s", "s", "v"]),
-        (names.PROPERTIES, "GetAll", ["s"]),
-        (names.OBJECT_MANAGER, "GetManagedObjects", []),
-        (names.INTROSPECTABLE, "Introspect", []),
-        (names.PEER, "Ping", []),
+        (bus_names.PROPERTIES, "Get", ["s", "s"]),
+        (bus_names.PROPERTIES, "Set", ["s", "s", "v"]),
+        (bus_names.PROPERTIES, "GetAll", ["s"]),
+        (bus_names.OBJECT_MANAGER, "GetManagedObjects", []),
+        (bus_names.INTROSPECTABLE, "Introspect", []),
+        (bus_names.PEER, "Ping", []),
     )
 ]
 
@@ -168,9 +169,9 @@ async def test_any_property_is_read_or_refused_by_name_and_none_is_set(
     for face in (own, "", interface):
         known = list(DEFINITIONS[own].properties)
         for one in [*known[:3], name]:
-            await answered(bus, path, names.PROPERTIES, "Get", ("ss", [face, one]))
-            assert not await answered(bus, path, names.PROPERTIES, "Set", ("ssv", [face, one, value]))
-        await answered(bus, path, names.PROPERTIES, "GetAll", ("s", [face]))
+            await answered(bus, path, bus_names.PROPERTIES, "Get", ("ss", [face, one]))
+            assert not await answered(bus, path, bus_names.PROPERTIES, "Set", ("ssv", [face, one, value]))
+        await answered(bus, path, bus_names.PROPERTIES, "GetAll", ("s", [face]))
 
 
 async def test_file_descriptors_are_not_taken(hub: Hub, bus: BusConnection) -> None:

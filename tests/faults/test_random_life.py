@@ -15,7 +15,7 @@ from tests.faults.shim import running_shim
 from tests.faults.simulated_world import NETWORKS, SimulatedWorld
 from tests.http.served import Served
 from tests.processes import Hub
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection
 
 DURATION_S: Final = duration_s("25s")
 SEED: Final = seed()

@@ -12,8 +12,9 @@ from tests.faults.footprint import Footprint
 from tests.faults.rude_client import RudeClient
 from tests.processes import Hub
 from tests.soak import IS_SOAK
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, BusError, Variant
+from wifimgrd.api import names
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection, BusError, Variant
 
 PATIENCE_S = 10.0
 """What the shim waits for an answer before it calls the daemon away."""
@@ -34,7 +35,7 @@ async def test_a_client_that_never_reads_holds_up_nobody(
     before = size(hub)
     await rude.listen_to_everything()
     async with onlooker.asking():
-        asked = rude.ask(names.ROOT_PATH, names.OBJECT_MANAGER, "GetManagedObjects")
+        asked = rude.ask(names.ROOT_PATH, bus_names.OBJECT_MANAGER, "GetManagedObjects")
         await rude.send(asked, times=2_000)
         device = await hub.create(1)
         for _ in range(20):
@@ -46,7 +47,7 @@ async def test_a_client_that_never_reads_holds_up_nobody(
 
 async def test_a_flood_of_calls_holds_up_nobody(hub: Hub, rude: RudeClient, onlooker: Onlooker) -> None:
     before, owner = size(hub), await onlooker.owner()
-    call = rude.order(names.ROOT_PATH, names.PROPERTIES, "GetAll", "s", names.MANAGER)
+    call = rude.order(names.ROOT_PATH, bus_names.PROPERTIES, "GetAll", "s", names.MANAGER)
     async with onlooker.asking():
         await rude.send(call * 100, times=CALLS // 100)
         await hub.create(1)
@@ -75,7 +76,7 @@ async def test_a_flood_of_signals_that_nobody_asked_for_holds_up_nobody(
 ) -> None:
     before, owner = size(hub), await onlooker.owner()
     assert owner is not None
-    signal = rude.signal(owner, names.ROOT_PATH, names.PROPERTIES, "PropertiesChanged")
+    signal = rude.signal(owner, names.ROOT_PATH, bus_names.PROPERTIES, "PropertiesChanged")
     async with onlooker.asking():
         await rude.send(signal * 100, times=CALLS // 100)
         await hub.create(1)
@@ -116,7 +117,7 @@ async def test_what_d_bus_may_have_one_day_is_no_reason_to_go(
     hub: Hub, rude: RudeClient, onlooker: Onlooker, position: int, octet: int
 ) -> None:
     owner = await onlooker.owner()
-    message = bytearray(rude.ask(names.ROOT_PATH, names.PROPERTIES, "GetAll", "s", names.MANAGER))
+    message = bytearray(rude.ask(names.ROOT_PATH, bus_names.PROPERTIES, "GetAll", "s", names.MANAGER))
     message[position] = octet
     await rude.send(bytes(message))
     async with onlooker.asking():

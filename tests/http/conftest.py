@@ -12,7 +12,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.http.settings import Settings
 
 START_S = 20.0

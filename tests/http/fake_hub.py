@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from types import MappingProxyType
 from typing import Any
 
-from wifimgrd.dbus.client.changes import (
+from wifimgrd.client.changes import (
     Change,
     DaemonAppeared,
     DaemonVanished,
@@ -22,13 +22,13 @@ from wifimgrd.dbus.client.changes import (
     InterfaceRemoved,
     ServiceChanged,
 )
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.live_objects import ObjectCache
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.live_objects import ObjectCache
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.net.sockets import open_socket
+from wifimgrd.helper.sockets import open_socket
 
 
 def changed(device: DeviceRecord, *properties: str) -> DeviceChanged:

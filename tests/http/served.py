@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.http.app import build_app
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.server import Server, bind

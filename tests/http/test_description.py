@@ -12,12 +12,12 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.http.served import P, Served
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_schema import Schemas
 from wifimgrd.config import TileSource
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_schema import Schemas
 from wifimgrd.http.channel.message_types import DATA
 from wifimgrd.http.settings import Settings
-from wifimgrd.http.tiles.tile import TYPE_OF_FORMAT
+from wifimgrd.tiles.tile import TYPE_OF_FORMAT
 
 ASYNCAPI_SCHEMA = Path("frontend/node_modules/@asyncapi/specs/schemas/3.0.0.json")
 

@@ -24,16 +24,16 @@ from wifimgrd.http.errors import Problem
 from wifimgrd.http.front.framing import Body, Head, Refused, end_of_head, parse_head
 from wifimgrd.http.relay.headers import from_camera, to_camera
 from wifimgrd.http.relay.references import CameraPage
-from wifimgrd.http.tiles.coordinates import place_of, without_ending
-from wifimgrd.http.tiles.decompress import decompress
-from wifimgrd.http.tiles.fast import FastPath
-from wifimgrd.http.tiles.library import Library
-from wifimgrd.http.tiles.pmtiles_directory import Directory
-from wifimgrd.http.tiles.replies import accepted_codings, is_named
-from wifimgrd.http.tiles.tile import DamagedError
-from wifimgrd.http.tiles.tilejson import base_address
-from wifimgrd.http.tiles.upstream import freshness
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.tiles.coordinates import place_of, without_ending
+from wifimgrd.tiles.decompress import decompress
+from wifimgrd.tiles.fast import FastPath
+from wifimgrd.tiles.pmtiles_directory import Directory
+from wifimgrd.tiles.replies import accepted_codings, is_named
+from wifimgrd.tiles.tile import DamagedError
+from wifimgrd.tiles.tilejson import base_address
+from wifimgrd.tiles.tilesets import Tilesets
+from wifimgrd.tiles.upstream import freshness
 
 HEAD = 64 << 10
 """Octets of a head, at most."""
@@ -43,9 +43,9 @@ RATIO = 2.5
 
 Parse = Callable[[str], object]
 
-_library = Library((TileSource("map", "folder", Path("/nowhere")),), Tasks("test"))
+_tilesets = Tilesets((TileSource("map", "folder", Path("/nowhere")),), Tasks("test"))
 _safety = RequestSafety(frozenset({"localhost"}), frozenset())
-_fast = FastPath(_library, "platform", _safety, None, Cors(frozenset({"http://ok.example"})))
+_fast = FastPath(_tilesets, "platform", _safety, None, Cors(frozenset({"http://ok.example"})))
 _PAGE = CameraPage("192.168.42.1", "/cameras/3", "/cameras/3/a")
 _token = AccessToken("0123456789abcdef")
 

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd import catalog
-from wifimgrd.dbus.client.json_members import settings_json, time_text
-from wifimgrd.dbus.client.json_records import (
+from wifimgrd.client.json_members import settings_json, time_text
+from wifimgrd.client.json_records import (
     connection_status_json,
     device_json,
     interface_json,
     interfaces_json,
     status_json,
 )
-from wifimgrd.dbus.client.json_text import dumps
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.json_text import dumps
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 CONNECTED = DeviceRecord(

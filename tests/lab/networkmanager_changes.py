@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from wifimgrd.dbus.connection import BusError
-from wifimgrd.dbus.errors import NAME_OF
+from wifimgrd.api.errors import NAME_OF
+from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import WifimgrdError
-from wifimgrd.net import networkmanager
-from wifimgrd.net.call_arguments import profile_of
-from wifimgrd.net_client.networkmanager import profile_arguments
+from wifimgrd.helper import networkmanager
+from wifimgrd.helper.call_arguments import profile_of
+from wifimgrd.helper_client.networkmanager import profile_arguments
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
 from .supplicant_changes import system_bus
 

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.net import supplicant
-from wifimgrd.net.call_arguments import network_of
-from wifimgrd.net_client.supplicant import network_arguments
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.helper import supplicant
+from wifimgrd.helper.call_arguments import network_of
+from wifimgrd.helper_client.supplicant import network_arguments
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ import pytest_asyncio
 from structlog.testing import capture_logs
 
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
-from wifimgrd.dbus.connection import BusError
+from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting
 from wifimgrd.domain.errors import (
@@ -25,8 +25,8 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.bss import KeyManagement
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter

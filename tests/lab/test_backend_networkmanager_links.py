@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.device import HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState

@@ -9,10 +9,10 @@ import pytest
 
 from tests.backends.conformance import BackendConformance
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.helper.link_files import LinkConfiguration, LinkFiles
+from wifimgrd.helper.networkd_links import NetworkdLinks
 from wifimgrd.kernel.links import permanent_address
-from wifimgrd.net.link_files import LinkConfiguration, LinkFiles
-from wifimgrd.net.networkd_links import NetworkdLinks
 from wifimgrd.runtime.tasks import Tasks
 
 from .backend_stage import LabStage, systemctl

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 
 from .guest import hwsim
 from .guest.access_point import Camera

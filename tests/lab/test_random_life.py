@@ -17,8 +17,8 @@ from tests.commands import disconnect
 from tests.faults.footprint import Process, growth, reported
 from tests.faults.random_life import Life, Network, chance_of, duration_s, seed
 from tests.http.served import Served
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.records import DeviceRecord
 
 from .backends import on_both

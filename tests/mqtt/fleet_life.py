@@ -31,8 +31,8 @@ from tests.processes import Hub, camera, running_hub
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.fleet.client import FleetClient
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet_client import FleetClient
 from wifimgrd.mqtt.topics import Topics
 
 DURATION_S: Final = duration_s("2m")

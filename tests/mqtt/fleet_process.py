@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from tests.mqtt.observer import PATIENCE_S, Observer
-from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.json_records import device_json
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.fleet.client import FleetClient
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet_client import FleetClient
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.web_address import BrokerAddress

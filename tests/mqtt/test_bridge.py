@@ -13,8 +13,8 @@ from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
-from wifimgrd.dbus.client.json_records import device_json, interface_json
-from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.client.json_records import device_json, interface_json
+from wifimgrd.client.json_text import dumps
 
 RSS_LIMIT_KB = 35 * 1024
 

@@ -12,8 +12,8 @@ from tests.mqtt.fleet_process import access, fleet_client, is_online, until
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards
 from tests.mqtt.observer import Observer
 from wifimgrd.domain.commands import CONNECT
+from wifimgrd.fleet.client import connected
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet_client import connected
 
 
 def client_ids(broker: Mosquitto, beginning: str) -> set[str]:

@@ -18,7 +18,7 @@ from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
 from tests.mqtt.test_connection import PASSWORD, authority, client, with_tls
 from tests.processes import Hub
-from wifimgrd.dbus.client.json_records import device_json
+from wifimgrd.client.json_records import device_json
 
 __all__ = ["authority", "client"]
 

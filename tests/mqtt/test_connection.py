@@ -15,10 +15,10 @@ from tests.mqtt.fleet_process import access
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
+from wifimgrd.fleet.client import connected
 from wifimgrd.mqtt.access import Tls
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet_client import connected
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress

@@ -12,18 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.dbus.client.changes import (
-    DeviceAdded,
-    DeviceChanged,
-    DeviceRemoved,
-    InterfaceAdded,
-    ServiceChanged,
-)
-from wifimgrd.dbus.client.json_records import device_json, interface_json
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved, InterfaceAdded, ServiceChanged
+from wifimgrd.client.json_records import device_json, interface_json
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
-from wifimgrd.mqtt.fleet import AvailabilityChanged, Fleet, FleetChange, HubAppeared, HubVanished, Limits
-from wifimgrd.mqtt.fleet_records import (
+from wifimgrd.fleet.fleet import AvailabilityChanged, Fleet, FleetChange, HubAppeared, HubVanished, Limits
+from wifimgrd.fleet.records import (
     CommandAnswer,
     RecordError,
     parse_answer,

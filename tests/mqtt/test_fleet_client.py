@@ -16,9 +16,9 @@ from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
+from wifimgrd.fleet.client import connected
+from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
-from wifimgrd.mqtt.fleet_client import connected
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress

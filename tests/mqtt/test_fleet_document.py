@@ -25,10 +25,10 @@ from tests.mqtt.observer import Observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
 from wifimgrd.domain.commands import DISCONNECT
+from wifimgrd.fleet.client import FleetClient, connected
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet_client import FleetClient, connected
 from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED
 from wifimgrd.web_address import BrokerAddress

@@ -16,7 +16,7 @@ from tests.mqtt.fleet_process import access
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.processes import Hub
-from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE
+from wifimgrd.client.command_rate import COMMANDS_AT_ONCE
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.library import Received
 

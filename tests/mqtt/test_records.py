@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.dbus.client.channel_messages import Message
+from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.claim import Claim, parse_claim

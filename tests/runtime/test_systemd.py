@@ -13,10 +13,11 @@ import pytest
 
 from tests.manager.conftest import make_bench
 from tests.message_bus import MessageBusDaemon
+from wifimgrd.api import names
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.config import Config
 from wifimgrd.daemon import BusLost, DaemonOptions, run
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection
 from wifimgrd.manager.summary import summary
 from wifimgrd.runtime.systemd import start_watchdog, watchdog_s
 from wifimgrd.runtime.tasks import Tasks
@@ -109,7 +110,12 @@ async def test_the_daemon_reports_its_life_and_ends_when_it_loses_its_name(
     assert await reported(manager) == "STATUS=0 devices, 0 connected, 3 of 3 interfaces free"
     assert await stranger.name_owner(names.BUS_NAME) == opened[0].unique_name
     await opened[0].call(
-        names.BUS_DAEMON, names.BUS_DAEMON_PATH, names.BUS_DAEMON, "ReleaseName", "s", [names.BUS_NAME]
+        bus_names.BUS_DAEMON,
+        bus_names.BUS_DAEMON_PATH,
+        bus_names.BUS_DAEMON,
+        "ReleaseName",
+        "s",
+        [names.BUS_NAME],
     )
     assert await reported(manager) == "STOPPING=1\nSTATUS=stopping"
     with pytest.raises(BusLost, match=r"the name org\.wifimgrd1 was lost"):

@@ -28,7 +28,7 @@ PROGRAMS = {
     "daemon": ("wifimgrd", "--simulate"),
     "http": ("wifimgrd.http", "--listen", "127.0.0.1:0"),
     "mqtt": ("wifimgrd.mqtt",),
-    "net": ("wifimgrd.net", "--user", "root", "--linger", "3600"),
+    "net": ("wifimgrd.helper", "--user", "root", "--linger", "3600"),
 }
 """Each module that is a program, and the arguments it needs."""
 

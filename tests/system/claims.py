@@ -18,7 +18,7 @@ CANNOT: Final[Claims] = {
         "activate a profile of another content": (
             _CAGE + "test_the_daemon_changes_nothing_in_networkmanager_by_itself",
             _CAGE + "test_the_helper_activates_nothing_but_on_the_hubs_adapters",
-            "tests/net/test_profile.py::test_arguments_that_are_no_profile_are_refused_without_the_password",
+            "tests/helper/test_profile.py::test_arguments_that_are_no_profile_are_refused_without_the_password",
             "tests/lab/test_backend_networkmanager.py"
             "::test_a_profile_is_activated_on_no_other_adapter_than_its_own",
         ),

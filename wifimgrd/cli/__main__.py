@@ -14,7 +14,7 @@ from wifimgrd.cli.arguments import AT_BROKER, BROKER_KEYS, joined, parser
 from wifimgrd.cli.commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli.password import UsageError, read_password
 from wifimgrd.cli.screen import Screen
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.runtime.hardening import forbid_core_dumps

@@ -15,8 +15,8 @@ from wifimgrd import __version__
 from wifimgrd.cli.finding import meant
 from wifimgrd.config import TOPIC_PREFIX, Mqtt
 from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT
-from wifimgrd.http.tiles.coordinates import DEEPEST, Box
-from wifimgrd.http.tiles.source import numbers_of
+from wifimgrd.tiles.coordinates import DEEPEST, Box
+from wifimgrd.tiles.source import numbers_of
 from wifimgrd.web_address import BrokerAddress, broker_address
 
 DEFAULT_PREFIX: Final = Mqtt().prefix

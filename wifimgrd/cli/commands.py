@@ -26,9 +26,9 @@ from wifimgrd.cli.views import (
     interfaces_view,
     networks_view,
 )
-from wifimgrd.dbus.client.commands import Outcome, carry_out
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import device_json, interfaces_json, search_json, service_json
+from wifimgrd.client.commands import Outcome, carry_out
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current
 from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.errors import AuthenticationFailed, DeviceNotFound, ErrorCode, WifimgrdError

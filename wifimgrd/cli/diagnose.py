@@ -13,7 +13,7 @@ from typing import Final
 
 from wifimgrd import config
 from wifimgrd.cli.screen import Screen
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
 from wifimgrd.report.settings import hide_settings

@@ -8,7 +8,7 @@ from typing import Any
 
 from wifimgrd.cli.text import STYLE_OF_STATE, Style
 from wifimgrd.cli.views import reserved_for
-from wifimgrd.dbus.client.channel_messages import Message
+from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.camera_state import CameraState, camera_state
 from wifimgrd.domain.interface import InterfaceState
 

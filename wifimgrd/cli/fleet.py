@@ -16,17 +16,17 @@ from wifimgrd.cli.outcome import TIMEOUT, progress, summary, title
 from wifimgrd.cli.password import UsageError, read_broker_password
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
-from wifimgrd.dbus.client.json_members import time_text
-from wifimgrd.dbus.client.json_records import device_json
+from wifimgrd.client.json_members import time_text
+from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.commands import DEVICE_COMMANDS, WHEN_FREE
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.fleet.client import FleetClient, connected
+from wifimgrd.fleet.fleet import FleetHub
+from wifimgrd.fleet.records import CommandAnswer
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.connection import BrokerError, any_of
-from wifimgrd.mqtt.fleet import FleetHub
-from wifimgrd.mqtt.fleet_client import FleetClient, connected
-from wifimgrd.mqtt.fleet_records import CommandAnswer
 from wifimgrd.mqtt.hub_record import hub_json
 
 _UNAVAILABLE: Final = "broker-unavailable"

@@ -11,12 +11,11 @@ from wifimgrd.cli.event_text import EventText, Sentence
 from wifimgrd.cli.monitor import show_sentence
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import Style
-from wifimgrd.dbus.client.channel_messages import ChannelMessages, Message
-from wifimgrd.dbus.client.json_members import time_text
-from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json
-from wifimgrd.mqtt.broker import RECONNECT
-from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.fleet import (
+from wifimgrd.client.channel_messages import ChannelMessages, Message
+from wifimgrd.client.json_members import time_text
+from wifimgrd.client.json_records import device_json, interface_json, service_json
+from wifimgrd.fleet.client import FleetClient
+from wifimgrd.fleet.fleet import (
     AvailabilityChanged,
     BrokerAppeared,
     BrokerVanished,
@@ -25,7 +24,8 @@ from wifimgrd.mqtt.fleet import (
     HubAppeared,
     HubVanished,
 )
-from wifimgrd.mqtt.fleet_client import FleetClient
+from wifimgrd.mqtt.broker import RECONNECT
+from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.runtime.tasks import Tasks
 
 

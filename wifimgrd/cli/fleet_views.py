@@ -8,17 +8,10 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row
 from wifimgrd.cli.text import Style
-from wifimgrd.cli.views import (
-    DEVICE_HEADS,
-    device_row,
-    interface_label,
-    local_time,
-    state_cell,
-    states_of,
-)
+from wifimgrd.cli.views import DEVICE_HEADS, device_row, interface_label, local_time, state_cell, states_of
 from wifimgrd.domain.camera_state import is_current
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.fleet import FleetHub
+from wifimgrd.fleet.fleet import FleetHub
 
 _HUB_HEADS: Final = (
     "HUB",

@@ -10,9 +10,9 @@ from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row
 from wifimgrd.cli.text import Style
 from wifimgrd.cli.views import local_time, moment, span
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import history_json
-from wifimgrd.dbus.client.records import HistoryRecord
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_records import history_json
+from wifimgrd.client.records import HistoryRecord
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
 

@@ -11,11 +11,11 @@ from typing import Any
 from wifimgrd.cli.event_text import EventText, Sentence
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import Style, safe
-from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
-from wifimgrd.dbus.client.channel_messages import ChannelMessages, Message
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_members import time_text
-from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json
+from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
+from wifimgrd.client.channel_messages import ChannelMessages, Message
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import time_text
+from wifimgrd.client.json_records import device_json, interface_json, service_json
 
 
 async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

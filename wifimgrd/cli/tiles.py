@@ -14,10 +14,10 @@ from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell
 from wifimgrd.cli.text import Style, safe
 from wifimgrd.config import TileSource
-from wifimgrd.http.map.check import MapReport, check_map
 from wifimgrd.http.settings import read_token
-from wifimgrd.http.tiles.check import Progress, Question, TilesetReport, check
 from wifimgrd.runtime import logging as log
+from wifimgrd.tiles.check import Progress, Question, TilesetReport, check
+from wifimgrd.tiles.map.check import MapReport, check_map
 
 _WRONG: Final = "invalid-request"
 _BAR: Final = 24

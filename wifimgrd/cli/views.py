@@ -11,7 +11,7 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
-from wifimgrd.dbus.client.records import AbsentRecord, NetworkRecord, ServiceRecord
+from wifimgrd.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security

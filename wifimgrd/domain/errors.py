@@ -1,8 +1,8 @@
 """The errors of requests and links, as one small class tree.
 
-The codes are public (docs/http.md, "Errors"). `dbus/errors.py` maps them to D-Bus error names,
+The codes are public (docs/http.md, "Errors"). `api/errors.py` maps them to D-Bus error names,
 `http/errors.py` to HTTP statuses. The sentence of an error is where it is raised: that of a join or a link
-mostly in `wpa_supplicant/diagnosis.py`, which the backends share, else in the backend.
+mostly in `backends/supplicant/diagnosis.py`, which the backends share, else in the backend.
 """
 
 from __future__ import annotations

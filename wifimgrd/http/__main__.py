@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from wifimgrd import __version__, config
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.http.access.exposure import open_addresses, refusal
 from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind, passed_sockets

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.link_addresses import LinkAddresses
 from wifimgrd.http.access.request_safety import RequestSafety
@@ -24,21 +24,21 @@ from wifimgrd.http.api.models import Models
 from wifimgrd.http.api.requests import BODY_LIMIT
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
-from wifimgrd.http.channel.squawk import Squawk
 from wifimgrd.http.description.resource import Description
 from wifimgrd.http.errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
 from wifimgrd.http.front.transport import front_of
-from wifimgrd.http.map.resource import MapResource
 from wifimgrd.http.page.resource import Page
+from wifimgrd.http.platform.squawk import Squawk
 from wifimgrd.http.relay.cameras import Cameras
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.settings import Settings
-from wifimgrd.http.tiles.none import NoTiles
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.tiles.map.resource import MapResource
+from wifimgrd.tiles.none import NoTiles
 
 if TYPE_CHECKING:
-    from wifimgrd.http.map.fast_ranges import FastRanges
-    from wifimgrd.http.tiles.fast import FastPath
+    from wifimgrd.tiles.fast import FastPath
+    from wifimgrd.tiles.map.fast_ranges import FastRanges
 
 SHORT_WAYS: Final[Any] = web.AppKey("short_ways", object) if hasattr(web, "AppKey") else "short_ways"
 """The key of what makes the short way of a connection to tiles and parts of archives, if there is one."""
@@ -119,21 +119,21 @@ def _add_tiles(
     tasks: Tasks,
 ) -> FastPath:
     """Tiles; the modules for tilesets are imported only if there is one."""
-    from wifimgrd.http.tiles.fast import FastPath  # noqa: PLC0415
-    from wifimgrd.http.tiles.library import Library  # noqa: PLC0415
-    from wifimgrd.http.tiles.resource import TilesResource  # noqa: PLC0415
+    from wifimgrd.tiles.fast import FastPath  # noqa: PLC0415
+    from wifimgrd.tiles.resource import TilesResource  # noqa: PLC0415
+    from wifimgrd.tiles.tilesets import Tilesets  # noqa: PLC0415
 
-    library = Library(settings.tile_sources, tasks)
-    library.subscribe(lambda data: channel.announce("tileset.updated", data))
-    health.tiles = library.report
-    metrics.tile_counts = library.counts
-    TilesResource(library, settings.platform).add_to(routes)
-    fast = FastPath(library, settings.platform, safety, token, cors)
+    tilesets = Tilesets(settings.tile_sources, tasks)
+    tilesets.subscribe(lambda data: channel.announce("tileset.updated", data))
+    health.tiles = tilesets.report
+    metrics.tile_counts = tilesets.counts
+    TilesResource(tilesets, settings.platform).add_to(routes)
+    fast = FastPath(tilesets, settings.platform, safety, token, cors)
 
     async def running_library(_: web.Application) -> AsyncIterator[None]:
-        await library.start()
+        await tilesets.start()
         yield
-        await library.stop()
+        await tilesets.stop()
 
     app.cleanup_ctx.append(running_library)
     return fast
@@ -145,7 +145,7 @@ def _add_ranges(
     """The short way to parts of archives; its module is imported only if there is an archive."""
     if not maps.archives:
         return None
-    from wifimgrd.http.map.fast_ranges import FastRanges  # noqa: PLC0415
+    from wifimgrd.tiles.map.fast_ranges import FastRanges  # noqa: PLC0415
 
     ranges = FastRanges(maps.archives, safety, token, cors)
 
@@ -164,7 +164,7 @@ def _add_short_ways(
         if one is not None:
             links.subscribe(one.forget_clients)
     if fast is not None or ranges is not None:
-        from wifimgrd.http.tiles.short_way import ShortWay  # noqa: PLC0415
+        from wifimgrd.tiles.short_way import ShortWay  # noqa: PLC0415
 
         app[SHORT_WAYS] = partial(ShortWay, fast, ranges)
 

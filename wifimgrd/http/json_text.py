@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.client.json_text import dumps
 
 
 def json_response(

@@ -25,13 +25,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
-from wifimgrd.domain.lifecycle import (
-    ConnectMeans,
-    DisconnectMeans,
-    Step,
-    connect_means,
-    disconnect_means,
-)
+from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
 from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.state import PULL_S, HubState, ignore

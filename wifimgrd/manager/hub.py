@@ -13,12 +13,7 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.device import Device, DeviceId
 from wifimgrd.domain.errors import Busy, InvalidRequest, WifimgrdError
-from wifimgrd.domain.events import (
-    BackendStatus,
-    DeviceCreated,
-    DeviceRemoved,
-    DeviceUpdated,
-)
+from wifimgrd.domain.events import BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts
 from wifimgrd.domain.registration import (
     Amendment,

@@ -16,16 +16,7 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
-from wifimgrd.domain.device import (
-    Device,
-    DeviceId,
-    DeviceState,
-    DeviceStatus,
-    Failure,
-    Link,
-    Sighting,
-    Ssid,
-)
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Failure, Link, Sighting, Ssid
 from wifimgrd.domain.errors import AdapterTaken, DeviceNotFound, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import (
     AbsentAdaptersChanged,

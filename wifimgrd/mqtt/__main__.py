@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from wifimgrd import __version__, config
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hardening import forbid_core_dumps

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from wifimgrd import __version__
-from wifimgrd.dbus.client.channel_messages import DATA, STATUS
-from wifimgrd.dbus.client.json_members import DeviceJson, InterfaceJson
-from wifimgrd.dbus.client.json_records import connection_status_json, device_json, interface_json
-from wifimgrd.dbus.client.json_schema import Schemas
-from wifimgrd.dbus.client.json_types import Id, Keywords, NetworkJson
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.channel_messages import DATA, STATUS
+from wifimgrd.client.json_members import DeviceJson, InterfaceJson
+from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
+from wifimgrd.client.json_schema import Schemas
+from wifimgrd.client.json_types import Id, Keywords, NetworkJson
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord

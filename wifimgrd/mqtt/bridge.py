@@ -7,7 +7,7 @@ import secrets
 import time
 from dataclasses import replace
 
-from wifimgrd.dbus.client.changes import (
+from wifimgrd.client.changes import (
     Change,
     DaemonAppeared,
     DaemonVanished,
@@ -19,11 +19,11 @@ from wifimgrd.dbus.client.changes import (
     InterfaceRemoved,
     ServiceChanged,
 )
-from wifimgrd.dbus.client.channel_messages import ChannelMessages
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_members import time_text
-from wifimgrd.dbus.client.json_records import device_json, interface_json
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.channel_messages import ChannelMessages
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import time_text
+from wifimgrd.client.json_records import device_json, interface_json
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.commands import Commands

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from wifimgrd.dbus.client.json_text import dumps, loads
+from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.domain.errors import InvalidRequest
 
 

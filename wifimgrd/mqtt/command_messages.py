@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from wifimgrd.dbus.client.commands import shallow
-from wifimgrd.dbus.client.json_text import dumps, loads
+from wifimgrd.client.commands import shallow
+from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.mqtt.topics import Target

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import structlog
 
-from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
-from wifimgrd.dbus.client.commands import available, carry_out
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import search_json
+from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, CommandRate
+from wifimgrd.client.commands import available, carry_out
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_records import search_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.mqtt.command_messages import (

@@ -21,9 +21,9 @@ from urllib.parse import quote
 
 from wifimgrd import __version__
 from wifimgrd.catalog import Models
+from wifimgrd.client.json_text import dumps, loads
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.config import TOPIC_PREFIX
-from wifimgrd.dbus.client.json_text import dumps, loads
-from wifimgrd.dbus.client.json_types import Keywords
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.domain.records import DeviceRecord

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from wifimgrd.dbus.client.channel_messages import Message
-from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.client.channel_messages import Message
+from wifimgrd.client.json_text import dumps
 
 KEPT: Final = 1000
 """Events that are kept while the broker is away; the oldest are dropped."""

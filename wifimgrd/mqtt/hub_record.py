@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypedDict
 
-from wifimgrd.dbus.client.json_text import dumps
-from wifimgrd.dbus.client.json_types import Keywords
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.json_text import dumps
+from wifimgrd.client.json_types import Keywords
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.events import BackendState
 
 _STATES: Final = [one.value for one in BackendState]

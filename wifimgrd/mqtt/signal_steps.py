@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from wifimgrd.dbus.client.channel_messages import SIGNAL_STEP
+from wifimgrd.client.channel_messages import SIGNAL_STEP
 from wifimgrd.domain.records import DeviceRecord
 
 PERIOD_S: Final = 1.0

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from wifimgrd import __version__
-from wifimgrd.dbus.client.json_records import device_json, interface_json, service_json
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.json_records import device_json, interface_json, service_json
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.settings import hide_logged

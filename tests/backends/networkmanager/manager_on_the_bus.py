@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusError, Signal, Watch, Watches
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusError, Signal, Watch, Watches
 from wifimgrd.domain.device import Link, Sighting
-from wifimgrd.networkmanager import definitions as defs
-from wifimgrd.networkmanager.definitions import InterfaceFlag
-from wifimgrd.wpa_supplicant.definitions import WPAS_INTERFACE
+from wifimgrd.proxies.networkmanager import definitions as defs
+from wifimgrd.proxies.networkmanager.definitions import InterfaceFlag
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS_INTERFACE
 
 LINK = Link("192.168.42.10", "192.168.42.1", 80, Sighting("02:00:00:00:aa:00", 2412))
 

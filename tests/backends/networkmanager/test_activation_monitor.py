@@ -12,8 +12,11 @@ from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManage
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.networkmanager.activation_monitor import ActivationMonitor
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, Signal
+from wifimgrd.backends.supplicant.association import BssLookup, ScanEnd
+from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
+from wifimgrd.backends.supplicant.diagnosis import HandshakeLost
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusConnection, Signal
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,
@@ -22,14 +25,11 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     WifimgrdError,
 )
-from wifimgrd.networkmanager import definitions as defs
-from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.association import BssLookup, ScanEnd
-from wifimgrd.wpa_supplicant.bss import Bss
-from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
-from wifimgrd.wpa_supplicant.diagnosis import HandshakeLost
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.networkmanager import definitions as defs
+from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
+from wifimgrd.proxies.wpa_supplicant.bss import Bss
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 SSID = Ssid(b"CAM")
 

@@ -11,11 +11,11 @@ import structlog
 from tests.backends.networkmanager.manager_on_the_bus import NetworkManagerOnTheBus, NoChanges
 from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, activate, deactivate
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
-from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
-from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
 REQUEST = JoinRequest(DeviceId(3), "wlan0", Ssid(b"CAM"), Passphrase("secret-1"), 20.0)
 UP = ActiveConnection("some-uuid", "/p", "/a")

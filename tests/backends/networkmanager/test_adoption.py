@@ -9,9 +9,9 @@ from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManage
 from wifimgrd.backends.networkmanager.adoption import adopt
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory
-from wifimgrd.dbus.connection import BusConnection
-from wifimgrd.networkmanager import definitions as defs
-from wifimgrd.networkmanager.definitions import DeviceState
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.proxies.networkmanager import definitions as defs
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
 
 SETTINGS = {defs.WIRELESS_TYPE: {"ssid": b"CAM"}, "user": {"data": {defs.PROFILE_MARK: "3"}}}

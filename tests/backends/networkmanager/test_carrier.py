@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from wifimgrd.backends.networkmanager import carrier
 from wifimgrd.backends.networkmanager.carrier import Carrier
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, Signal, Watch, Watches
-from wifimgrd.networkmanager import definitions as defs
-from wifimgrd.networkmanager.definitions import InterfaceFlag
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusConnection, Signal, Watch, Watches
+from wifimgrd.proxies.networkmanager import definitions as defs
+from wifimgrd.proxies.networkmanager.definitions import InterfaceFlag
 
 UP = 0x1
 LOWER_UP = InterfaceFlag.LOWER_UP

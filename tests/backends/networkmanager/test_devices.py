@@ -8,7 +8,7 @@ from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, obstacle_of
 from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.domain.adapter import Band
-from wifimgrd.networkmanager.manager import Radio
+from wifimgrd.proxies.networkmanager.manager import Radio
 from wifimgrd.runtime.tasks import Tasks
 
 OURS = {"user": {"data": {"org.wifimgrd.device": "3"}}}

@@ -12,10 +12,10 @@ from wifimgrd.backends.networkmanager.failure_reasons import (
     device_gone,
     link_ended,
 )
+from wifimgrd.backends.supplicant.diagnosis import SupplicantDiagnosis
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import AdapterTaken, ErrorCode
-from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
-from wifimgrd.wpa_supplicant.diagnosis import SupplicantDiagnosis
+from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
 
 SSID = Ssid(b"CAM")
 

@@ -16,16 +16,16 @@ from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, Signal
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusConnection, Signal
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import AddressFailed, ErrorCode, InterfaceLost, WifimgrdError
-from wifimgrd.networkmanager import definitions as defs
-from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.ports import LinkListener
+from wifimgrd.proxies.networkmanager import definitions as defs
+from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 
 class Listener:

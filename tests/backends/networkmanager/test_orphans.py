@@ -14,7 +14,7 @@ from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
 from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.networkmanager.definitions import PROFILE_MARK, DeviceState
+from wifimgrd.proxies.networkmanager.definitions import PROFILE_MARK, DeviceState
 from wifimgrd.runtime.tasks import Tasks
 
 HUBS = {"user": {"data": {PROFILE_MARK: "3"}}}

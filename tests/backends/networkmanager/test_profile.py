@@ -2,10 +2,7 @@ from typing import Any
 
 import pytest
 
-from wifimgrd.backends.networkmanager.profile import (
-    link_of,
-    prefix_of,
-)
+from wifimgrd.backends.networkmanager.profile import link_of, prefix_of
 from wifimgrd.domain.device import Link, Sighting
 
 

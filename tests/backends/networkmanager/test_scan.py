@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wifimgrd.domain.network import Security
-from wifimgrd.wpa_supplicant.bss import bss_of, security_of
+from wifimgrd.proxies.wpa_supplicant.bss import bss_of, security_of
 
 
 @pytest.mark.parametrize(

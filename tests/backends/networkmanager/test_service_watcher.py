@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
-from wifimgrd.dbus.connection import Signal
+from wifimgrd.bus.connection import Signal
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.networkmanager.definitions import NM, DeviceState
-from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
+from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
+from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
 
 
 class Listener:

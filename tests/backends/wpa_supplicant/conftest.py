@@ -8,8 +8,8 @@ import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.networkd.definitions import SYSTEMD1
-from wifimgrd.wpa_supplicant.definitions import WPAS
+from wifimgrd.proxies.networkd.definitions import SYSTEMD1
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 
-from tests.net.fake_networkd import link_path
-from wifimgrd.dbus.connection import BusConnection, MethodCall, Variant
-from wifimgrd.dbus.names import PROPERTIES
-from wifimgrd.networkd.definitions import NETWORK1, NETWORK1_LINK, SYSTEMD1, SYSTEMD1_UNIT
-from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_PATH
+from tests.helper.fake_networkd import link_path
+from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
+from wifimgrd.bus.names import PROPERTIES
+from wifimgrd.proxies.networkd.definitions import NETWORK1, NETWORK1_LINK, SYSTEMD1, SYSTEMD1_UNIT
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
 
 @dataclass

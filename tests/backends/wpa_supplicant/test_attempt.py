@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import structlog
 
+from wifimgrd.backends.supplicant.association import AssociationMonitor
+from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.wpa_supplicant import attempt as module
 from wifimgrd.backends.wpa_supplicant.attempt import AddressChanged, Attempt
 from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
@@ -17,9 +19,7 @@ from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.association import AssociationMonitor
-from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
-from wifimgrd.wpa_supplicant.definitions import SupplicantState
+from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
 COMPLETED = {"State": SupplicantState.COMPLETED.value}

@@ -20,8 +20,8 @@ from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, ConnectionLost
 from wifimgrd.domain.events import BackendState
-from wifimgrd.networkd.definitions import NETWORK1
 from wifimgrd.ports import JoinRequest
+from wifimgrd.proxies.networkd.definitions import NETWORK1
 from wifimgrd.runtime.tasks import Tasks
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1")

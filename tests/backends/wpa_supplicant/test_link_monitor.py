@@ -12,11 +12,11 @@ import pytest
 from wifimgrd.backends.wpa_supplicant import link_monitor as module
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
-from wifimgrd.dbus.connection import Signal
+from wifimgrd.bus.connection import Signal
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.definitions import SupplicantState
 
 LEASE = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
 FIXED = LinkAddress(IPv4Interface("192.168.54.2/24"))

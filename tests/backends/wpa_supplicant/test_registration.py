@@ -14,8 +14,8 @@ import pytest
 from wifimgrd.backends.wpa_supplicant import other_supplicants
 from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
-from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
 
 OWNER, EARLIER_OWNER = "bus-1 :1.7", "bus-1 :1.2"
 PATH = "/fi/w1/wpa_supplicant1/Interfaces/0"

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
+from wifimgrd.api.errors import NAME_OF
 from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.wpa_supplicant import inventory, other_supplicants
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.registration import Registrations
 from wifimgrd.backends.wpa_supplicant.services import Services
-from wifimgrd.dbus.connection import BusConnection, BusError
-from wifimgrd.dbus.errors import NAME_OF
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
-from wifimgrd.networkd.definitions import NETWORK1
-from wifimgrd.networkd.link_file import other_configuration
-from wifimgrd.networkmanager.definitions import NM
-from wifimgrd.wpa_supplicant.country import Country
-from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
+from wifimgrd.proxies.networkd.definitions import NETWORK1
+from wifimgrd.proxies.networkd.link_file import other_configuration
+from wifimgrd.proxies.networkmanager.definitions import NM
+from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
 
 WLAN0 = WifiInterface(3, "wlan0")
 UNIT = "wpa_supplicant@wlan0.service"

@@ -9,8 +9,8 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, P, Served
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import Variant
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import BackendUnavailable, Busy, Cancelled, ErrorCode, InternalError, error_of
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.errors import KINDS

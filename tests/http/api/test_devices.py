@@ -9,7 +9,7 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, FormField, Wizard
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.http.settings import Settings

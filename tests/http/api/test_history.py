@@ -10,7 +10,7 @@ import pytest
 from tests.http.api.test_connect import connect, register
 from tests.http.served import P, Served
 from tests.processes import Hub
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 
 MEMBERS = {
     "id", "time", "device_id", "device_name", "kind", "interface", "code", "message", "ended",

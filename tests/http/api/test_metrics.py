@@ -11,10 +11,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.changes import AttemptFailed, DeviceAdded
+from wifimgrd.client.hub import HubClient
 from wifimgrd.config import TileSource
-from wifimgrd.dbus.client.changes import AttemptFailed, DeviceAdded
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import Variant
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http.settings import Settings

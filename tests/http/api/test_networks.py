@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from tests.http.served import P, Served
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import Variant
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import InvalidRequest
 
 NETWORKS = P + "/wifi/networks"

@@ -11,9 +11,9 @@ import pytest
 
 from tests.http.channel.test_channel import UPDATE, receive, register, until
 from tests.http.served import P, Served
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import Variant
-from wifimgrd.http.channel import status_hold
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.hub import HubClient
+from wifimgrd.http.platform import status_hold
 
 AHEAD_S = 0.05
 STANDS_S = 1.0

@@ -13,9 +13,9 @@ import pytest
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
 from tests.processes import Hub
-from wifimgrd.dbus.client.changes import DeviceAdded, DeviceRemoved
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.connection import Variant
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.changes import DeviceAdded, DeviceRemoved
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.settings import Settings
 

@@ -11,9 +11,9 @@ import pytest
 from tests.http.channel.test_channel import UPDATE, receive, register, until
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
-from wifimgrd.dbus.client import command_rate
-from wifimgrd.dbus.client.changes import DeviceAdded
-from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, PERIOD_S, CommandRate
+from wifimgrd.client import command_rate
+from wifimgrd.client.changes import DeviceAdded
+from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, PERIOD_S, CommandRate
 from wifimgrd.domain.errors import Busy, NotAuthorized
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.channel.commands import parse_command

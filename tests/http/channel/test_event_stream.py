@@ -13,7 +13,7 @@ import aiohttp
 from tests.http.channel.test_channel import DEVICE
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
-from wifimgrd.dbus.client.changes import DeviceAdded, DeviceRemoved
+from wifimgrd.client.changes import DeviceAdded, DeviceRemoved
 
 PATIENCE_S = 10.0
 Event = dict[str, str]

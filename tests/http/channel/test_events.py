@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.dbus.client.changes import (
+from wifimgrd.api.properties import updated
+from wifimgrd.client.changes import (
     AttemptFailed,
     Change,
     DaemonVanished,
@@ -23,10 +24,9 @@ from wifimgrd.dbus.client.changes import (
     InterfaceRemoved,
     ServiceChanged,
 )
-from wifimgrd.dbus.client.channel_messages import ChannelMessages, Message
-from wifimgrd.dbus.client.json_records import device_json, interface_json
-from wifimgrd.dbus.client.records import ServiceRecord
-from wifimgrd.dbus.properties import updated
+from wifimgrd.client.channel_messages import ChannelMessages, Message
+from wifimgrd.client.json_records import device_json, interface_json
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 
 UPDATE = "device.connection_status.update"

@@ -11,12 +11,12 @@ import pytest
 from tests.http.channel.test_channel import UPDATE, receive, register, until
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
-from wifimgrd.dbus.client.changes import DeviceAdded, DeviceRemoved, ServiceChanged
-from wifimgrd.dbus.client.records import ServiceRecord
+from wifimgrd.client.changes import DeviceAdded, DeviceRemoved, ServiceChanged
+from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.errors import Busy
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.channel import squawk
 from wifimgrd.http.channel.message_types import LoggedEvent
+from wifimgrd.http.platform import squawk
 
 PATH = "/ws/squawk/"
 STATUS = "observation.device.connection_status.update"

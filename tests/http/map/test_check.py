@@ -13,7 +13,7 @@ from pmtiles.tile import Compression, TileType
 
 from tests.http.tiles.making import PNG, pyramid, write_pmtiles
 from wifimgrd.config import load
-from wifimgrd.http.map.check import check_map
+from wifimgrd.tiles.map.check import check_map
 
 FONT = "Noto Sans Regular"
 

@@ -15,9 +15,9 @@ from tests.http.fake_hub import FakeHub, changed
 from tests.http.map.conftest import MAP
 from tests.http.served import Answer, Served
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.map import fast_ranges
-from wifimgrd.http.map.fast_ranges import FastRanges
 from wifimgrd.http.settings import Settings
+from wifimgrd.tiles.map import fast_ranges
+from wifimgrd.tiles.map.fast_ranges import FastRanges
 
 TILES = MAP + "/tiles/"
 LONG_WAY = {"If-None-Match": '"another"'}
@@ -134,7 +134,7 @@ async def test_a_file_does_not_stay_open(served: Served, folder: Path, answered:
 
 
 async def test_no_file_is_open_after_the_end(fake_hub: FakeHub, settings: Settings, folder: Path) -> None:
-    with patch("wifimgrd.http.map.fast_ranges._OPEN_S", 1e6):
+    with patch("wifimgrd.tiles.map.fast_ranges._OPEN_S", 1e6):
         async with Served.start(fake_hub, settings) as served:
             await served.get(TILES, headers={"Range": "bytes=0-6"})
             assert is_open(folder / "world.pmtiles")

@@ -10,8 +10,8 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import FONT, MAP
 from tests.http.served import Served
-from wifimgrd.http.map.open_file import ResourceFolder
 from wifimgrd.http.settings import Settings
+from wifimgrd.tiles.map.open_file import ResourceFolder
 
 RESOURCES = MAP + "/resources/"
 SECRET = b"not for anybody"

@@ -20,10 +20,10 @@ from tests.http.served import Served
 from tests.http.tiles.making import Place
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
-from wifimgrd.http.tiles.decompress import decompress
-from wifimgrd.http.tiles.source import FileSource
-from wifimgrd.http.tiles.tile import VECTOR
-from wifimgrd.http.tiles.tileset import OPENERS
+from wifimgrd.tiles.decompress import decompress
+from wifimgrd.tiles.source import FileSource
+from wifimgrd.tiles.tile import VECTOR
+from wifimgrd.tiles.tileset import OPENERS
 
 NORTH, SOUTH = (200, 30, 40), (20, 60, 210)
 SIDE = 1024

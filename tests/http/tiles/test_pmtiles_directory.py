@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pmtiles.tile import Entry as WrittenEntry
 from pmtiles.tile import serialize_directory
 
-from wifimgrd.http.tiles.pmtiles_directory import Directory, Entry, Header
-from wifimgrd.http.tiles.tile import DamagedError
+from wifimgrd.tiles.pmtiles_directory import Directory, Entry, Header
+from wifimgrd.tiles.tile import DamagedError
 
 
 @st.composite

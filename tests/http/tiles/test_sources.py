@@ -37,22 +37,15 @@ from tests.http.tiles.making import (
     write_mbtiles,
     write_pmtiles,
 )
-from wifimgrd.http.tiles import decompress as decompress_module
-from wifimgrd.http.tiles import mbtiles as mbtiles_module
-from wifimgrd.http.tiles import pmtiles as pmtiles_module
-from wifimgrd.http.tiles.decompress import decompress
-from wifimgrd.http.tiles.mbtiles import MBTilesSource
-from wifimgrd.http.tiles.pmtiles import PMTilesSource
-from wifimgrd.http.tiles.source import FileSource
-from wifimgrd.http.tiles.tile import (
-    MLT,
-    TYPE_OF_FORMAT,
-    VECTOR,
-    DamagedError,
-    NotReadyError,
-    Tile,
-)
-from wifimgrd.http.tiles.tileset import OPENERS
+from wifimgrd.tiles import decompress as decompress_module
+from wifimgrd.tiles import mbtiles as mbtiles_module
+from wifimgrd.tiles import pmtiles as pmtiles_module
+from wifimgrd.tiles.decompress import decompress
+from wifimgrd.tiles.mbtiles import MBTilesSource
+from wifimgrd.tiles.pmtiles import PMTilesSource
+from wifimgrd.tiles.source import FileSource
+from wifimgrd.tiles.tile import MLT, TYPE_OF_FORMAT, VECTOR, DamagedError, NotReadyError, Tile
+from wifimgrd.tiles.tileset import OPENERS
 
 SMALL = pyramid(2)
 Tiles = Mapping[Place, bytes]

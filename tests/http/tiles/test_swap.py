@@ -18,11 +18,11 @@ from tests.http.served import Served
 from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles, write_pmtiles
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
-from wifimgrd.http.tiles import library as library_module
-from wifimgrd.http.tiles import tileset as tileset_module
-from wifimgrd.http.tiles.library import Library
-from wifimgrd.http.tiles.tileset import Tileset
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.tiles import tileset as tileset_module
+from wifimgrd.tiles import tilesets as tilesets_module
+from wifimgrd.tiles.tileset import Tileset
+from wifimgrd.tiles.tilesets import Tilesets
 
 WRITERS: dict[str, Callable[[Path, Mapping[Place, bytes]], Path]] = {
     "pmtiles": write_pmtiles,
@@ -45,16 +45,16 @@ def put(kind: str, path: Path, tiles: Mapping[Place, bytes]) -> None:
 
 
 class Watched:
-    """A library of one tileset, looked at when the test says."""
+    """Tilesets of which there is one, looked at when the test says."""
 
     def __init__(self, kind: str, path: Path) -> None:
-        self.library = Library([TileSource("t", kind, path)], Tasks("test"))
+        self.tilesets = Tilesets([TileSource("t", kind, path)], Tasks("test"))
         self.reported: list[dict[str, Any]] = []
-        self.library.subscribe(self.reported.append)
+        self.tilesets.subscribe(self.reported.append)
 
     @property
     def tileset(self) -> Tileset:
-        return self.library.tilesets["t"]
+        return self.tilesets.by_name["t"]
 
     async def octets(self) -> bytes | None:
         tile = await self.tileset.fetch(1, 1, 0)
@@ -69,21 +69,21 @@ class Watched:
 async def watched(kind: str, tmp_path: Path) -> AsyncIterator[Watched]:
     put(kind, tmp_path / "file", pyramid(1, "old"))
     watched = Watched(kind, tmp_path / "file")
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     yield watched
-    await watched.library.stop()
+    await watched.tilesets.stop()
 
 
 async def test_a_file_that_took_anothers_place_is_served(watched: Watched, kind: str, tmp_path: Path) -> None:
     put(kind, tmp_path / "file", pyramid(1, "new"))
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
 
 
 async def test_it_has_other_tags(watched: Watched, kind: str, tmp_path: Path) -> None:
     before = await watched.tileset.fetch(1, 1, 0)
     put(kind, tmp_path / "file", pyramid(1, "new"))
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     after = await watched.tileset.fetch(1, 1, 0)
     assert before is not None
     assert after is not None
@@ -92,13 +92,13 @@ async def test_it_has_other_tags(watched: Watched, kind: str, tmp_path: Path) ->
 
 async def test_each_subscriber_is_notified(watched: Watched, kind: str, tmp_path: Path) -> None:
     put(kind, tmp_path / "file", pyramid(1, "new"))
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert watched.reported[-1] == {"tileset": "t", "available": True, "version": watched.tileset.tag}
 
 
 async def test_no_subscriber_is_notified_without_a_change(watched: Watched) -> None:
     before = len(watched.reported)
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert len(watched.reported) == before
 
 
@@ -110,7 +110,7 @@ async def test_a_half_copied_file_is_refused_and_the_old_one_served(
     octets = (tmp_path / "whole").read_bytes()
     (tmp_path / "beside").write_bytes(octets[: int(len(octets) * kept)])
     (tmp_path / "beside").replace(tmp_path / "file")
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert watched.reason
     assert await watched.octets() == pyramid(1, "old")[1, 1, 0]
 
@@ -122,17 +122,17 @@ async def test_a_refused_file_that_is_completed_is_served(
     octets = (tmp_path / "whole").read_bytes()
     (tmp_path / "beside").write_bytes(octets[:100])
     (tmp_path / "beside").replace(tmp_path / "file")
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     with (tmp_path / "file").open("ab") as file:
         file.write(octets[100:])
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
 
 
 async def test_a_file_that_is_removed_takes_the_tileset_away(watched: Watched, tmp_path: Path) -> None:
     (tmp_path / "file").unlink()
-    await watched.library.check_files()
-    assert watched.library.get("t") is None
+    await watched.tilesets.check_files()
+    assert watched.tilesets.get("t") is None
     assert watched.reported[-1] == {"tileset": "t", "available": False, "version": None}
 
 
@@ -140,32 +140,32 @@ async def test_a_file_that_is_written_over_in_place_is_not_served_half(
     watched: Watched, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(b"PMTiles\x03 and no more")
-    await watched.library.check_files()
-    assert watched.library.get("t") is None
+    await watched.tilesets.check_files()
+    assert watched.tilesets.get("t") is None
 
 
 async def test_a_file_that_comes_later_is_served(kind: str, tmp_path: Path) -> None:
     watched = Watched(kind, tmp_path / "later" / "file")
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     (tmp_path / "later").mkdir()
     put(kind, tmp_path / "later" / "file", pyramid(1, "new"))
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
-    await watched.library.stop()
+    await watched.tilesets.stop()
 
 
 async def test_a_link_that_points_elsewhere_is_followed(watched: Watched, kind: str, tmp_path: Path) -> None:
     put(kind, tmp_path / "new", pyramid(1, "new"))
     (tmp_path / "link").symlink_to("new")
     (tmp_path / "link").replace(tmp_path / "file")
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
 
 
 async def test_old_files_are_closed(watched: Watched, kind: str, tmp_path: Path) -> None:
     for number in range(20):
         put(kind, tmp_path / "file", pyramid(1, str(number)))
-        await watched.library.check_files()
+        await watched.tilesets.check_files()
     assert sum(str(tmp_path) in one for one in open_files()) <= 2
 
 
@@ -174,12 +174,12 @@ async def test_a_database_is_served_once_nobody_writes_to_it(tmp_path: Path) -> 
     os.utime(tmp_path / "file", (0, 0))
     (tmp_path / "file-wal").write_bytes(b"x")
     watched = Watched("mbtiles", tmp_path / "file")
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert "being written" in watched.reason
     (tmp_path / "file-wal").unlink()
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     assert await watched.octets() is not None
-    await watched.library.stop()
+    await watched.tilesets.stop()
 
 
 async def test_what_no_file_should_do_harms_no_other(
@@ -188,13 +188,13 @@ async def test_what_no_file_should_do_harms_no_other(
     put(kind, tmp_path / "file", pyramid(1))
     openers = {"folder": lambda _: 1 // 0, kind: tileset_module.OPENERS[kind]}
     monkeypatch.setattr(tileset_module, "OPENERS", openers)
-    library = Library(
+    tilesets = Tilesets(
         [TileSource("bad", "folder", tmp_path), TileSource("t", kind, tmp_path / "file")], Tasks("test")
     )
-    await library.check_files()
-    await library.check_files()
-    assert (library.get("bad"), library.get("t") is None) == (None, False)
-    await library.stop()
+    await tilesets.check_files()
+    await tilesets.check_files()
+    assert (tilesets.get("bad"), tilesets.get("t") is None) == (None, False)
+    await tilesets.stop()
 
 
 async def test_a_file_that_may_be_read_after_all_is_served(kind: str, tmp_path: Path) -> None:
@@ -211,12 +211,12 @@ async def test_a_file_that_may_be_read_after_all_is_served(kind: str, tmp_path: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tileset_module, "OPENERS", {kind: maybe})
         os.utime(tmp_path / "file", (0, 0))
-        await watched.library.check_files()
+        await watched.tilesets.check_files()
         assert "Permission denied" in watched.reason
         refuses = False
-        await watched.library.check_files()
+        await watched.tilesets.check_files()
     assert await watched.octets() is not None
-    await watched.library.stop()
+    await watched.tilesets.stop()
 
 
 async def test_hundreds_of_tilesets_are_opened(tmp_path: Path) -> None:
@@ -224,10 +224,10 @@ async def test_hundreds_of_tilesets_are_opened(tmp_path: Path) -> None:
     for number in range(300):
         put("pmtiles", tmp_path / str(number), pyramid(0, str(number)))
         sources.append(TileSource(f"t{number}", "pmtiles", tmp_path / str(number)))
-    library = Library(sources, Tasks("test"))
-    await library.check_files()
-    assert all(library.get(f"t{number}") for number in range(300))
-    await library.stop()
+    tilesets = Tilesets(sources, Tasks("test"))
+    await tilesets.check_files()
+    assert all(tilesets.get(f"t{number}") for number in range(300))
+    await tilesets.stop()
 
 
 def open_files() -> list[str]:
@@ -237,12 +237,12 @@ def open_files() -> list[str]:
 async def test_a_file_in_a_folder_is_served_as_it_is_now(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "folder", pyramid(1, "old"))
     watched = Watched("folder", folder)
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     old = await watched.tileset.fetch(1, 1, 0)
     (tmp_path / "one").write_bytes(pyramid(1, "new")[1, 1, 0])
     (tmp_path / "one").replace(folder / "1/1/0.png")
     new = await watched.tileset.fetch(1, 1, 0)
-    await watched.library.stop()
+    await watched.tilesets.stop()
     assert old is not None
     assert new is not None
     assert new.octets == pyramid(1, "new")[1, 1, 0]
@@ -252,11 +252,11 @@ async def test_a_file_in_a_folder_is_served_as_it_is_now(tmp_path: Path) -> None
 async def test_a_folder_that_is_removed_takes_the_tileset_away(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "folder", pyramid(1))
     watched = Watched("folder", folder)
-    await watched.library.check_files()
+    await watched.tilesets.check_files()
     shutil.rmtree(folder)
-    await watched.library.check_files()
-    assert watched.library.get("t") is None
-    await watched.library.stop()
+    await watched.tilesets.check_files()
+    assert watched.tilesets.get("t") is None
+    await watched.tilesets.stop()
 
 
 async def message(channel: Any, kind: str) -> Any:
@@ -290,7 +290,7 @@ async def test_no_client_gets_a_wrong_octet_while_files_are_swapped(
     fake_hub: FakeHub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tag stands for the same octets for all, which are those of one of the files."""
-    monkeypatch.setattr(library_module, "CHECK_S", 0.01)
+    monkeypatch.setattr(tilesets_module, "CHECK_S", 0.01)
     worlds = [pyramid(3, str(number)) for number in range(SWAPS + 1)]
     put(kind, tmp_path / "file", worlds[0])
     settings = Settings(tile_sources=(TileSource("t", kind, tmp_path / "file"),))

@@ -16,9 +16,9 @@ from tests.http.tiles.making import vector
 from tests.http.tiles.scripted_upstream import ScriptedUpstream
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
-from wifimgrd.http.tiles.tile import NotReadyError, Tile, UnavailableError
-from wifimgrd.http.tiles.upstream import UpstreamSlot
-from wifimgrd.http.tiles.upstream_cache import Kept, UpstreamCache
+from wifimgrd.tiles.tile import NotReadyError, Tile, UnavailableError
+from wifimgrd.tiles.upstream import UpstreamSlot
+from wifimgrd.tiles.upstream_cache import Kept, UpstreamCache
 
 PATIENCE_S, HASTE_S = 30.0, 0.3
 

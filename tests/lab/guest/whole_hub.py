@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from wifimgrd.dbus.client.changes import AttemptFailed, Change
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.changes import AttemptFailed, Change
+from wifimgrd.client.hub import HubClient
 
 from .access_point import Camera
 from .deadline import async_poll_until, poll_until

@@ -11,15 +11,15 @@ from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.active_connection import is_free
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
 from wifimgrd.backends.networkmanager.ip_config import READS_FOR_FIRST_ADDRESS, EarlyReader, LinkReading
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.backends.supplicant import diagnosis
+from wifimgrd.backends.supplicant.association import AssociationMonitor
+from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.errors import WifimgrdError
-from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant import diagnosis
-from wifimgrd.wpa_supplicant.association import AssociationMonitor
-from wifimgrd.wpa_supplicant.bss import Bss
-from wifimgrd.wpa_supplicant.bssid_limit import BssidLimit
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
+from wifimgrd.proxies.wpa_supplicant.bss import Bss
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 

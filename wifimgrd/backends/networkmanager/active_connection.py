@@ -13,12 +13,12 @@ import structlog
 from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
-from wifimgrd.networkmanager.definitions import NM, DeviceState
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.bss import KeyManagement
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 

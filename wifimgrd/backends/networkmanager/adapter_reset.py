@@ -7,16 +7,16 @@ from typing import assert_never
 
 import structlog
 
-from wifimgrd.backends.base_backend import RestartLink
 from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.scan import scan
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
+from wifimgrd.backends.supplicant.backend import RestartLink
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.recovery import BackendStep, RecoveryStep
-from wifimgrd.networkmanager.definitions import DeviceState
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 

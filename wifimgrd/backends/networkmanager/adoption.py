@@ -14,11 +14,11 @@ from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.ip_config import LinkReading, read_link_with_retries
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
 from wifimgrd.backends.networkmanager.profile import bssid_of, ssid_of
-from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import HeldLink, Ssid
-from wifimgrd.networkmanager.objects import marked_device
+from wifimgrd.proxies.networkmanager.objects import marked_device
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 

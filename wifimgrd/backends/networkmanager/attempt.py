@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from wifimgrd.backends.base_attempt import BaseAttempt, BssInUse
-from wifimgrd.backends.lease_check import LeaseCheck
+from wifimgrd.api import names
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.activation_monitor import ActivationMonitor
 from wifimgrd.backends.networkmanager.active_connection import (
@@ -21,30 +20,32 @@ from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
+from wifimgrd.backends.supplicant.lease_check import LeaseCheck
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.domain.interface import taken, unplugged
-from wifimgrd.networkmanager.definitions import NM, DeviceState
-from wifimgrd.networkmanager.device import Device
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant import bss
-from wifimgrd.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_UNKNOWN
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
+from wifimgrd.proxies.networkmanager.device import Device
+from wifimgrd.proxies.wpa_supplicant import bss
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_UNKNOWN
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _APPEARANCE_S: Final = 15.0
 """How long NetworkManager may take to add an adapter that udev has reported, and to make it ready: tenths of
 a second, and on a host that is busy with other things some seconds."""
 
 _NO_HELPER: Final = frozenset(
-    names.BUS_DAEMON + ".Error." + name
+    bus_names.BUS_DAEMON + ".Error." + name
     for name in ("UnknownMethod", "ServiceUnknown", "NameHasNoOwner", "NoReply", "Disconnected", "TimedOut")
 )
 _SERVICES: Final = {WPAS: "wpa_supplicant", NM: "NetworkManager", names.ERROR_PREFIX: "wifimgrd-net"}
 """Who refuses, by the beginning of the error's name."""
 
 
-class Attempt(BaseAttempt[Joined]):
+class Attempt(SupplicantAttempt[Joined]):
     """An attempt through NetworkManager, with wpa_supplicant watched beside it."""
 
     NO_REPLY = "NetworkManager does not answer"
@@ -69,7 +70,7 @@ class Attempt(BaseAttempt[Joined]):
         self._monitor: ActivationMonitor | None = None
 
     def _refusal(self, error: BusError) -> WifimgrdError:
-        if error.name == names.ACCESS_DENIED:
+        if error.name == bus_names.ACCESS_DENIED:
             self._log.error("access_denied", error=error.message)
             return BackendUnavailable(
                 "the message bus denies wifimgrd access to NetworkManager or wpa_supplicant"

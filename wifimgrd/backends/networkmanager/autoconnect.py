@@ -8,9 +8,9 @@ import structlog
 
 from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import NmDevice
-from wifimgrd.dbus.connection import BusClosed, BusError
-from wifimgrd.networkmanager.definitions import DeviceState
+from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.ports import BackendMemory
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
 
 _log = structlog.get_logger(__name__)
 

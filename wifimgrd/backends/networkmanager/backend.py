@@ -9,7 +9,6 @@ from ipaddress import IPv4Network
 
 import structlog
 
-from wifimgrd.backends.base_backend import BaseBackend, RestartLink
 from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined, deactivate, is_free
 from wifimgrd.backends.networkmanager.adapter_reset import recover
 from wifimgrd.backends.networkmanager.adoption import adopt
@@ -21,23 +20,24 @@ from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
 from wifimgrd.backends.networkmanager.scan import is_visible, scan, scan_results
 from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.backends.supplicant.backend import RestartLink, SupplicantBackend
+from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
+from wifimgrd.backends.supplicant.country import Country, SetCountry
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
-from wifimgrd.networkmanager.definitions import DeviceState
 from wifimgrd.ports import BackendMemory, JoinRequest
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.bssid_limit import LimitNetworks
-from wifimgrd.wpa_supplicant.country import Country, SetCountry
 
 _log = structlog.get_logger(__name__)
 
 
-class NetworkManagerBackend(BaseBackend[ServiceWatcher, Joined, LinkMonitor]):
+class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonitor]):
     """Implements `ports.Backend`.
 
     `memory` stores what `claim` changed. `country` is the regulatory domain to set (two letters), or

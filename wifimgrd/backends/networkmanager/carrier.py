@@ -12,9 +12,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.dbus.connection import BusConnection, Signal, Watch
-from wifimgrd.networkmanager.definitions import InterfaceFlag
-from wifimgrd.networkmanager.device import Device
+from wifimgrd.bus.connection import BusConnection, Signal, Watch
+from wifimgrd.proxies.networkmanager.definitions import InterfaceFlag
+from wifimgrd.proxies.networkmanager.device import Device
 
 _NOTICE_S: Final = 0.3
 """How long after NetworkManager the supplicant may report the same loss; mostly it reports it first."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
 
 class Changes(Protocol):

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from wifimgrd.networkmanager.definitions import DeviceState
-from wifimgrd.networkmanager.device import WifiProperties
-from wifimgrd.networkmanager.manager import Radio
-from wifimgrd.networkmanager.objects import marked_device
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
+from wifimgrd.proxies.networkmanager.device import WifiProperties
+from wifimgrd.proxies.networkmanager.manager import Radio
+from wifimgrd.proxies.networkmanager.objects import marked_device
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from wifimgrd.backends.supplicant import diagnosis
+from wifimgrd.backends.supplicant.diagnosis import SupplicantDiagnosis
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.interface import taken, unplugged
-from wifimgrd.networkmanager.definitions import DeviceReason, DeviceState
-from wifimgrd.wpa_supplicant import diagnosis
-from wifimgrd.wpa_supplicant.diagnosis import SupplicantDiagnosis
+from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
 
 _OTHER_CONNECTION: Final = "NetworkManager was told to make another connection with it"
 

@@ -8,18 +8,12 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from wifimgrd.backends.networkmanager.devices import (
-    Carried,
-    DeviceGone,
-    NmDevice,
-    StateChange,
-    obstacle_of,
-)
+from wifimgrd.backends.networkmanager.devices import Carried, DeviceGone, NmDevice, StateChange, obstacle_of
 from wifimgrd.backends.networkmanager.subscriptions import Subscriptions
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
-from wifimgrd.networkmanager.device import (
+from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
+from wifimgrd.proxies.networkmanager.device import (
     AFFECTS_USE,
     Device,
     WirelessDevice,
@@ -28,8 +22,8 @@ from wifimgrd.networkmanager.device import (
     is_wifi,
     state_changed,
 )
-from wifimgrd.networkmanager.manager import NetworkManager, Radio
-from wifimgrd.networkmanager.objects import (
+from wifimgrd.proxies.networkmanager.manager import NetworkManager, Radio
+from wifimgrd.proxies.networkmanager.objects import (
     ActiveConnectionObject,
     ActiveConnectionProperties,
     SettingsConnection,

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.profile import link_of, prefix_of
-from wifimgrd.dbus.connection import BusConnection, BusError, Signal
-from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.device import Link, Sighting
-from wifimgrd.networkmanager.definitions import NO_OBJECT, DeviceState
-from wifimgrd.networkmanager.device import Device, WirelessDevice
-from wifimgrd.networkmanager.objects import AccessPoint, AccessPointProperties, Dhcp4Config, Ip4Config
-from wifimgrd.wpa_supplicant.bss import Bss
+from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceState
+from wifimgrd.proxies.networkmanager.device import Device, WirelessDevice
+from wifimgrd.proxies.networkmanager.objects import AccessPoint, AccessPointProperties, Dhcp4Config, Ip4Config
+from wifimgrd.proxies.wpa_supplicant.bss import Bss
 
 _RETRY_DELAY_S: Final = 0.4
 """Between two reads, where NetworkManager shows no address."""

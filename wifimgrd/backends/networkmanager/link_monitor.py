@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.active_connection import Joined, deactivate, is_free
 from wifimgrd.backends.networkmanager.carrier import Carrier
@@ -16,21 +15,22 @@ from wifimgrd.backends.networkmanager.ip_config import (
     LinkReading,
     read_link_with_retries,
 )
-from wifimgrd.dbus.connection import BusConnection, Signal, Watch
+from wifimgrd.backends.supplicant import diagnosis
+from wifimgrd.backends.supplicant.link_monitor import SupplicantLinkMonitor
+from wifimgrd.bus.connection import BusConnection, Signal, Watch
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.interface import unplugged
-from wifimgrd.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
-from wifimgrd.networkmanager.device import WirelessDevice
-from wifimgrd.networkmanager.objects import AccessPoint, Ip4Config
+from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
+from wifimgrd.proxies.networkmanager.device import WirelessDevice
+from wifimgrd.proxies.networkmanager.objects import AccessPoint, Ip4Config
+from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant import diagnosis
-from wifimgrd.wpa_supplicant.definitions import SupplicantState
 
 _READS_FOR_KNOWN_ADDRESS: Final = 2
 
 
-class LinkMonitor(BaseLinkMonitor[LinkReading]):
+class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
     """Watches one link through NetworkManager (the device) and the supplicant (the association).
 
     The supplicant reports a loss 15 s before NetworkManager does; NetworkManager decides when a

@@ -8,7 +8,7 @@ from typing import Any
 
 from wifimgrd.domain import leases
 from wifimgrd.domain.device import Link, Sighting, Ssid
-from wifimgrd.networkmanager.definitions import WIRELESS_TYPE
+from wifimgrd.proxies.networkmanager.definitions import WIRELESS_TYPE
 
 
 def ssid_of(settings: Mapping[str, Any]) -> Ssid:

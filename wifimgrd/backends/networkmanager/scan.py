@@ -13,16 +13,16 @@ from typing import Final
 
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost, WifimgrdError
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.networkmanager.definitions import DeviceState
-from wifimgrd.wpa_supplicant.bss import frequencies_to_try, scan_result
-from wifimgrd.wpa_supplicant.bss_choice import BssChoice
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
-from wifimgrd.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
+from wifimgrd.proxies.wpa_supplicant.bss import frequencies_to_try, scan_result
+from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
 
 _ATTEMPTS: Final = 3
 

@@ -9,13 +9,13 @@ import structlog
 
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory, InventoryListener
-from wifimgrd.dbus.connection import BusConnection, BusError, Signal, Watch
+from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.networkmanager.definitions import NM, DeviceState
-from wifimgrd.networkmanager.manager import NetworkManager
+from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
+from wifimgrd.proxies.networkmanager.manager import NetworkManager
+from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
 
 _log = structlog.get_logger(__name__)
 

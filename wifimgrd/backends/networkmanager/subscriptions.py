@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wifimgrd.dbus.connection import Signal, Watch
-from wifimgrd.dbus.proxy import Proxy
+from wifimgrd.bus.connection import Signal, Watch
+from wifimgrd.bus.proxy import Proxy
 
 
 class Subscriptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from wifimgrd.backends.base_backend import RestartLink
+from wifimgrd.backends.supplicant.backend import RestartLink
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory
 from wifimgrd.backends.wpa_supplicant.scan import idle_interface, scan
 from wifimgrd.backends.wpa_supplicant.services import Services

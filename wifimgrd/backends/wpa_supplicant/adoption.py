@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from wifimgrd.backends.lease_check import LeaseCheck
+from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, NotOurs, read_address
@@ -12,8 +12,8 @@ from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.backends.wpa_supplicant.network import bssid_of, marked_device, ssid_of
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.domain.device import HeldLink
+from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.definitions import SupplicantState
 
 _log = structlog.get_logger(__name__)
 

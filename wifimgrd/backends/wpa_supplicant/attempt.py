@@ -7,20 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from wifimgrd.backends.base_attempt import BaseAttempt, BssInUse
-from wifimgrd.backends.lease_check import LeaseCheck
+from wifimgrd.backends.supplicant import diagnosis
+from wifimgrd.backends.supplicant.association import AssociationMonitor
+from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
+from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, read_address
 from wifimgrd.backends.wpa_supplicant.services import Services
-from wifimgrd.dbus import names
-from wifimgrd.dbus.connection import BusError
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant import bss, diagnosis
-from wifimgrd.wpa_supplicant.association import AssociationMonitor
-from wifimgrd.wpa_supplicant.definitions import WPAS
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.wpa_supplicant import bss
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _APPEARANCE_S: Final = 5.0
 """How long the kernel may take to show an adapter that udev has reported; mostly it is there first."""
@@ -57,7 +58,7 @@ class LeaseDue:
     """networkd is to request the lease."""
 
 
-class Attempt(BaseAttempt[Joined]):
+class Attempt(SupplicantAttempt[Joined]):
     """An attempt through wpa_supplicant and networkd."""
 
     NO_REPLY = "wpa_supplicant or systemd-networkd does not answer"

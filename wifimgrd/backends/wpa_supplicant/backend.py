@@ -10,7 +10,9 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.backends.base_backend import BUS_ERRORS, READY_S, BaseBackend, RestartLink
+from wifimgrd.backends.supplicant.backend import BUS_ERRORS, READY_S, RestartLink, SupplicantBackend
+from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
+from wifimgrd.backends.supplicant.country import Country, SetCountry
 from wifimgrd.backends.wpa_supplicant.adapter_reset import recover
 from wifimgrd.backends.wpa_supplicant.adoption import adopt
 from wifimgrd.backends.wpa_supplicant.attempt import Attempt, Joined
@@ -25,7 +27,7 @@ from wifimgrd.backends.wpa_supplicant.services import (
     RequestLease,
     Services,
 )
-from wifimgrd.dbus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
@@ -34,8 +36,6 @@ from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant.bssid_limit import LimitNetworks
-from wifimgrd.wpa_supplicant.country import Country, SetCountry
 
 _log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ _NETWORKD_RETURN_S: Final = 1.0
 """After a crash or a restart networkd is back within this time."""
 
 
-class WpaSupplicantBackend(BaseBackend[Services, Joined, LinkMonitor]):
+class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
     """Implements `ports.Backend`.
 
     `memory` stores which interfaces were registered. `register_interface` registers one with wpa_supplicant,

@@ -9,13 +9,13 @@ from ipaddress import IPv4Address, IPv4Interface
 from typing import Any, Final
 
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
-from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import Link, Sighting
 from wifimgrd.domain.errors import AddressFailed
 from wifimgrd.domain.leases import camera_address
-from wifimgrd.networkd.definitions import NO_SUCH_LINK
-from wifimgrd.networkd.link_file import other_configuration
-from wifimgrd.networkd.manager import Networkd
+from wifimgrd.proxies.networkd.definitions import NO_SUCH_LINK
+from wifimgrd.proxies.networkd.link_file import other_configuration
+from wifimgrd.proxies.networkd.manager import Networkd
 
 _IPV4: Final = 2
 _SOURCES: Final = ("DHCPv4", "static")

@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from wifimgrd.backends.base_link_monitor import BaseLinkMonitor
+from wifimgrd.backends.supplicant import diagnosis
+from wifimgrd.backends.supplicant.link_monitor import SupplicantLinkMonitor
 from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant.services import Services
-from wifimgrd.dbus.connection import BusError
+from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.proxies.wpa_supplicant.bss import link_percent
+from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wpa_supplicant import diagnosis
-from wifimgrd.wpa_supplicant.bss import link_percent
-from wifimgrd.wpa_supplicant.definitions import SupplicantState
 
 _SIGNAL_S: Final = 10.0
 """From one reading of the signal strength to the next: wpa_supplicant sends no signals about it."""
@@ -28,7 +28,7 @@ _WITHOUT_NETWORKD_S: Final = 5.0
 when it is stopped or restarted, and gives them back when it runs again."""
 
 
-class LinkMonitor(BaseLinkMonitor[LinkReading]):
+class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
     """Watches one link through wpa_supplicant (the association) and the kernel and networkd (the address)."""
 
     def __init__(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wifimgrd.domain.device import DeviceId, Ssid
-from wifimgrd.wpa_supplicant.definitions import NETWORK_MARK
+from wifimgrd.proxies.wpa_supplicant.definitions import NETWORK_MARK
 
 
 def marked_device(settings: Mapping[str, Any]) -> DeviceId | None:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.dbus.connection import BusConnection, Signal, Watch
-from wifimgrd.networkd.units import ListedUnit, ServiceManager, Unit
+from wifimgrd.bus.connection import BusConnection, Signal, Watch
+from wifimgrd.proxies.networkd.units import ListedUnit, ServiceManager, Unit
 
 _UNITS: Final = (
     "wpa_supplicant@{}.service",

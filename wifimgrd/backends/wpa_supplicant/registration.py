@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
-from wifimgrd.dbus.connection import BusConnection, BusError
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.ports import BackendMemory
-from wifimgrd.wpa_supplicant.definitions import WPAS_INTERFACE_EXISTS
-from wifimgrd.wpa_supplicant.interface import Supplicant
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS_INTERFACE_EXISTS
+from wifimgrd.proxies.wpa_supplicant.interface import Supplicant
 
 _log = structlog.get_logger(__name__)
 

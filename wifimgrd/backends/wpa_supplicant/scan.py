@@ -10,15 +10,15 @@ from typing import Final
 
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.services import Services
-from wifimgrd.dbus.connection import BusClosed, BusError
+from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.wpa_supplicant.bss import frequencies_to_try, scan_result
-from wifimgrd.wpa_supplicant.bss_choice import BssChoice
-from wifimgrd.wpa_supplicant.interface import SupplicantInterface
-from wifimgrd.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
+from wifimgrd.proxies.wpa_supplicant.bss import frequencies_to_try, scan_result
+from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
 
 _ATTEMPTS: Final = 3
 

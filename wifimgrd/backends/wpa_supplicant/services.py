@@ -10,23 +10,23 @@ from typing import Final, Protocol
 
 import structlog
 
+from wifimgrd.api.errors import error_of_reply
+from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
-from wifimgrd.dbus.connection import BusClosed, BusConnection, BusError, Signal, Watch
-from wifimgrd.dbus.errors import error_of_reply
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
 from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.kernel.addresses import first_address
-from wifimgrd.networkd.definitions import NETWORK1
-from wifimgrd.networkd.link_file import other_configuration
-from wifimgrd.networkd.manager import Networkd
-from wifimgrd.networkmanager.definitions import NM
 from wifimgrd.ports import JoinRequest
-from wifimgrd.wpa_supplicant.bss import KeyManagement
-from wifimgrd.wpa_supplicant.country import Country
-from wifimgrd.wpa_supplicant.definitions import IWD, WPAS
-from wifimgrd.wpa_supplicant.interface import Supplicant, SupplicantInterface
+from wifimgrd.proxies.networkd.definitions import NETWORK1
+from wifimgrd.proxies.networkd.link_file import other_configuration
+from wifimgrd.proxies.networkd.manager import Networkd
+from wifimgrd.proxies.networkmanager.definitions import NM
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
+from wifimgrd.proxies.wpa_supplicant.interface import Supplicant, SupplicantInterface
 
 _log = structlog.get_logger(__name__)
 

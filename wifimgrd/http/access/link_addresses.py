@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wifimgrd.dbus.client.changes import (
-    Change,
-    DaemonAppeared,
-    DeviceAdded,
-    DeviceChanged,
-    DeviceRemoved,
-)
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
+from wifimgrd.client.hub import HubClient
 
 
 class LinkAddresses:

@@ -1,11 +1,11 @@
 """The types of the bodies of requests and answers, beside the records; see
-`wifimgrd.dbus.client.json_types`."""
+`wifimgrd.client.json_types`."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
-from wifimgrd.dbus.client.json_types import Id, InterfaceName, Keywords, Pin
+from wifimgrd.client.json_types import Id, InterfaceName, Keywords, Pin
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.registration import HIGHEST_PRIORITY
 

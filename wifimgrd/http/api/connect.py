@@ -9,21 +9,21 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.commands import Outcome, available, carry_out, known_device
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_members import StatusJson
-from wifimgrd.dbus.client.json_records import status_json
+from wifimgrd.client.commands import Outcome, available, carry_out, known_device
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import StatusJson
+from wifimgrd.client.json_records import status_json
 from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, WAIT, WHEN_FREE, DeviceCommand
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.answer_first import CommandEvents, answer_first
 from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
 from wifimgrd.http.api.requests import query_id, query_wait, query_when_free
 from wifimgrd.http.description.operations import operation
 from wifimgrd.http.errors import Handler
 from wifimgrd.http.json_text import json_response
+from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 from wifimgrd.http.routes import Routes
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)

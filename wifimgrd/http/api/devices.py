@@ -7,25 +7,19 @@ from typing import Annotated, Any, Final
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.commands import available, known_device, shallow
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_members import DeviceJson
-from wifimgrd.dbus.client.json_records import device_json
-from wifimgrd.dbus.client.json_types import Keywords
+from wifimgrd.client.commands import available, known_device, shallow
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import DeviceJson
+from wifimgrd.client.json_records import device_json
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.answer_first import CommandEvents, answer_first
 from wifimgrd.http.api.body_types import ChangeInput, CreateInput
-from wifimgrd.http.api.requests import (
-    idempotency_key,
-    invalid,
-    json_body,
-    path_id,
-    query_switch,
-)
+from wifimgrd.http.api.requests import idempotency_key, invalid, json_body, path_id, query_switch
 from wifimgrd.http.description.operations import operation, parameter
 from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, shows_problems_in_form
 from wifimgrd.http.json_text import json_response
+from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 from wifimgrd.http.routes import Routes
 
 _OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)

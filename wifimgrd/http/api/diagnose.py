@@ -6,8 +6,8 @@ from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.commands import available
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.commands import available
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.exposure import is_loopback
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name, own_site_only

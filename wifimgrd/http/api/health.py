@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.api.body_types import HealthJson
 from wifimgrd.http.description.operations import operation, parameter

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.commands import available
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_records import history_json
-from wifimgrd.dbus.client.json_types import HistoryJson, Keywords
+from wifimgrd.client.commands import available
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_records import history_json
+from wifimgrd.client.json_types import HistoryJson, Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
 from wifimgrd.http.api.requests import invalid

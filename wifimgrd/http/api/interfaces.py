@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.commands import available
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_members import InterfacesJson
-from wifimgrd.dbus.client.json_records import interfaces_json, search_json
-from wifimgrd.dbus.client.json_types import SearchJson
+from wifimgrd.client.commands import available
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import InterfacesJson
+from wifimgrd.client.json_records import interfaces_json, search_json
+from wifimgrd.client.json_types import SearchJson
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.requests import query_interface
 from wifimgrd.http.description.operations import operation

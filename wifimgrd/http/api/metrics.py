@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from wifimgrd import __version__
-from wifimgrd.dbus.client.changes import (
+from wifimgrd.client.changes import (
     AttemptFailed,
     Change,
     DaemonAppeared,
@@ -24,7 +24,7 @@ from wifimgrd.dbus.client.changes import (
     DeviceChanged,
     DeviceRemoved,
 )
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import UNKNOWN, is_current
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode

@@ -9,8 +9,8 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.catalog import Models as Catalog
-from wifimgrd.dbus.client.commands import available
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.commands import available
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, Wizard
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.body_types import ModelJson, ModelsJson, StepJson

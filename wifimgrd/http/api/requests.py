@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from wifimgrd.dbus.client.json_text import loads
-from wifimgrd.dbus.client.json_types import Keywords
+from wifimgrd.client.json_text import loads
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.description.operations import parameter
 from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, Problem

@@ -14,25 +14,20 @@ from typing import Any, Final, Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from wifimgrd.dbus.client.changes import Change, DaemonAppeared, DaemonVanished
-from wifimgrd.dbus.client.channel_messages import STATUS, ChannelMessages, Message
-from wifimgrd.dbus.client.commands import available
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_members import time_text
-from wifimgrd.dbus.client.json_records import (
-    connection_status_json,
-    device_json,
-    interface_json,
-    service_json,
-)
-from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
+from wifimgrd.client.channel_messages import STATUS, ChannelMessages, Message
+from wifimgrd.client.commands import available
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import time_text
+from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
+from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.channel.commands import ClientCommands
 from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
-from wifimgrd.http.channel.status_hold import StatusHold
 from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.platform.status_hold import StatusHold
 from wifimgrd.http.routes import Routes
 
 REPLAYED: Final = 2048

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from wifimgrd.dbus.client.changes import AttemptFailed, Change, DeviceChanged
-from wifimgrd.dbus.client.command_rate import COMMANDS_AT_ONCE, CommandRate
-from wifimgrd.dbus.client.commands import carry_out, known_device
-from wifimgrd.dbus.client.hub import HubClient
-from wifimgrd.dbus.client.json_text import dumps
+from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged
+from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, CommandRate
+from wifimgrd.client.commands import carry_out, known_device
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import WAIT
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.requests import integer_id, invalid

@@ -13,8 +13,8 @@ from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.dbus.client.commands import available
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.commands import available
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import changes_nothing, own_site_only
 from wifimgrd.http.channel.channel import HEARTBEAT_S, QUEUE_LIMIT, Channel, bound_send_buffer, query_since

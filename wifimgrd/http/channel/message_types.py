@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Final, NotRequired, TypedDict
 
-from wifimgrd.dbus.client import channel_messages
-from wifimgrd.dbus.client.json_members import DeviceJson, InterfaceJson
-from wifimgrd.dbus.client.json_types import Keywords, ServiceJson
+from wifimgrd.client import channel_messages
+from wifimgrd.client.json_members import DeviceJson, InterfaceJson
+from wifimgrd.client.json_types import Keywords, ServiceJson
 from wifimgrd.domain.commands import DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.errors import ErrorCode
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from wifimgrd import __version__
-from wifimgrd.dbus.client.json_schema import Schemas
+from wifimgrd.client.json_schema import Schemas
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,
@@ -17,8 +17,8 @@ from wifimgrd.http.channel.message_types import (
     CommandJson,
     SnapshotJson,
 )
-from wifimgrd.http.channel.squawk import ADDRESS as SQUAWK_ADDRESS
-from wifimgrd.http.channel.squawk import MESSAGES as SQUAWK_MESSAGES
+from wifimgrd.http.platform.squawk import ADDRESS as SQUAWK_ADDRESS
+from wifimgrd.http.platform.squawk import MESSAGES as SQUAWK_MESSAGES
 
 _ADDRESS: Final = "/ws/management/"
 _SQUAWK: Final = "squawk"

@@ -15,21 +15,9 @@ from urllib.parse import quote, urlencode
 
 from wifimgrd import __version__
 from wifimgrd.catalog import load
-from wifimgrd.dbus.client.json_records import (
-    device_json,
-    history_json,
-    interfaces_json,
-    search_json,
-    status_json,
-)
-from wifimgrd.dbus.client.json_types import HistoryJson
-from wifimgrd.dbus.client.records import (
-    AbsentRecord,
-    HistoryRecord,
-    NetworkRecord,
-    SearchRecord,
-    ServiceRecord,
-)
+from wifimgrd.client.json_records import device_json, history_json, interfaces_json, search_json, status_json
+from wifimgrd.client.json_types import HistoryJson
+from wifimgrd.client.records import AbsentRecord, HistoryRecord, NetworkRecord, SearchRecord, ServiceRecord
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.http.api.body_types import (
     ChangeInput,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from wifimgrd import __version__
-from wifimgrd.dbus.client.json_schema import REFERENCE, Schemas
+from wifimgrd.client.json_schema import REFERENCE, Schemas
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.token import COOKIE
 from wifimgrd.http.description.examples import Example, example_address, example_of, value_of

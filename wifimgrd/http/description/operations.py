@@ -26,7 +26,7 @@ class Parameter:
     """`path`, `query` or `header`."""
     description: str
     kind: Any
-    """Its type, as in `wifimgrd.dbus.client.json_types`."""
+    """Its type, as in `wifimgrd.client.json_types`."""
     required: bool = False
 
 

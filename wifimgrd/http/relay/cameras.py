@@ -12,8 +12,8 @@ import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
 
-from wifimgrd.dbus.client.commands import known_device
-from wifimgrd.dbus.client.hub import HubClient
+from wifimgrd.client.commands import known_device
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid, path_id

@@ -1,0 +1,201 @@
+"""Authorization, on a private bus on which the test sets the callers' users and polkit's replies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.api import names
+from wifimgrd.api.authorization import Authorization
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.runtime.tasks import Tasks
+
+POLKIT = "org.freedesktop.PolicyKit1"
+STRANGER = 4242
+
+
+@dataclass
+class ScriptedPolkit:
+    """Replies to CheckAuthorization as the test has set; records the calls.
+
+    The real one needs a system bus, a user database and rules; tests/system uses it.
+    """
+
+    connection: BusConnection
+    granted: bool = False
+    challenge: bool = False
+    granted_by_dialogue: bool = False
+    asked: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def answer(self, call: MethodCall) -> None:
+        (kind, details), action, _, flags, _ = call.body
+        assert kind == "system-bus-name"
+        self.asked.append((details["name"], action, flags))
+        granted = self.granted or (bool(flags) and self.granted_by_dialogue)
+        self.connection.reply(call, "(bba{ss})", [[granted, self.challenge, {}]])
+
+
+@pytest.fixture
+async def service(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    connection = await BusConnection.open(message_bus.address)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def caller(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    connection = await BusConnection.open(message_bus.address)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def polkit(message_bus: MessageBusDaemon) -> AsyncIterator[ScriptedPolkit]:
+    connection = await BusConnection.open(message_bus.address)
+    scripted = ScriptedPolkit(connection)
+    connection.serve(scripted.answer)
+    await connection.request_name(POLKIT)
+    yield scripted
+    await connection.close()
+
+
+@pytest.fixture
+def as_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers are neither root nor the daemon's own user."""
+    monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
+    monkeypatch.setattr("wifimgrd.api.authorization._ROOT", -1)
+
+
+def call_of(caller: BusConnection, *, interactive: bool = False) -> MethodCall:
+    return MethodCall(
+        caller.unique_name, names.ROOT_PATH, names.MANAGER, "Reload", "", [], 1, True, interactive
+    )
+
+
+async def test_the_daemons_own_user_is_allowed_without_polkit(
+    service: BusConnection, caller: BusConnection
+) -> None:
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    await authorization.require(call_of(caller), names.MANAGE_DEVICES)
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_without_polkit_everybody_else_is_denied(service: BusConnection, caller: BusConnection) -> None:
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    with pytest.raises(NotAuthorized, match="polkit does not answer"):
+        await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_polkit_is_asked_about_the_real_caller_and_its_grant_is_kept(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
+) -> None:
+    polkit.granted = True
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    for _ in range(2):
+        await authorization.require(call_of(caller), names.CONNECT)
+    await authorization.require(call_of(caller), names.MANAGE_DEVICES)
+    assert polkit.asked == [
+        (caller.unique_name, names.CONNECT, 0),
+        (caller.unique_name, names.MANAGE_DEVICES, 0),
+    ]
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_a_grant_ends_when_polkits_rules_change(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
+) -> None:
+    polkit.granted = True
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.start()
+    await authorization.identify(caller.unique_name)
+    await authorization.require(call_of(caller), names.CONNECT)
+    polkit.granted = False
+    polkit.connection.emit("/org/freedesktop/PolicyKit1/Authority", f"{POLKIT}.Authority", "Changed", "", [])
+    await polkit.connection.name_owner(POLKIT)
+    await service.name_owner(POLKIT)  # what was sent before this is dispatched now
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_a_caller_that_went_is_forgotten(
+    service: BusConnection, message_bus: MessageBusDaemon, polkit: ScriptedPolkit
+) -> None:
+    polkit.granted = True
+    authorization = Authorization(service, Tasks("test"))
+    short_lived = await BusConnection.open(message_bus.address)
+    sender = short_lived.unique_name
+    await authorization.identify(sender)
+    gone = asyncio.Event()
+    await service.watch(
+        lambda _: gone.set(), sender=bus_names.BUS_DAEMON, member="NameOwnerChanged", arg0=sender
+    )
+    await short_lived.close()
+    await gone.wait()
+    assert not authorization.is_identified(sender)
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize(("interactive", "flags"), [(True, [0, 1]), (False, [0])])
+async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_only(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    interactive: bool,
+    flags: list[int],
+) -> None:
+    polkit.challenge = polkit.granted_by_dialogue = True
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    for _ in range(2):
+        call = call_of(caller, interactive=interactive)
+        if interactive:
+            await authorization.require(call, names.CONNECT)
+        else:
+            with pytest.raises(NotAuthorized, match=r"is not authorized for org.wifimgrd1.connect"):
+                await authorization.require(call, names.CONNECT)
+    assert [asked for _, _, asked in polkit.asked] == flags * 2
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize(
+    ("known", "shown", "added"), [(True, "alice", "alice"), (False, str(os.getuid()), "NAME")]
+)
+async def test_a_refusal_names_the_user_and_the_command_that_ends_it(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    monkeypatch: pytest.MonkeyPatch,
+    known: bool,
+    shown: str,
+    added: str,
+) -> None:
+    del polkit
+
+    def user(uid: int) -> SimpleNamespace:
+        if uid != os.getuid() or not known:
+            raise KeyError(uid)
+        return SimpleNamespace(pw_name="alice")
+
+    monkeypatch.setattr(pwd, "getpwuid", user)
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    with pytest.raises(NotAuthorized) as refused:
+        await authorization.require(call_of(caller), names.CONNECT)
+    assert refused.value.message == (
+        f"user {shown} is not authorized for org.wifimgrd1.connect; to allow what members of the group "
+        f"wifimgrd may do: sudo adduser {added} wifimgrd, then log in again"
+    )

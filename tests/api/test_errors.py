@@ -1,0 +1,15 @@
+"""The error codes, and their names on D-Bus."""
+
+from __future__ import annotations
+
+import pytest
+
+from wifimgrd.api.errors import NAME_OF, error_of_reply
+from wifimgrd.bus.messages import BusError
+from wifimgrd.domain.errors import ErrorCode
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+def test_a_code_of_the_daemon_is_the_same_code_at_the_client(code: ErrorCode) -> None:
+    error = error_of_reply(BusError(NAME_OF[code], "the reason"))
+    assert (error.code, error.message) == (code, "the reason")

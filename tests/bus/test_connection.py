@@ -1,0 +1,411 @@
+"""What FACTS of the D-Bus library had to be mended: each mend, on a real bus."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.passing_bus import PassingBus
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.bus import library
+from wifimgrd.bus.calls import PendingCall
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, NameTaken, Signal, Variant
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def a_pipe(said: bytes) -> socket.socket:
+    """An end of a pipe in which something waits to be read."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.send(said)
+    return theirs
+
+
+Pair = tuple[BusConnection, BusConnection]
+BUS = "org.freedesktop.DBus"
+
+
+@pytest.fixture
+async def pair(message_bus: MessageBusDaemon) -> AsyncIterator[Pair]:
+    server = await BusConnection.open(message_bus.address)
+    client = await BusConnection.open(message_bus.address)
+    yield server, client
+    await client.close()
+    await server.close()
+
+
+async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair: Pair) -> None:
+    server, client = pair
+    seen: list[int] = []
+    done = asyncio.Event()
+
+    def note(signal: Signal) -> None:
+        seen.append(signal.body[0])
+        if len(seen) == 30_000:
+            done.set()
+
+    await client.watch(note, interface="t.X", member="Sig")
+    for number in range(30_000):
+        server.emit("/x", "t.X", "Sig", "i", [number])
+    async with asyncio.timeout(30):
+        await done.wait()
+    assert seen == list(range(30_000))
+    assert server.is_open
+
+
+async def test_a_call_is_answered_and_variants_are_unpacked(pair: Pair) -> None:
+    server, client = pair
+    server.serve(
+        lambda call: server.reply(
+            call, "a{sv}", [{"a": Variant("ay", b"\xff"), "b": Variant("v", Variant("i", 3))}]
+        )
+    )
+    [answer] = await client.call(server.unique_name, "/x", "t.X", "Get")
+    assert answer == {"a": b"\xff", "b": 3}
+
+
+async def test_the_caller_is_known(pair: Pair) -> None:
+    server, client = pair
+    server.serve(lambda call: server.reply(call, "s", [call.sender]))
+    assert await client.call(server.unique_name, "/x", "t.X", "Who") == [client.unique_name]
+
+
+async def test_an_error_reply_carries_name_sentence_and_further_arguments(pair: Pair) -> None:
+    server, client = pair
+    server.serve(lambda call: server.reply_error(call, "t.Error.No", "no way", "sas", [["why"]]))
+    with pytest.raises(BusError) as caught:
+        await client.call(server.unique_name, "/x", "t.X", "Do")
+    assert (caught.value.name, caught.value.message, caught.value.body) == (
+        "t.Error.No",
+        "no way",
+        ("no way", ["why"]),
+    )
+
+
+async def test_a_call_without_answer_times_out_and_leaves_nothing(pair: Pair) -> None:
+    server, client = pair
+    server.serve(lambda call: None)
+    with pytest.raises(TimeoutError):
+        await client.call(server.unique_name, "/x", "t.X", "Never", timeout_s=0.01)
+    assert client._pending == {}
+
+
+async def test_a_call_fails_at_once_when_the_bus_dies(message_bus: MessageBusDaemon) -> None:
+    server = await BusConnection.open(message_bus.address)
+    client = await BusConnection.open(message_bus.address)
+    called = asyncio.Event()
+    server.serve(lambda call: called.set())
+    waiting = asyncio.create_task(client.call(server.unique_name, "/x", "t.X", "Never"))
+    await called.wait()
+    message_bus.kill()
+    with pytest.raises(BusClosed):
+        await waiting
+    await client.wait_closed()
+    await server.wait_closed()
+    with pytest.raises(BusClosed):
+        await client.call(BUS, "/", BUS, "GetId")
+    server.emit("/x", "t.X", "Sig", "", [])
+
+
+async def test_connections_leave_no_file_descriptor(message_bus: MessageBusDaemon) -> None:
+    before = open_descriptors()
+    for _ in range(20):
+        connection = await BusConnection.open(message_bus.address)
+        await connection.close()
+    assert open_descriptors() == before
+
+
+async def test_a_failed_connection_leaves_no_file_descriptor(tmp_path: Path) -> None:
+    before = open_descriptors()
+    for _ in range(5):
+        with pytest.raises(BusClosed):
+            await BusConnection.open(f"unix:path={tmp_path}/nothing")
+    assert open_descriptors() == before
+
+
+async def test_a_second_owner_of_a_name_is_refused(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name("t.name")
+    with pytest.raises(NameTaken):
+        await client.request_name("t.name")
+
+
+async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
+    message_bus: MessageBusDaemon, pair: Pair
+) -> None:
+    first, client = pair
+    received: asyncio.Queue[str] = asyncio.Queue()
+    await first.request_name("t.name")
+    await client.watch(lambda signal: received.put_nowait(signal.body[0]), sender="t.name", member="Sig")
+    first.emit("/x", "t.X", "Sig", "s", ["first"])
+    assert await received.get() == "first"
+    await first.close()
+    second = await BusConnection.open(message_bus.address)
+    second.emit("/x", "t.X", "Sig", "s", ["not yet the owner"])
+    await second.request_name("t.name")
+    second.emit("/x", "t.X", "Sig", "s", ["second"])
+    assert await received.get() == "second"
+    await second.close()
+
+
+async def test_a_dropped_watch_receives_nothing(pair: Pair) -> None:
+    server, client = pair
+    received: list[str] = []
+    last: asyncio.Queue[str] = asyncio.Queue()
+    watch = await client.watch(lambda signal: received.append(signal.member), member="Sig")
+    await client.watch(lambda signal: last.put_nowait(signal.member), member="Last")
+    watch.drop()
+    server.emit("/x", "t.X", "Sig", "", [])
+    server.emit("/x", "t.X", "Last", "", [])
+    assert await last.get() == "Last"
+    assert received == []
+
+
+async def test_a_watch_that_is_given_up_leaves_no_match_rule(pair: Pair) -> None:
+    server, client = pair
+    before = await match_rules(client, server)
+    given_up = asyncio.create_task(client.watch(lambda _: None, interface="t.GivenUp"))
+    await asyncio.sleep(0)  # it has sent the call, and waits
+    given_up.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await given_up
+    assert await match_rules(client, server) == before
+
+
+async def test_a_dropped_watch_leaves_no_match_rule(pair: Pair) -> None:
+    server, client = pair
+    before = await match_rules(client, server)
+    watch = await client.watch(lambda _: None, interface="t.Dropped")
+    assert await match_rules(client, server) == before + 1
+    watch.drop()
+    watch.drop()
+    assert await match_rules(client, server) == before
+
+
+async def match_rules(client: BusConnection, asking: BusConnection) -> int:
+    """How many match rules the client has, once the bus has read what it sent."""
+    await client.call_bus("GetId", "", [])
+    stats = BUS + ".Debug.Stats"
+    try:
+        [rules] = await asking.call(BUS, "/org/freedesktop/DBus", stats, "GetAllMatchRules")
+    except BusError:  # dbus-broker counts them alone
+        [counts] = await asking.call(BUS, "/org/freedesktop/DBus", stats, "GetStats")
+        peers = counts["org.bus1.DBus.Debug.Stats.PeerAccounting"]
+        return next(int(numbers["Matches"]) for name, _, numbers in peers if name == client.unique_name)
+    return len(rules[client.unique_name])
+
+
+async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
+    server, client = pair
+    received: asyncio.Queue[str] = asyncio.Queue()
+    problems: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["message"]))
+
+    def fail(signal: Signal) -> None:
+        raise ValueError(signal.member)
+
+    await client.watch(fail, member="Sig")
+    await client.watch(lambda signal: received.put_nowait(signal.member), member="Sig")
+    server.emit("/x", "t.X", "Sig", "", [])
+    assert await received.get() == "Sig"
+    assert problems == ["handling the D-Bus signal Sig failed"]
+
+
+async def test_namespaces_and_first_arguments_select(pair: Pair) -> None:
+    server, client = pair
+    received: asyncio.Queue[str] = asyncio.Queue()
+    await client.watch(lambda s: received.put_nowait(s.path), path_namespace="/a/b", arg0="yes")
+    for path in ("/a/bc", "/a/b", "/a/b/c"):
+        server.emit(path, "t.X", "Sig", "s", ["no"])
+        server.emit(path, "t.X", "Sig", "s", ["yes"])
+    assert [await received.get(), await received.get()] == ["/a/b", "/a/b/c"]
+    assert received.empty()
+
+
+async def test_a_call_that_wants_no_reply_gets_none(pair: Pair) -> None:
+    server, client = pair
+    calls: list[MethodCall] = []
+    server.serve(calls.append)
+    server_call = asyncio.create_task(client.call(server.unique_name, "/x", "t.X", "Never", timeout_s=5))
+    while not calls:
+        await client.call(BUS, "/", BUS, "GetId")
+        await server.call(BUS, "/", BUS, "GetId")
+    quiet = MethodCall(
+        **{name: getattr(calls[0], name) for name in MethodCall.__slots__} | {"expects_reply": False}
+    )
+    server.reply(quiet)
+    server.reply(calls[0], "s", ["answer"])
+    assert await server_call == ["answer"]
+
+
+@pytest.fixture
+async def passing_pair(message_bus: MessageBusDaemon) -> AsyncIterator[Pair]:
+    """Two connections that can pass sockets."""
+    server = await BusConnection.open(message_bus.address, sockets=True)
+    client = await BusConnection.open(message_bus.address, sockets=True)
+    yield server, client
+    await client.close()
+    await server.close()
+
+
+async def test_sockets_are_passed_to_who_asked_and_kept_by_nobody_else(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+
+    def answer(call: MethodCall) -> None:
+        server.emit("/x", "t.X", "Before", "s", ["x" * 5000])
+        server.reply(call, "h", [a_pipe(str(call.body[0]).encode())])
+        server.emit("/x", "t.X", "After", "", [])
+
+    server.serve(answer)
+    passed = await asyncio.gather(
+        *(client.call_for_socket(server.unique_name, "/x", "t.X", "Open", "u", [n]) for n in range(16))
+    )
+    assert [one.recv(10) for one in passed] == [str(n).encode() for n in range(16)]
+    assert not any(one.get_inheritable() for one in passed)
+    for one in passed:
+        one.close()
+    assert open_descriptors() == before
+
+
+async def test_a_socket_that_is_not_wanted_is_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    server.serve(lambda call: server.reply(call, "h", [a_pipe(b"x")]))
+    await client.call(server.unique_name, "/x", "t.X", "Open")
+    with pytest.raises(TimeoutError):
+        await client.call_for_socket(server.unique_name, "/x", "t.X", "Open", timeout_s=0)
+    await client.call(server.unique_name, "/x", "t.X", "Open")  # the late one has come by now
+    assert open_descriptors() == before
+    server.serve(lambda call: server.reply(call, "s", ["no socket"]))
+    with pytest.raises(BusError):
+        await client.call_for_socket(server.unique_name, "/x", "t.X", "Open")
+
+
+async def test_a_socket_that_comes_when_nobody_waits_any_more_is_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    server.serve(lambda call: server.reply(call, "h", [a_pipe(b"x")]))
+    pending = PendingCall(asyncio.get_running_loop().create_future(), wants_socket=True)
+    pending.answer.add_done_callback(lambda _: asking.cancel())
+    message = library.method_call(server.unique_name, "/x", "t.X", "Open", "", [])
+    asking = asyncio.create_task(client._answer_to(message, pending, 5))
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert open_descriptors() == before
+
+
+async def test_descriptors_that_nobody_asked_for_are_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    server.serve(lambda call: server.reply(call, "s", [call.signature]))
+    for signature, sent in (("h", [0]), ("a{sv}", [{"x": Variant("h", 0)}])):
+        pipe = a_pipe(b"x")
+        message = library.method_call(server.unique_name, "/x", "t.X", "Take", signature, sent)
+        message.unix_fds = [pipe.fileno()]
+        client._send(message, [pipe])
+    for _ in range(2):
+        await client.call_bus("GetId", "", [])
+    assert await client.call(server.unique_name, "/x", "t.X", "Last") == [""]
+    assert open_descriptors() == before
+
+
+async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBusDaemon) -> None:
+    before = open_descriptors()
+    server = await BusConnection.open(message_bus.address, sockets=True)
+    client = await BusConnection.open(message_bus.address, sockets=True)
+    calls: list[MethodCall] = []
+    server.serve(calls.append)
+    asking = asyncio.create_task(client.call_for_socket(server.unique_name, "/x", "t.X", "Open"))
+    while not calls:
+        await client.call_bus("GetId", "", [])
+    server.reply(calls[0], "h", [a_pipe(b"x")])
+    server._finish(BusClosed("gone"))
+    server.reply(calls[0], "h", [a_pipe(b"x")])
+    await client.close()
+    with pytest.raises(BusClosed):
+        await asking
+    assert open_descriptors() == before
+
+
+NAME = "org.example.Followed"
+
+
+async def received_once(server: BusConnection, watching: Awaitable[object], signals: list[Signal]) -> None:
+    await watching
+    server.emit("/a", "a.b", "Happened", "", [])
+    async with asyncio.timeout(5):
+        while not signals:
+            await server.round_trip()
+    assert len(signals) == 1
+
+
+async def test_a_first_watch_on_a_name_that_is_given_up_leaves_the_later_ones_receiving(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    for turns in range(5):  # of the loop: given up at each of its steps
+        first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+    signals: list[Signal] = []
+    await received_once(server, client.watch(signals.append, sender=NAME), signals)
+
+
+async def test_a_second_watch_on_a_name_returns_once_its_owner_is_known(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+    await asyncio.sleep(0)
+    signals: list[Signal] = []
+    await received_once(server, client.watch(signals.append, sender=NAME), signals)
+    await first
+
+
+async def test_a_first_watch_that_is_given_up_does_not_end_a_second_one_that_waits(pair: Pair) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+    signals: list[Signal] = []
+    first = asyncio.create_task(client.watch(lambda _: None, sender=NAME))
+    second = asyncio.create_task(client.watch(signals.append, sender=NAME))
+    await asyncio.sleep(0)
+    first.cancel()
+    await received_once(server, second, signals)
+
+
+async def test_a_watch_that_the_bus_refused_can_be_asked_for_again(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, client = pair
+    await server.request_name(NAME)
+
+    async def refuses(name: str) -> str:
+        raise BusError("a.b.Refused", name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "name_owner", refuses)
+        with pytest.raises(BusError):
+            await client.watch(lambda _: None, sender=NAME)
+    signals: list[Signal] = []
+    await received_once(server, client.watch(signals.append, sender=NAME), signals)
+
+
+async def test_a_subscription_under_way_fails_when_the_bus_dies(
+    message_bus: MessageBusDaemon, tmp_path: Path
+) -> None:
+    async with PassingBus(tmp_path, message_bus.address).running() as bus:
+        connection = await BusConnection.open(bus.address)
+        watching = asyncio.create_task(connection.watch(lambda _: None, member="NameOwnerChanged"))
+        await asyncio.sleep(0)  # it has begun
+        bus.drop_clients()
+        with pytest.raises(BusClosed):
+            await watching
+        await connection.close()

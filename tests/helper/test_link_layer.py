@@ -1,0 +1,99 @@
+"""The filters beside IPv4: an interface that the kernel refuses costs the others nothing."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+import pytest
+
+from wifimgrd.helper.kernel_state import KernelState
+from wifimgrd.helper.plan import Camera, Plan
+from wifimgrd.kernel.nftables import NftablesError
+
+
+class Kernel:
+    """nftables as the kernels of Debian have it: a chain needs its device; the table netdev, as applied."""
+
+    def __init__(self, *devices: str) -> None:
+        self.devices = set(devices)
+        self.has_netdev = True
+        self.table: list[str] = []
+        self.on_trial: list[str] = []
+        """The devices that go after they were tried."""
+
+    def run(self, commands: str) -> str:
+        chains = re.findall(r'device "([^"]+)"', commands)
+        if not self.has_netdev or not self.devices.issuperset(chains):
+            raise NftablesError("No such file or directory")
+        if "-trial" in commands:
+            self.devices.difference_update(self.on_trial)
+        else:
+            self.table = chains
+        return ""
+
+
+def plan(*interfaces: str) -> Plan:
+    own = IPv4Address("192.168.42.1")
+    return Plan(
+        None, tuple(Camera(number, name, number + 2, None, own) for number, name in enumerate(interfaces))
+    )
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    return Kernel("wlan0", "wlan1", "wlan2")
+
+
+@pytest.fixture
+def state(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Iterator[KernelState]:
+    state = KernelState()
+    real = state._nftables
+    monkeypatch.setattr(state, "_nftables", kernel)
+    yield state
+    real.close()
+
+
+def test_an_interface_that_is_gone_leaves_the_others_their_filter(kernel: Kernel, state: KernelState) -> None:
+    state._limit_link_layer(plan("wlan0", "wlan9", "wlan2"))
+    assert kernel.table == ["wlan0", "wlan2"]
+    kernel.devices.add("wlan9")
+    state._limit_link_layer(plan("wlan0", "wlan9", "wlan2"))
+    assert kernel.table == ["wlan0", "wlan9", "wlan2"]
+
+
+def test_one_that_goes_at_that_moment_leaves_the_filter_that_there_is(
+    kernel: Kernel, state: KernelState
+) -> None:
+    state._limit_link_layer(plan("wlan0", "wlan2"))
+    kernel.on_trial = ["wlan1"]
+    state._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9"))
+    assert kernel.table == ["wlan0", "wlan2"]
+    kernel.devices.add("wlan1")
+    kernel.on_trial = []
+    state._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9"))
+    assert kernel.table == ["wlan0", "wlan1", "wlan2"]
+
+
+def test_a_kernel_without_such_tables_is_not_asked_again(kernel: Kernel, state: KernelState) -> None:
+    kernel.has_netdev = False
+    state._limit_link_layer(plan("wlan0"))
+    kernel.has_netdev = True
+    state._limit_link_layer(plan("wlan0", "wlan1"))
+    assert kernel.table == []
+
+
+def test_what_is_restored_leaves_out_an_interface_that_has_gone(
+    state: KernelState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restored: list[Plan] = []
+    indices = {"wlan0": 2, "wlan1": 9, "wlan2": 4}
+    monkeypatch.setattr(socket, "if_nametoindex", indices.__getitem__)
+    monkeypatch.setattr(state, "_prepare_network", lambda _: None)
+    monkeypatch.setattr(state, "_change", restored.append)
+    monkeypatch.setattr(state, "settle", lambda: None)
+    monkeypatch.setattr(state, "_plan", plan("wlan0", "wlan1", "wlan2"))
+    state.restore()
+    assert [one.interface for one in restored[0].cameras] == ["wlan0", "wlan2"]

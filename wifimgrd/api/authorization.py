@@ -1,0 +1,170 @@
+"""Authorization: polkit decides on each call, by the caller's unique name on the bus.
+
+https://www.freedesktop.org/software/polkit/docs/latest/eggdbus-interface-org.freedesktop.PolicyKit1.Authority.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
+from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_POLKIT: Final = "org.freedesktop.PolicyKit1"
+_AUTHORITY_PATH: Final = "/org/freedesktop/PolicyKit1/Authority"
+_AUTHORITY: Final = _POLKIT + ".Authority"
+_ALLOW_USER_INTERACTION: Final = 1
+_ANSWER_S: Final = 20.0
+_DIALOGUE_S: Final = 120.0
+"""How long a user may take to enter a password."""
+_NAME_S: Final = 2.0
+"""How long the name of a user may take, which a directory service may be asked for."""
+_ROOT: Final = 0
+_GROUP: Final = "wifimgrd"
+"""The group whose members polkit's rules allow everything (`dbus-policy/org.wifimgrd1.rules`)."""
+
+
+@dataclass(slots=True)
+class _Caller:
+    """The user of a unique name, for as long as it is on the bus."""
+
+    uid: int
+    watch: Watch
+    allowed: set[str] = field(default_factory=set)
+    """Actions that were granted without a dialogue."""
+
+
+class Authorization:
+    """Checks callers with polkit. Root and the daemon's own user are always allowed; without polkit all
+    others are denied."""
+
+    def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
+        self._connection = connection
+        self._tasks = tasks
+        self._callers: dict[str, _Caller] = {}
+        self._dialogues = 0
+
+    async def start(self) -> None:
+        """Watch for changes of polkit's rules: grants are cached until then."""
+        await self._connection.watch(
+            self._rules_changed, sender=_POLKIT, path=_AUTHORITY_PATH, interface=_AUTHORITY, member="Changed"
+        )
+
+    def is_identified(self, sender: str) -> bool:
+        """Whether this unique name was identified."""
+        return sender in self._callers
+
+    async def identify(self, sender: str) -> None:
+        """Read the user of a unique name; one that cannot be identified, or is gone, stays unknown."""
+        watch: Watch | None = None
+        try:
+            # Subscribe before the call, so that the exit of the sender is not missed.
+            watch = await self._connection.watch_owner(self._owner_changed, sender)
+            await self._query_user(sender, watch)
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.debug("caller_unknown", sender=sender, reason=str(error))
+            if watch is not None:
+                watch.drop()
+
+    async def _query_user(self, sender: str, watch: Watch) -> None:
+        def found(reply: list[Any]) -> None:
+            self._callers[sender] = _Caller(int(reply[0]), watch)
+
+        await self._connection.call(
+            names.BUS_DAEMON,
+            names.BUS_DAEMON_PATH,
+            names.BUS_DAEMON,
+            "GetConnectionUnixUser",
+            "s",
+            [sender],
+            on_reply=found,  # the signal of its exit may follow the reply before this call returns
+        )
+
+    async def require(self, call: MethodCall, action: str) -> None:
+        """Return if the caller, identified before, may do `action`; raises NotAuthorized."""
+        caller = self._callers.get(call.sender)
+        if caller is None:
+            raise NotAuthorized("the caller cannot be identified")
+        if caller.uid in (_ROOT, os.geteuid()) or action in caller.allowed:
+            return
+        try:
+            granted, dialogue_helps = await self._check(call.sender, action, 0, "", _ANSWER_S)
+            if granted:
+                caller.allowed.add(action)
+                return
+            if dialogue_helps and call.interactive and await self._check_with_agent(call.sender, action):
+                return
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.warning("authorization_unknown", action=action, member=call.member, reason=str(error))
+            raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
+        _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
+        name = await _name_of(caller.uid)
+        raise NotAuthorized(
+            f"user {name or caller.uid} is not authorized for {action}; to allow what members of the group"
+            f" {_GROUP} may do: sudo adduser {name or 'NAME'} {_GROUP}, then log in again"
+        )
+
+    async def _check_with_agent(self, sender: str, action: str) -> bool:
+        """Check with a password dialogue; a grant is not cached here, because polkit's rules decide that."""
+        self._dialogues += 1
+        dialogue = f"wifimgrd-{self._dialogues}"
+        try:
+            granted, _ = await self._check(sender, action, _ALLOW_USER_INTERACTION, dialogue, _DIALOGUE_S)
+        except (TimeoutError, asyncio.CancelledError):
+            self._tasks.start("call-off", self._call_off(dialogue))
+            raise
+        return granted
+
+    async def _check(
+        self, sender: str, action: str, flags: int, dialogue: str, timeout_s: float
+    ) -> tuple[bool, bool]:
+        """Whether the action is granted, and whether an interactive check could grant it."""
+        subject = ["system-bus-name", {"name": Variant("s", sender)}]
+        body = [subject, action, {}, flags, dialogue]
+        [[granted, challenge, _details]] = await self._connection.call(
+            _POLKIT,
+            _AUTHORITY_PATH,
+            _AUTHORITY,
+            "CheckAuthorization",
+            "(sa{sv})sa{ss}us",
+            body,
+            timeout_s=timeout_s,
+        )
+        return bool(granted), bool(challenge)
+
+    async def _call_off(self, dialogue: str) -> None:
+        with suppress(BusError, BusClosed, TimeoutError):
+            await self._connection.call(
+                _POLKIT, _AUTHORITY_PATH, _AUTHORITY, "CancelCheckAuthorization", "s", [dialogue]
+            )
+
+    def _owner_changed(self, signal: Signal) -> None:
+        sender, _, owner = signal.body
+        caller = None if owner else self._callers.pop(sender, None)
+        if caller is not None:
+            caller.watch.drop()
+
+    def _rules_changed(self, signal: Signal) -> None:
+        del signal
+        for caller in self._callers.values():
+            caller.allowed.clear()
+
+
+async def _name_of(uid: int) -> str:
+    """The name of a user; empty where it is not known."""
+    try:
+        async with asyncio.timeout(_NAME_S):
+            return (await asyncio.to_thread(pwd.getpwuid, uid)).pw_name
+    except (KeyError, TimeoutError):
+        return ""

@@ -1,0 +1,93 @@
+"""The one map between the error codes and their D-Bus names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, Final
+
+from wifimgrd.api.names import ERROR_PREFIX
+from wifimgrd.bus.connection import BusClosed, BusError
+from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, InvalidRequest, WifimgrdError, error_of
+
+NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
+    {
+        code: ERROR_PREFIX + name
+        for code, name in {
+            ErrorCode.INVALID_REQUEST: "InvalidArguments",
+            ErrorCode.CANCELLED: "Cancelled",
+            ErrorCode.DEVICE_NOT_FOUND: "DeviceNotFound",
+            ErrorCode.INTERFACE_NOT_FOUND: "InterfaceNotFound",
+            ErrorCode.NO_INTERFACE_AVAILABLE: "NoInterfaceAvailable",
+            ErrorCode.BUSY: "Busy",
+            ErrorCode.DEVICE_NOT_REACHABLE: "DeviceNotReachable",
+            ErrorCode.AUTHENTICATION_FAILED: "AuthenticationFailed",
+            ErrorCode.ASSOCIATION_REFUSED: "AssociationRefused",
+            ErrorCode.ADDRESS_FAILED: "AddressFailed",
+            ErrorCode.INTERFACE_LOST: "InterfaceLost",
+            ErrorCode.CONNECTION_LOST: "ConnectionLost",
+            ErrorCode.BACKEND_UNAVAILABLE: "BackendUnavailable",
+            ErrorCode.NOT_AUTHORIZED: "NotAuthorized",
+            ErrorCode.TOO_MANY_REQUESTS: "LimitsExceeded",
+            ErrorCode.INTERNAL: "Failed",
+        }.items()
+    }
+)
+
+_BUS_ERROR: Final = "org.freedesktop.DBus.Error."
+_CODE_OF: Final[Mapping[str, ErrorCode]] = MappingProxyType(
+    {name: code for code, name in NAME_OF.items()}
+    | {
+        _BUS_ERROR + "UnknownObject": ErrorCode.DEVICE_NOT_FOUND,
+        _BUS_ERROR + "InvalidArgs": ErrorCode.INVALID_REQUEST,
+        _BUS_ERROR + "AccessDenied": ErrorCode.NOT_AUTHORIZED,
+        _BUS_ERROR + "ServiceUnknown": ErrorCode.BACKEND_UNAVAILABLE,
+        _BUS_ERROR + "NameHasNoOwner": ErrorCode.BACKEND_UNAVAILABLE,
+        _BUS_ERROR + "NoReply": ErrorCode.BACKEND_UNAVAILABLE,
+        _BUS_ERROR + "LimitsExceeded": ErrorCode.BACKEND_UNAVAILABLE,
+    }
+)
+FIELDS_SIGNATURE: Final = "sa{sas}"
+"""InvalidArguments with details: after the message, the messages of each invalid field."""
+
+
+def error_arguments(error: WifimgrdError, *, explain: bool) -> tuple[str, Sequence[Any]]:
+    """The signature of an error reply and the arguments after its message.
+
+    Only callers that set `explain` get more than the message, because GDBus shows the text of no other error.
+    """
+    if explain and isinstance(error, InvalidRequest) and error.fields:
+        return FIELDS_SIGNATURE, [{name: list(messages) for name, messages in error.fields.items()}]
+    return "s", []
+
+
+def error_of_reply(reply: BusError) -> WifimgrdError:
+    """The error of the tree that an error reply stands for."""
+    code = _CODE_OF.get(reply.name, ErrorCode.INTERNAL)
+    fields = reply.body[1] if len(reply.body) > 1 and isinstance(reply.body[1], dict) else {}
+    if code is ErrorCode.INVALID_REQUEST:
+        return InvalidRequest(reply.message, {name: tuple(messages) for name, messages in fields.items()})
+    return error_of(code, reply.message)
+
+
+@contextmanager
+def with_own_errors(no_answer: str) -> Iterator[None]:
+    """Convert a call's exceptions to the errors of the tree; `no_answer` is the message for a time-out."""
+    try:
+        yield
+    except BusError as error:
+        raise error_of_reply(error) from None
+    except BusClosed as error:
+        raise BackendUnavailable(str(error)) from None
+    except TimeoutError:
+        raise BackendUnavailable(no_answer) from None
+
+
+@contextmanager
+def in_time(no_answer: str) -> Iterator[None]:
+    """Convert a call's time-out, and pass its other exceptions on; `no_answer` as above."""
+    try:
+        yield
+    except TimeoutError:
+        raise BackendUnavailable(no_answer) from None

@@ -1,0 +1,205 @@
+"""The hub on D-Bus: its events become objects, property changes and signals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from wifimgrd.api import names
+from wifimgrd.api.authorization import Authorization
+from wifimgrd.api.device_object import DeviceObject
+from wifimgrd.api.manager_object import ManagerObject, absent_properties, backend_properties
+from wifimgrd.api.object_server import ObjectServer
+from wifimgrd.api.objects import ExportedObject, valid_text
+from wifimgrd.api.properties import properties_of
+from wifimgrd.api.simulator_object import SimulatorObject, World
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.events import (
+    AbsentAdaptersChanged,
+    AdapterRecovery,
+    BackendChanged,
+    ConnectionFailed,
+    DeviceCreated,
+    DeviceRemoved,
+    DeviceStateChanged,
+    DeviceUpdated,
+    Event,
+    InterfaceAdded,
+    InterfaceChanged,
+    InterfaceRemoved,
+    SignalChanged,
+)
+from wifimgrd.domain.interface import InterfaceStatus
+from wifimgrd.domain.records import device_record, interface_record
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.manager.history import History
+from wifimgrd.manager.hub import Hub
+from wifimgrd.runtime.tasks import Tasks
+
+
+class HubService:
+    """An EventSink that exports the hub on a message bus.
+
+    Events before `start` are dropped: the objects are then made of the hub's current state.
+    """
+
+    def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
+        """`tasks` get a required task that ends if the name is lost."""
+        self._connection = connection
+        self._tasks = tasks
+        self._authorization = Authorization(connection, tasks)
+        self._objects: dict[str, ExportedObject] = {}
+        """By path."""
+        self._server = ObjectServer(connection, self._objects, self._authorization, tasks)
+        self._hub: Hub | None = None
+        self._manager: ManagerObject | None = None
+        self._recoveries = dict.fromkeys(map(str, RecoveryStep), 0)
+        self._name_lost = asyncio.Event()
+
+    async def claim(self) -> None:
+        """Request the name, before anything is changed that a second instance must not change; raises
+        NameTaken. Calls that arrive meanwhile get their reply after `start`."""
+        await self._connection.watch(
+            lambda _: self._name_lost.set(),
+            sender=bus_names.BUS_DAEMON,
+            interface=bus_names.BUS_DAEMON,
+            member="NameLost",
+            arg0=names.BUS_NAME,
+        )
+        await self._connection.request_name(names.BUS_NAME)
+        self._tasks.require("name", self._name_lost.wait())
+        await self._authorization.start()
+
+    def start(
+        self,
+        hub: Hub,
+        reload: Callable[[], Awaitable[None]],
+        report: Callable[[], Awaitable[str]],
+        world: World | None = None,
+        history: History | None = None,
+    ) -> None:
+        """Export all objects and serve calls. `reload` reloads the configuration and raises InvalidRequest;
+        `report` makes a report of a fault."""
+        self._hub = hub
+        self._manager = ManagerObject(hub, lambda path: path in self._objects, reload, report, history)
+        self._export(self._manager)
+        for interface in hub.interface_statuses():
+            self._export_interface(interface)
+        self._update_counts()
+        for device in hub.device_statuses():
+            self._export(DeviceObject(hub, device))
+        if world is not None:
+            self._export(SimulatorObject(world))
+        self._server.open()
+
+    def refuse(self) -> None:
+        """Refuse further commands: the hub is about to stop."""
+        self._server.refuse(BackendUnavailable("wifimgrd is stopping"))
+
+    async def stop(self) -> None:
+        """Wait for the replies to the calls that run."""
+        await self._server.stop()
+
+    def publish(self, event: Event) -> None:
+        """Apply an event to the objects on the bus."""
+        if self._hub is None or self._manager is None:
+            return
+        match event:
+            case DeviceCreated(status):
+                self._export(DeviceObject(self._hub, status))
+            case DeviceUpdated(status) | SignalChanged(status):
+                self._change(self._device(status.device.id), properties_of(device_record(status)))
+            case DeviceStateChanged(status):
+                # State is signalled also if a refusal left it unchanged: clients depend on this.
+                self._change(
+                    self._device(status.device.id), properties_of(device_record(status)), always=["State"]
+                )
+            case ConnectionFailed(device, failure):
+                self._emit(self._device(device), "ConnectionFailed", [failure.code.value, failure.message])
+            case DeviceRemoved(device):
+                self._unexport(names.device_path(device))
+            case InterfaceAdded(interface):
+                self._export_interface(interface)
+                self._update_counts()
+            case InterfaceChanged(interface):
+                path = names.interface_path(interface.interface.name)
+                self._change(self._exported(path), properties_of(interface_record(interface)))
+                self._update_counts()
+            case InterfaceRemoved(name):
+                self._unexport(names.interface_path(name))
+                self._update_counts()
+            case AdapterRecovery(step=step):
+                self._recoveries[step.value] += 1
+                self._change(self._manager, {"Recoveries": dict(self._recoveries)})
+            case AbsentAdaptersChanged(adapters):
+                self._change(self._manager, absent_properties(adapters))
+            case BackendChanged(backend):
+                self._change(self._manager, backend_properties(backend))
+
+    def _device(self, device_id: DeviceId) -> ExportedObject:
+        return self._exported(names.device_path(device_id))
+
+    def _exported(self, path: str) -> ExportedObject:
+        try:
+            return self._objects[path]
+        except KeyError:
+            raise LookupError(f"an event came for {path}, which is not exported") from None
+
+    def _update_counts(self) -> None:
+        if self._hub is not None and self._manager is not None:
+            counts = self._hub.interface_counts
+            values = {"TotalInterfaces": counts.total, "AssignedInterfaces": counts.in_use}
+            self._change(self._manager, values)
+
+    # -- objects and their signals
+
+    def _export_interface(self, status: InterfaceStatus) -> None:
+        path, values = names.interface_path(status.interface.name), properties_of(interface_record(status))
+        self._export(ExportedObject(path, names.INTERFACE, values))
+
+    def _export(self, exported: ExportedObject) -> None:
+        """Export an object and emit InterfacesAdded, from the object manager's path."""
+        self._objects[exported.path] = exported
+        if exported.path != names.ROOT_PATH:
+            self._connection.emit(
+                names.ROOT_PATH,
+                bus_names.OBJECT_MANAGER,
+                "InterfacesAdded",
+                "oa{sa{sv}}",
+                [exported.path, exported.interfaces()],
+            )
+
+    def _unexport(self, path: str) -> None:
+        """Remove an object and emit InterfacesRemoved."""
+        exported = self._objects.pop(path)
+        self._connection.emit(
+            names.ROOT_PATH,
+            bus_names.OBJECT_MANAGER,
+            "InterfacesRemoved",
+            "oas",
+            [path, [exported.definition.name]],
+        )
+
+    def _change(
+        self, exported: ExportedObject, values: Mapping[str, Any], always: Sequence[str] = ()
+    ) -> None:
+        """Set an object's properties and emit those that differ, and those in `always` in every case."""
+        changed = list(dict.fromkeys((*exported.change(values), *always)))
+        if changed:
+            self._connection.emit(
+                exported.path,
+                bus_names.PROPERTIES,
+                "PropertiesChanged",
+                "sa{sv}as",
+                [exported.definition.name, exported.variants(changed), []],
+            )
+
+    def _emit(self, exported: ExportedObject, member: str, arguments: Sequence[Any]) -> None:
+        """Send a signal of an object's interface."""
+        signature = exported.definition.signals[member]
+        body = [valid_text(value) for value in arguments]
+        self._connection.emit(exported.path, exported.definition.name, member, signature, body)

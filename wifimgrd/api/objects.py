@@ -1,0 +1,49 @@
+"""The base of every exported object: a path, one interface of wifimgrd, property values, methods."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from wifimgrd.api.definitions import definition
+from wifimgrd.bus.connection import MethodCall, Variant
+
+Method = Callable[[MethodCall], Awaitable[Sequence[Any]]]
+"""Carries out a call and returns the reply's arguments; raises WifimgrdError."""
+
+
+class ExportedObject:
+    """An object on the bus. Its values are stored, so that reading them never fails."""
+
+    def __init__(self, path: str, interface: str, values: Mapping[str, Any]) -> None:
+        self.path = path
+        self.definition = definition(interface)
+        self.values: dict[str, Any] = dict(values)
+        self.methods: Mapping[str, Method] = {}
+        self.actions: Mapping[str, str] = {}
+        """The polkit action that a method needs; methods without one are open to every caller."""
+
+    def change(self, values: Mapping[str, Any]) -> list[str]:
+        """Store new values and return the names of those that differ from before."""
+        changed = [name for name, value in values.items() if self.values.get(name) != value]
+        self.values.update(values)
+        return changed
+
+    def variant(self, name: str) -> Any:
+        """One value, for an outgoing message."""
+        return Variant(self.definition.properties[name], valid_text(self.values[name]))
+
+    def variants(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """The values of these names, or all, for an outgoing message."""
+        return {name: self.variant(name) for name in (self.values if names is None else names)}
+
+    def interfaces(self) -> dict[str, dict[str, Any]]:
+        """Its interface with all values, as an object manager sends it."""
+        return {self.definition.name: self.variants()}
+
+
+def valid_text(value: Any) -> Any:
+    """A text that is valid in D-Bus: the bus closes the connection for a NUL or a lone surrogate."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+    return value

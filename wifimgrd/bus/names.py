@@ -1,0 +1,16 @@
+"""The names that every message bus has: https://dbus.freedesktop.org/doc/dbus-specification.html"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BUS_DAEMON: Final = "org.freedesktop.DBus"
+BUS_DAEMON_PATH: Final = "/org/freedesktop/DBus"
+
+PROPERTIES: Final = "org.freedesktop.DBus.Properties"
+ACCESS_DENIED: Final = BUS_DAEMON + ".Error.AccessDenied"
+"""The policy of the message bus denies this process calls to that service:
+https://dbus.freedesktop.org/doc/dbus-specification.html"""
+OBJECT_MANAGER: Final = "org.freedesktop.DBus.ObjectManager"
+INTROSPECTABLE: Final = "org.freedesktop.DBus.Introspectable"
+PEER: Final = "org.freedesktop.DBus.Peer"

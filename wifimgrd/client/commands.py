@@ -1,0 +1,95 @@
+"""The one way in which HTTP, the channel, MQTT and the command line carry out a command to a device, and
+learn its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.commands import WHEN_FREE, DeviceCommand
+from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound
+from wifimgrd.domain.records import DeviceRecord
+
+WAITING: Final = "waiting"
+DONE: Final = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What has come of a command that was not refused and has not failed."""
+
+    command: DeviceCommand
+    device: DeviceRecord | None
+    """The device as it is now; None where it was removed meanwhile."""
+    is_done: bool
+    """Whether the command has succeeded; otherwise it goes on."""
+    is_waiting: bool = False
+    """The device waits for an adapter."""
+
+    @property
+    def state(self) -> str:
+        """The state to which it has led, or that it is in; `waiting` for an adapter, or `done`."""
+        if self.is_waiting:
+            return WAITING
+        state = self.command.reaches if self.is_done else self.command.passes
+        return DONE if state is None else state
+
+
+def available(hub: HubClient) -> HubClient:
+    """The client, whose objects are current; raises BackendUnavailable while the daemon is away."""
+    if not hub.available:
+        raise BackendUnavailable(hub.reason or "wifimgrd is not running")
+    return hub
+
+
+def known_device(hub: HubClient, device_id: int) -> DeviceRecord:
+    """A device as it is now; raises DeviceNotFound, and BackendUnavailable."""
+    device = available(hub).devices.get(device_id)
+    if device is None:
+        raise DeviceNotFound(f"there is no device {device_id}")
+    return device
+
+
+def shallow(value: Any) -> Any:
+    """A value of a registration in JSON, for D-Bus. None is a list or an object; an empty one causes the same
+    error, and fits."""
+    return type(value)() if isinstance(value, list | dict) else value
+
+
+async def carry_out(
+    hub: HubClient,
+    command: DeviceCommand,
+    device_id: int,
+    switches: Mapping[str, bool] = MappingProxyType({}),
+    *,
+    wait_s: float = 0,
+    until_waiting: bool = False,
+) -> Outcome:
+    """Carry out a command; with `wait_s` wait so long for its outcome, with `until_waiting` no longer than
+    until the device waits for an adapter. Where the time is over, the command goes on.
+
+    Raises DeviceNotFound, BackendUnavailable, and the errors of the command: with `wait_s` also those by
+    which it fails.
+    """
+    known_device(hub, device_id)
+    has_ended = False
+    try:
+        await hub.command_device(command, device_id, switches, wait_s=wait_s, until_waiting=until_waiting)
+        has_ended = wait_s > 0 or command.reaches is None
+    except TimeoutError:
+        if wait_s <= 0 or not hub.available:  # there is no reply to the call itself
+            raise BackendUnavailable("wifimgrd did not answer in time") from None
+    device = hub.devices.get(device_id)
+    if device is None:
+        return Outcome(command, None, has_ended or command.reaches is DeviceState.DISCONNECTED)
+    is_waiting = (
+        switches.get(WHEN_FREE, False)
+        and device.state == DeviceState.DISCONNECTED
+        and device.waiting_since is not None
+    )
+    is_done = device.state == command.reaches or (has_ended and not is_waiting)
+    return Outcome(command, device, is_done, is_waiting)

@@ -1,0 +1,187 @@
+"""The daemon for its clients: a live copy of its objects, and its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from wifimgrd.api import names
+from wifimgrd.api.errors import with_own_errors
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.command_result import CommandResult
+from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects
+from wifimgrd.client.records import HistoryRecord, NetworkRecord, SearchRecord
+from wifimgrd.client.variants import variant_of
+from wifimgrd.domain.commands import DeviceCommand
+from wifimgrd.domain.errors import InternalError
+from wifimgrd.runtime.tasks import Tasks
+
+_ANSWER_S: Final = 10.0
+"""Timeout of a command that needs nothing but the daemon itself."""
+_SLOW_ANSWER_S: Final = 30.0
+"""Timeout of a command that needs a disk, or that takes a link down."""
+_COMMANDS_AT_ONCE: Final = 64
+"""A message bus allows 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
+_SOCKETS_AT_ONCE: Final = 32
+_NOT_WAITING: Final = {"wait": Variant("b", False)}
+
+
+class HubClient(LiveObjects):
+    """The daemon's objects, and the commands to it.
+
+    Commands raise the errors of `wifimgrd.domain.errors`, and BackendUnavailable while the daemon is away.
+    The effects of a command are in the copy when its call returns.
+    """
+
+    def __init__(self, bus: str = "system", tasks: Tasks | None = None) -> None:
+        """`bus` is `system`, `session` or a D-Bus address; `tasks` are stopped with the client."""
+        super().__init__(bus, tasks)
+        self._places = asyncio.Semaphore(_COMMANDS_AT_ONCE)
+        self._sockets_on_their_way = asyncio.Semaphore(_SOCKETS_AT_ONCE)
+
+    async def create_device(self, properties: Mapping[str, Any]) -> int:
+        """Register a device and return its id.
+
+        Keys: `codename`, `connection_type`, `ssid` (str or bytes), `password`, `name` (optional),
+        `idempotency_key` (optional). Values are plain Python values. Values of a wrong type are passed
+        on, too, so that the daemon reports what is wrong. Raises InvalidRequest with `fields` keyed by those
+        names.
+        """
+        [path] = await self._command(
+            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)]
+        )
+        device_id = names.device_id_of(path)
+        if device_id is None:
+            raise InternalError(f"wifimgrd answered with {path}, which is no device")
+        return device_id
+
+    async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
+        """Change a registered device. The keys are those of the method `Update`, each optional."""
+        await self._on_device(device_id, "Update", _explained(properties))
+
+    async def remove_device(self, device_id: int) -> None:
+        """Disconnect and remove a device; returns when both are done."""
+        await self._command(
+            names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", [names.device_path(device_id)]
+        )
+
+    async def command_device(
+        self,
+        command: DeviceCommand,
+        device_id: int,
+        switches: Mapping[str, bool] = MappingProxyType({}),
+        *,
+        wait_s: float = 0,
+        until_waiting: bool = False,
+    ) -> None:
+        """Begin a command. With `wait_s` this returns when it has succeeded, or raises the error by which it
+        failed; TimeoutError if it has not ended so many seconds after its beginning. It goes on then.
+
+        A device that waits for an adapter waits within that time; with `until_waiting` this returns as soon
+        as it waits.
+        """
+        options = {name: Variant("b", value) for name, value in switches.items()}
+        if command.reaches is None:
+            await self._on_device(device_id, command.member, options)
+            return
+        result = CommandResult(self, device_id, command.reaches, until_waiting=until_waiting)
+        with result:
+            await self._on_device(device_id, command.member, options | _NOT_WAITING, _ANSWER_S, result.start)
+            if wait_s > 0:
+                await result.reached(wait_s)
+
+    async def open_connection(self, device_id: int, port: int) -> socket.socket:
+        """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.
+
+        Raises DeviceNotReachable, InterfaceLost.
+        """
+        # As many as a message bus holds on their way to one client that does not read (dbus-daemon(1),
+        # max_outgoing_unix_fds), with a margin.
+        async with self._sockets_on_their_way:
+            connection = self._connected()
+            with with_own_errors(NO_ANSWER):
+                return await connection.call_for_socket(
+                    names.BUS_NAME,
+                    names.device_path(device_id),
+                    names.DEVICE,
+                    "OpenConnection",
+                    "qa{sv}",
+                    [port, {}],
+                )
+
+    async def search_networks(self, interface: str | None = None) -> SearchRecord:
+        """Scan on every idle interface, or on one, and return the networks found; raises
+        InterfaceNotFound."""
+        options = {} if interface is None else {"interface": variant_of(interface)}
+        scanned, skipped = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
+        [networks] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [options])
+        return SearchRecord(tuple(map(NetworkRecord.of, networks)), tuple(scanned), skipped)
+
+    async def guess_codename(self, ssid: bytes) -> str | None:
+        """The camera model of a network that was received recently, without a scan."""
+        [reply] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [{}])
+        networks = map(NetworkRecord.of, reply)
+        return next((one.codename for one in networks if one.ssid == ssid and one.codename), None)
+
+    async def history(
+        self, device_id: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[HistoryRecord]:
+        """Rows of the history, the newest first: of one device, before the row with an id, at most so many;
+        raises InvalidRequest."""
+        wanted = {"device_id": device_id, "before": before, "limit": limit}
+        options = {name: variant_of(value) for name, value in wanted.items() if value is not None}
+        [rows] = await self._command(names.ROOT_PATH, names.MANAGER, "GetHistory", "a{sv}", [options])
+        return list(map(HistoryRecord.of, rows))
+
+    async def forget_history(self, device_id: int) -> None:
+        """Delete the history of a device that was removed."""
+        await self._command(names.ROOT_PATH, names.MANAGER, "ForgetHistory", "t", [device_id])
+
+    async def diagnose(self) -> str:
+        """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""
+        [text] = await self._command(names.ROOT_PATH, names.MANAGER, "Diagnose", "a{sv}", [{}])
+        return str(text)
+
+    async def simulate(self, member: str, signature: str, *arguments: Any) -> None:
+        """Call a method of the simulated world; raises DeviceNotFound if there is none."""
+        await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
+
+    async def _on_device(
+        self,
+        device_id: int,
+        member: str,
+        options: Mapping[str, Any],
+        timeout_s: float = _SLOW_ANSWER_S,
+        on_reply: Callable[[list[Any]], None] | None = None,
+    ) -> None:
+        path = names.device_path(device_id)
+        await self._command(path, names.DEVICE, member, "a{sv}", [options], timeout_s, on_reply)
+
+    async def _command(
+        self,
+        path: str,
+        interface: str,
+        member: str,
+        signature: str,
+        body: Any,
+        timeout_s: float = _SLOW_ANSWER_S,
+        on_reply: Callable[[list[Any]], None] | None = None,
+    ) -> list[Any]:
+        async with self._places:
+            connection = self._connected()
+            with with_own_errors(NO_ANSWER):
+                try:
+                    return await connection.call(
+                        names.BUS_NAME, path, interface, member, signature, body, timeout_s, on_reply
+                    )
+                except TimeoutError:
+                    self._unanswered(connection)
+                    raise
+
+
+def _explained(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties for D-Bus; an error has a sentence for each field at fault."""
+    return {name: variant_of(value) for name, value in properties.items()} | {"explain": variant_of(True)}

@@ -1,0 +1,289 @@
+"""The daemon's objects for its clients: a live copy, kept by GetManagedObjects and signals."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final, Self
+
+from wifimgrd.api import names
+from wifimgrd.api.properties import Properties, updated
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal
+from wifimgrd.client.changes import (
+    AttemptFailed,
+    Change,
+    DaemonAppeared,
+    DaemonVanished,
+    DeviceAdded,
+    DeviceChanged,
+    DeviceRemoved,
+    InterfaceAdded,
+    InterfaceChanged,
+    InterfaceRemoved,
+    ServiceChanged,
+)
+from wifimgrd.client.records import ServiceRecord
+from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.interface import natural_key
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
+
+Listener = Callable[[Change], None]
+Objects = Mapping[str, Mapping[str, Properties]]
+"""Object path -> D-Bus interface -> properties, as GetManagedObjects returns them."""
+
+_BACKOFF: Final = Backoff(first_s=0.2, last_s=5.0)
+_BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
+NO_ANSWER: Final = "wifimgrd does not answer"
+_AWAY: Final = re.compile(
+    r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(ServiceUnknown|NameHasNoOwner|TimedOut|Spawn\..*))"
+)
+"""Errors with which the bus answers if the name has no owner and none could be started."""
+
+
+class LiveObjects:
+    """A live copy of the daemon's objects, over a connection that is made again after it is lost.
+
+    While the daemon is away `available` is False and the copy is empty. When the daemon is back, the copy is
+    read anew and listeners get DaemonAppeared.
+    """
+
+    def __init__(self, bus: str = "system", tasks: Tasks | None = None) -> None:
+        """`bus` is `system`, `session` or a D-Bus address; `tasks` are stopped with the copy."""
+        self._address = bus
+        self._connection: BusConnection | None = None
+        self._cache = ObjectCache()
+        self._listeners: list[Listener] = []
+        self._reason = "wifimgrd is not connected yet"
+        self._tasks = tasks or Tasks("client")
+        self._reading: Kept | None = None
+        self._tried = asyncio.Event()
+
+    async def start(self) -> None:
+        """Connect, and read the objects if the daemon is on the bus. If the daemon or the bus is away this
+        returns as well, and waits for it in the background."""
+        self._tasks.check("message-bus", self._round_trip)
+        self._tasks.keep("message-bus", self._follow, _BACKOFF, expected=_BUS_ERRORS, quiet=True)
+        await self._tried.wait()
+
+    async def stop(self) -> None:
+        """Close the connection."""
+        await self._tasks.stop()
+
+    @property
+    def available(self) -> bool:
+        """Whether the copy is complete and current."""
+        return not self._reason
+
+    @property
+    def reason(self) -> str:
+        """Why it is not available, as a sentence; empty if it is."""
+        return self._reason
+
+    @property
+    def service(self) -> ServiceRecord:
+        """The manager object."""
+        return self._cache.service
+
+    @property
+    def devices(self) -> Mapping[int, DeviceRecord]:
+        """Every device, in order of id."""
+        return MappingProxyType(self._cache.devices)
+
+    @property
+    def interfaces(self) -> Mapping[str, InterfaceRecord]:
+        """Every interface, in natural order of names."""
+        return MappingProxyType(self._cache.interfaces)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with each change, in order; returns a function that ends this."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def wait_until(self, holds: Callable[[Self], bool], timeout_s: float) -> None:
+        """Wait until `holds` is true of this client, checked at each change; raises TimeoutError."""
+        if holds(self):
+            return
+        reached = asyncio.Event()
+        end = self.subscribe(lambda _: reached.set() if holds(self) else None)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await reached.wait()
+        finally:
+            end()
+
+    def _connected(self) -> BusConnection:
+        if self._connection is None or not self.available:
+            raise BackendUnavailable(self._reason or "wifimgrd is not running")
+        return self._connection
+
+    # -- keeping the copy
+
+    async def _follow(self) -> None:
+        """Connect, and follow the daemon until the connection is lost."""
+        try:
+            self._connection = await BusConnection.open(self._address, sockets=True)
+            await self._watch(self._connection)
+            self._read_again(self._connection)
+            await self._connection.wait_closed()
+            self._vanish("the message bus is gone")
+        except _BUS_ERRORS as error:
+            self._reason = str(error) or "the message bus does not answer"
+            self._tried.set()
+            raise
+        finally:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                await connection.close()
+
+    async def _round_trip(self) -> None:
+        if self._connection is not None:
+            await self._connection.round_trip()
+
+    async def _watch(self, connection: BusConnection) -> None:
+        await connection.watch_owner(self._owner_changed, names.BUS_NAME)
+        await connection.watch(self._changed, sender=names.BUS_NAME, path_namespace=names.ROOT_PATH)
+
+    def _owner_changed(self, signal: Signal) -> None:
+        owner = signal.body[2]
+        self._vanish("wifimgrd is not running")
+        if owner and self._connection is not None:
+            self._read_again(self._connection)
+
+    def _unanswered(self, connection: BusConnection) -> None:
+        """The daemon does not reply: the values that it sent before may be out of date."""
+        self._vanish(NO_ANSWER)
+        self._read_again(connection)
+
+    def _read_again(self, connection: BusConnection) -> None:
+        """Read the objects, repeatedly if the daemon is on the bus and does not reply."""
+        if self._reading is not None:
+            self._reading.cancel()
+        self._reading = self._tasks.keep(
+            "objects",
+            partial(self._read, connection),
+            _BACKOFF,
+            expected=_BUS_ERRORS,
+            quiet=True,
+            until_done=True,
+        )
+
+    async def _read(self, connection: BusConnection) -> None:
+        """Read the objects, if the daemon and the connection are there."""
+        if not connection.is_open:
+            return
+        try:
+            await connection.call(
+                names.BUS_NAME,
+                names.ROOT_PATH,
+                bus_names.OBJECT_MANAGER,
+                "GetManagedObjects",
+                on_reply=self._appear,
+            )
+        except _BUS_ERRORS as error:
+            if isinstance(error, BusError) and _AWAY.fullmatch(error.name):
+                self._reason = "wifimgrd is not running"  # NameOwnerChanged is sent when it starts
+            else:
+                self._reason = NO_ANSWER
+                raise
+        finally:
+            self._tried.set()
+
+    def _appear(self, reply: list[Any]) -> None:
+        self._cache = ObjectCache.of_objects(reply[0])
+        self._reason = ""
+        self._notify(DaemonAppeared())
+
+    def _vanish(self, reason: str) -> None:
+        was_available = self.available
+        self._reason = reason
+        self._cache = ObjectCache()
+        if was_available:
+            self._notify(DaemonVanished(reason))
+
+    def _changed(self, signal: Signal) -> None:
+        if self.available:
+            for change in self._cache.apply(signal):
+                self._notify(change)
+
+    def _notify(self, change: Change) -> None:
+        for listener in list(self._listeners):
+            listener(change)
+
+
+class ObjectCache:
+    """Devices, interfaces and the service, changed by the daemon's signals alone."""
+
+    def __init__(self) -> None:
+        self.service = ServiceRecord()
+        self.devices: dict[int, DeviceRecord] = {}
+        self.interfaces: dict[str, InterfaceRecord] = {}
+
+    @classmethod
+    def of_objects(cls, objects: Objects) -> ObjectCache:
+        """A copy made of the reply of GetManagedObjects."""
+        cache = cls()
+        for path, faces in objects.items():
+            for _ in cache._added(path, faces):
+                continue
+        return cache
+
+    def apply(self, signal: Signal) -> Iterable[Change]:
+        """Apply a signal and return the changes."""
+        match signal.interface, signal.member:
+            case bus_names.OBJECT_MANAGER, "InterfacesAdded":
+                return self._added(signal.body[0], signal.body[1])
+            case bus_names.OBJECT_MANAGER, "InterfacesRemoved":
+                return self._removed(signal.body[0])
+            case bus_names.PROPERTIES, "PropertiesChanged":
+                return self._properties(signal.path, signal.body[0], signal.body[1])
+            case names.DEVICE, "ConnectionFailed":
+                device_id = names.device_id_of(signal.path)
+                if device_id is not None:
+                    return [AttemptFailed(device_id, signal.body[0], signal.body[1])]
+        return []
+
+    def _added(self, path: str, faces: Mapping[str, Properties]) -> list[Change]:
+        if names.DEVICE in faces and (device_id := names.device_id_of(path)) is not None:
+            device = updated(DeviceRecord(device_id), faces[names.DEVICE])
+            ordered = not self.devices or device_id > next(reversed(self.devices))
+            self.devices[device_id] = device
+            if not ordered:
+                self.devices = dict(sorted(self.devices.items()))
+            return [DeviceAdded(device)]
+        if names.INTERFACE in faces and (name := names.interface_name_of(path)) is not None:
+            interface = updated(InterfaceRecord(name), faces[names.INTERFACE])
+            self.interfaces[name] = interface
+            self.interfaces = dict(sorted(self.interfaces.items(), key=lambda item: natural_key(item[0])))
+            return [InterfaceAdded(interface)]
+        if names.MANAGER in faces:
+            self.service = self.service.updated(faces[names.MANAGER])
+        return []
+
+    def _removed(self, path: str) -> list[Change]:
+        device_id = names.device_id_of(path)
+        if device_id is not None and self.devices.pop(device_id, None) is not None:
+            return [DeviceRemoved(device_id)]
+        name = names.interface_name_of(path)
+        if name is not None and self.interfaces.pop(name, None) is not None:
+            return [InterfaceRemoved(name)]
+        return []
+
+    def _properties(self, path: str, face: str, properties: Properties) -> list[Change]:
+        device_id = names.device_id_of(path)
+        name = names.interface_name_of(path)
+        if face == names.DEVICE and device_id is not None and device_id in self.devices:
+            before = self.devices[device_id]
+            after = self.devices[device_id] = updated(before, properties)
+            return [DeviceChanged(before, after, is_step="State" in properties)]
+        if face == names.INTERFACE and name is not None and name in self.interfaces:
+            interface = self.interfaces[name] = updated(self.interfaces[name], properties)
+            return [InterfaceChanged(interface)]
+        if face == names.MANAGER and path == names.ROOT_PATH:
+            self.service = self.service.updated(properties)
+            return [ServiceChanged(self.service, frozenset(properties))]
+        return []

@@ -1,1 +1,0 @@
-"""The D-Bus API of the hub: names, introspection, service and client."""

@@ -1,1 +1,0 @@
-"""The service side: one module per exported interface."""

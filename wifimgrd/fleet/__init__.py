@@ -1,0 +1,1 @@
+"""A client of all hubs at an MQTT broker."""

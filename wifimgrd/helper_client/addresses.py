@@ -1,0 +1,206 @@
+"""Keep the helper up to date with the connected cameras and their addresses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from ipaddress import IPv4Network
+from typing import Final
+
+import structlog
+
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal
+from wifimgrd.domain.device import DeviceState, DeviceStatus
+from wifimgrd.domain.events import Event, InterfaceAdded, SignalChanged
+from wifimgrd.helper import names
+from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
+
+_log = structlog.get_logger()
+
+_BACKOFF: Final = Backoff(first_s=1.0, last_s=60.0)
+_ANSWER_S: Final = 20.0
+_LATER_S: Final = 0.002
+"""From an event to the call, so that clients get the event first: the helper's call takes milliseconds."""
+
+Statuses = Callable[[], Iterable[DeviceStatus]]
+PlannedCameras = tuple[tuple[int, str, str, str, str], ...]
+"""As names.CAMERAS has them."""
+
+
+class _NotApplied(Exception):
+    """The helper did not apply the state."""
+
+
+class CameraAddresses:
+    """An EventSink and AddressRoutes that keep the helper up to date from `start` on.
+
+    The helper always gets the complete state, so nothing is lost when it or the daemon is restarted. Its
+    process is started with the first adapter, and gets its first state with the first camera.
+    """
+
+    def __init__(
+        self,
+        connection: BusConnection,
+        network: IPv4Network | None,
+        tasks: Tasks,
+    ) -> None:
+        """`network` is that of the addresses; without one the cameras are confined, and have none."""
+        self._connection = connection
+        self._network = "" if network is None else str(network)
+        self._statuses: Statuses = tuple
+        self._applied_cameras: PlannedCameras | None = None
+        """The state that the helper has applied; None where that is not known."""
+        self._helper_wanted = False
+        """The helper is running, or is needed."""
+        self._conflict = ""
+        self._trouble = ""
+        """Why the last call failed; empty if it succeeded."""
+        self._due = asyncio.Event()
+        self._unpublished: dict[tuple[str, str, str], asyncio.Future[bool]] = {}
+        """The cameras whose links are up and not published yet."""
+        self._tasks = tasks
+        self._apply_task: Kept | None = None
+
+    async def start(self, statuses: Statuses) -> None:
+        """Send the cameras of `statuses` to the helper, now and after each event. `statuses` must return all
+        devices that are not DISCONNECTED, and may return others."""
+        self._statuses = statuses
+        await self._connection.watch_owner(self._helper_came_or_went, names.BUS_NAME)
+        await self._connection.watch(
+            lambda signal: self._conflict_changed(signal.body[0]),
+            sender=names.BUS_NAME,
+            path=names.PATH,
+            interface=names.INTERFACE,
+            member="ConflictChanged",
+        )
+        # A helper that is still running from an earlier daemon gets the state even if it is empty.
+        self._helper_wanted = await self._connection.name_owner(names.BUS_NAME) is not None
+        self._due.set()
+        self._apply_task = self._tasks.keep(
+            "apply", self._apply_changes, _BACKOFF, expected=(_NotApplied,), quiet=True
+        )
+
+    async def stop(self) -> None:
+        """Stop updating; the helper decides how long its state is kept."""
+        await self._tasks.stop()
+
+    def publish(self, event: Event) -> None:
+        """See EventSink."""
+        if isinstance(event, InterfaceAdded):
+            self._tasks.start("start-helper", self._start_helper())
+        if not isinstance(event, SignalChanged):
+            asyncio.get_running_loop().call_later(_LATER_S, self._apply_soon)
+
+    async def lead(self, address: str, interface: str, camera_address: str) -> bool:
+        """See AddressRoutes."""
+        camera = (address, interface, camera_address)
+        is_leading: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._unpublished[camera] = is_leading
+        self._apply_soon()
+        try:
+            return await is_leading
+        finally:
+            if self._unpublished.get(camera) is is_leading:
+                del self._unpublished[camera]
+
+    async def _start_helper(self) -> None:
+        """Start the helper, which takes seconds on a slow host, before a camera needs it."""
+        try:
+            await self._connection.call_bus("StartServiceByName", "su", [names.BUS_NAME, 0])
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.debug("helper_not_started", reason=str(error))  # the first call warns
+        else:  # its first state takes longest
+            self._helper_wanted = True
+            self._apply_soon()
+
+    def _apply_soon(self) -> None:
+        self._due.set()
+        if self._apply_task is not None:
+            self._apply_task.retry_now()
+
+    async def _apply_changes(self) -> None:
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            statuses = tuple(self._statuses())
+            cameras = self._with_unpublished(planned_cameras(statuses, with_addresses=bool(self._network)))
+            self._helper_wanted = self._helper_wanted or any(
+                status.state is not DeviceState.DISCONNECTED for status in statuses
+            )
+            if cameras == self._applied_cameras:
+                self._settle(cameras)
+                continue
+            if not self._helper_wanted:
+                continue
+            try:
+                [conflict] = await self._connection.call(
+                    names.BUS_NAME,
+                    names.PATH,
+                    names.INTERFACE,
+                    "Apply",
+                    "s" + names.CAMERAS,
+                    [self._network, [list(one) for one in cameras]],
+                    timeout_s=_ANSWER_S,
+                    on_reply=partial(self._applied, cameras),
+                )
+            except (BusError, BusClosed, TimeoutError) as error:
+                reason = str(error) or "wifimgrd-net does not answer"
+                if self._trouble != reason:
+                    _log.warning("addresses_unavailable", reason=reason)
+                if self._trouble:
+                    self._settle(cameras, is_leading=False)  # not for the first time, so nobody waits for it
+                self._trouble, self._applied_cameras = reason, None
+                self._due.set()
+                raise _NotApplied(reason) from None
+            self._trouble = ""
+            self._conflict_changed(conflict)
+            self._settle(cameras)
+
+    def _with_unpublished(self, cameras: PlannedCameras) -> PlannedCameras:
+        """The same cameras, those whose links are not published yet with their own addresses."""
+        own = {(address, interface): camera for address, interface, camera in self._unpublished}
+        return tuple(
+            (device_id, address, interface, own.get((address, interface), camera), codename)
+            for device_id, address, interface, camera, codename in cameras
+        )
+
+    def _settle(self, cameras: PlannedCameras, *, is_leading: bool = True) -> None:
+        """The addresses of these cameras lead to them, or do not."""
+        applied = {camera[1:4] for camera in cameras}
+        for camera, future in self._unpublished.items():
+            if camera in applied and not future.done():
+                future.set_result(is_leading and not self._conflict)
+
+    def _applied(self, cameras: PlannedCameras, reply: list[object]) -> None:
+        """Runs in the order of the bus: the signal of the helper's exit may follow right after its reply."""
+        del reply
+        self._applied_cameras = cameras
+
+    def _helper_came_or_went(self, signal: Signal) -> None:
+        self._applied_cameras = None
+        self._helper_wanted = self._helper_wanted and bool(signal.body[2])
+        self._apply_soon()  # the call starts the helper again, where it is needed
+
+    def _conflict_changed(self, conflict: str) -> None:
+        if conflict != self._conflict:
+            self._conflict = conflict
+            if conflict:
+                _log.error("addresses_conflict", reason=conflict)
+            else:
+                _log.info("addresses_conflict_over", network=self._network)
+
+
+def planned_cameras(statuses: Iterable[DeviceStatus], *, with_addresses: bool = True) -> PlannedCameras:
+    """The devices that have an interface: it is closed before there is a link."""
+    return tuple(
+        (
+            status.device.id,
+            status.address if with_addresses else "",
+            status.interface,
+            status.link.camera_address if status.link is not None else "",
+            status.device.codename,
+        )
+        for status in statuses
+        if status.interface
+    )

@@ -1,0 +1,54 @@
+"""Sockets to cameras, which the helper opens for the daemon."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address
+from typing import Final
+
+from wifimgrd.api.errors import with_own_errors
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import ServiceRefused
+from wifimgrd.helper import names
+from wifimgrd.helper.sockets import CONNECT_S, open_socket
+
+_ANSWER_S: Final = CONNECT_S + 5.0
+_NO_HELPER: Final = (
+    "org.freedesktop.DBus.Error.ServiceUnknown",
+    "org.freedesktop.DBus.Error.NameHasNoOwner",
+)
+
+
+class HelperSockets:
+    """A CameraSockets that uses wifimgrd-net, because the daemon's sandbox has no IP network access.
+
+    Where there is no wifimgrd-net, as in a checkout, it opens the sockets itself.
+    """
+
+    def __init__(self, connection: BusConnection) -> None:
+        """`connection` must support passing sockets."""
+        self._connection = connection
+
+    async def open(
+        self, device_id: DeviceId, interface: str, address: str, port: int, kind: SocketKind
+    ) -> socket.socket:
+        """See CameraSockets."""
+        with with_own_errors("wifimgrd-net does not answer"):
+            try:
+                return await self._connection.call_for_socket(
+                    names.BUS_NAME,
+                    names.PATH,
+                    names.INTERFACE,
+                    "Open",
+                    "tqs",
+                    [device_id, port, kind.value],
+                    timeout_s=_ANSWER_S,
+                )
+            except BusError as error:
+                if error.name in _NO_HELPER:
+                    return await open_socket(interface, IPv4Address(address), port, kind)
+                if error.name == names.REFUSED:
+                    raise ServiceRefused(error.message) from None
+                raise

@@ -1,0 +1,89 @@
+"""systemd's objects: units that run, their changes, the start of networkd, and a restart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.bus.proxy import Proxy
+from wifimgrd.proxies.networkd import definitions
+
+_VERSION: Final = re.compile(r"v?(\d+)", re.ASCII)
+"""As `252.39-1~deb12u2`, `v257.9`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedUnit:
+    """A unit in systemd's list."""
+
+    name: str
+    active_state: str
+    sub_state: str
+    path: str
+    """Of its object."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is active or starting."""
+        return self.active_state in ("active", "activating", "reloading")
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether its start has not ended."""
+        return self.active_state == "activating"
+
+    @property
+    def may_have_processes(self) -> bool:
+        """Whether it is starting, active or stopping; one that has ended, and stays active
+        (RemainAfterExit=), has no processes."""
+        return self.active_state not in ("inactive", "failed") and self.sub_state != "exited"
+
+
+class ServiceManager(Proxy):
+    """The root object."""
+
+    SERVICE = definitions.SYSTEMD1
+    INTERFACE = definitions.SYSTEMD1_MANAGER
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, definitions.SYSTEMD1_PATH)
+
+    async def version(self) -> int:
+        """The version of systemd, e.g. 252; 0 where it cannot be told."""
+        found = _VERSION.match(str(await self.get("Version")))
+        return int(found[1]) if found else 0
+
+    async def start_unit(self, unit: str) -> None:
+        """Queue the start of a unit, and return before it is started."""
+        await self.call("StartUnit", "ss", [unit, "replace"])
+
+    async def restart_unit(self, unit: str) -> None:
+        """Queue the restart of a unit, and return before it has begun."""
+        await self.call("RestartUnit", "ss", [unit, "replace"])
+
+    async def subscribe(self) -> None:
+        """Have systemd send signals to this connection, which it does not do by itself."""
+        try:
+            await self.call("Subscribe")
+        except BusError as error:
+            if error.name != definitions.ALREADY_SUBSCRIBED:
+                raise
+
+    async def list_units(self, names: Sequence[str]) -> list[ListedUnit]:
+        """Units by name, also those that are not loaded or do not exist."""
+        [listed] = await self.call("ListUnitsByNames", "as", [list(names)])
+        return [ListedUnit(name, active, sub, path) for name, _, _, active, sub, _, path, *_ in listed]
+
+    async def unit_file_state(self, unit: str) -> str:
+        """Whether a unit is enabled, e.g. `enabled`, `masked`; raises BusError without such a unit."""
+        return str((await self.call("GetUnitFileState", "s", [unit]))[0])
+
+
+class Unit(Proxy):
+    """A unit, by its object path."""
+
+    SERVICE = definitions.SYSTEMD1
+    INTERFACE = definitions.SYSTEMD1_UNIT

@@ -1,0 +1,150 @@
+"""A network device of NetworkManager's.
+
+https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Device.html
+https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Device.Wireless.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wifimgrd.bus.proxy import Proxy
+from wifimgrd.domain.adapter import Band
+from wifimgrd.proxies.networkmanager import definitions
+from wifimgrd.proxies.networkmanager.definitions import DeviceState, DeviceType, WifiCapability, WifiMode
+
+AFFECTS_USE = frozenset(("Interface", "Managed", "ActiveConnection", "FirmwareMissing"))
+"""Properties that decide whether a device may be used, beside its state."""
+
+
+class Device(Proxy):
+    """A device of any type."""
+
+    SERVICE = definitions.NM
+    INTERFACE = definitions.NM_DEVICE
+    TIMEOUT_S = 5.0
+
+    async def active_connection(self) -> str:
+        """The object path of its active connection, also while that is being activated; or NO_OBJECT."""
+        return str(await self.get("ActiveConnection"))
+
+    async def ip4_config(self) -> str:
+        """The object path of its IPv4 configuration, or NO_OBJECT."""
+        return str(await self.get("Ip4Config"))
+
+    async def dhcp4_config(self) -> str:
+        """The object path of its lease, or NO_OBJECT."""
+        return str(await self.get("Dhcp4Config"))
+
+    async def interface_flags(self) -> int:
+        """Bits of definitions.InterfaceFlag."""
+        return int(await self.get("InterfaceFlags"))
+
+    @staticmethod
+    def changed_interface_flags(changed: Mapping[str, Any]) -> int | None:
+        """The flags, where a change of properties has them."""
+        return changed.get("InterfaceFlags")
+
+
+class WirelessDevice(Proxy):
+    """A Wi-Fi device."""
+
+    SERVICE = definitions.NM
+    INTERFACE = definitions.NM_WIRELESS
+    TIMEOUT_S = 5.0
+
+    async def active_access_point(self) -> str:
+        """The object path of the access point it is joined to, or NO_OBJECT."""
+        return str(await self.get("ActiveAccessPoint"))
+
+
+def is_wifi(properties: Mapping[str, Any]) -> bool:
+    """Whether a device's properties are those of a Wi-Fi device."""
+    return properties.get("DeviceType") == DeviceType.WIFI
+
+
+def state_changed(state: int) -> dict[str, Any]:
+    """The content of a StateChanged signal, in the form of a PropertiesChanged signal."""
+    return {"State": state}
+
+
+def is_autoconnect(changed: Mapping[str, Any]) -> bool:
+    """Whether a change of properties concerns autoconnect."""
+    return "Autoconnect" in changed
+
+
+def active_connection_of(properties: Mapping[str, Any]) -> str:
+    """The object path of a device's active connection, from its properties."""
+    return str(properties.get("ActiveConnection", definitions.NO_OBJECT))
+
+
+@dataclass(eq=False, slots=True)
+class WifiProperties:
+    """A Wi-Fi device's properties, as read and updated by signals since."""
+
+    path: str
+    properties: dict[str, Any]
+    """Of org.freedesktop.NetworkManager.Device."""
+    wireless: dict[str, Any]
+    """Of org.freedesktop.NetworkManager.Device.Wireless, as last read."""
+
+    @property
+    def name(self) -> str:
+        """The interface's name."""
+        return str(self.properties.get("Interface", ""))
+
+    @property
+    def state(self) -> int:
+        """One of definitions.DeviceState."""
+        return int(self.properties.get("State", DeviceState.UNKNOWN))
+
+    @property
+    def has_address(self) -> bool:
+        """Whether an address and its routes are set: from IP_CHECK on, only NetworkManager's dispatcher
+        scripts are left to run."""
+        return DeviceState.IP_CHECK <= self.state <= DeviceState.ACTIVATED
+
+    @property
+    def autoconnect(self) -> bool:
+        """Whether NetworkManager may activate profiles on it automatically."""
+        return bool(self.properties.get("Autoconnect"))
+
+    @autoconnect.setter
+    def autoconnect(self, value: bool) -> None:
+        self.properties["Autoconnect"] = value
+
+    @property
+    def firmware_missing(self) -> bool:
+        """Whether the driver lacks its firmware."""
+        return bool(self.properties.get("FirmwareMissing"))
+
+    @property
+    def mac(self) -> str:
+        """The permanent MAC address, lower case with colons."""
+        return str(self.wireless.get("PermHwAddress", "")).lower()
+
+    @property
+    def current_mac(self) -> str:
+        """The MAC address in use, lower case with colons."""
+        return str(self.wireless.get("HwAddress", "")).lower()
+
+    @property
+    def is_access_point(self) -> bool:
+        """Whether it serves as an access point itself."""
+        return bool(self.wireless.get("Mode") == WifiMode.ACCESS_POINT)
+
+    @property
+    def bands(self) -> frozenset[Band]:
+        """The bands that it supports; empty where the driver does not report them."""
+        capabilities = int(self.wireless.get("WirelessCapabilities", 0))
+        return frozenset(
+            band
+            for bit, band in (
+                (WifiCapability.FREQ_2GHZ, Band.GHZ_2_4),
+                (WifiCapability.FREQ_5GHZ, Band.GHZ_5),
+                (WifiCapability.FREQ_6GHZ, Band.GHZ_6),
+            )
+            if capabilities & bit
+        )
