@@ -361,7 +361,7 @@ async def test_introspection_is_the_shipped_xml_without_its_comments(hub: Hub, b
 
 
 def shipped(name: str) -> ElementTree.Element:
-    text = resources.files("wifimgrd.dbus").joinpath("introspection", f"{name}.xml").read_text()
+    text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
     return ElementTree.fromstring(text)[0]
 
 
@@ -371,7 +371,7 @@ def canonical(element: ElementTree.Element) -> Any:
 
 @pytest.mark.parametrize("name", [names.MANAGER, names.DEVICE, names.INTERFACE, names.SIMULATOR])
 def test_each_member_is_documented(name: str) -> None:
-    text = resources.files("wifimgrd.dbus").joinpath("introspection", f"{name}.xml").read_text()
+    text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
     members = re.findall(r"(-->)?\s*<(?:method|signal|property) name=", text)
     assert members
     assert all(members), "a member without a comment in front of it"

@@ -27,7 +27,7 @@ OBJECTS = {
 }
 DEFINITIONS = {
     name: parse_interface(
-        resources.files("wifimgrd.dbus").joinpath("introspection", f"{name}.xml").read_text()
+        resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
     )
     for name in OBJECTS.values()
 }
