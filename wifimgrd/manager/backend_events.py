@@ -145,7 +145,7 @@ class BackendEvents(Links):
             )
             state.publish(InterfaceAdded(state.allocator.status(name)))
             self._recovering.present(name)
-            state.publish_interface_soon(name)
+            state.interface_may_be_free.notify(name)
             if len(state.allocator.of_radio(name)) > 1:
                 state.publish_interface(name)
             if not interface.exclusion:

@@ -28,7 +28,8 @@ from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdat
 from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
 from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.entry import DeviceEntry
-from wifimgrd.manager.state import PULL_S, HubState, ignore
+from wifimgrd.manager.notices import Notice
+from wifimgrd.manager.state import PULL_S, HubState
 from wifimgrd.ports import Backend, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
@@ -57,12 +58,14 @@ class Connections:
         self._backend = backend
         self._arrivals = arrivals
         self._tasks = tasks
-        self.on_command: Callable[[DeviceEntry], None] = ignore
-        """Called before a client has a device connected or disconnected."""
-        self.on_wait: Callable[[DeviceEntry], None] = ignore
-        """Called when a device is to be connected as soon as an interface is free."""
-        self.on_attempt_started: Callable[[DeviceEntry], None] = ignore
-        self.on_attempt_over: Callable[[AttemptEnd], None] = ignore
+        self.device_commanded = Notice[DeviceEntry]()
+        """A client is about to have a device connected or disconnected."""
+        self.device_waits = Notice[DeviceEntry]()
+        """A device is to be connected as soon as an interface is free."""
+        self.attempt_started = Notice[DeviceEntry]()
+        """A device has an interface for an attempt; it is not published yet."""
+        self.attempt_over = Notice[AttemptEnd]()
+        """An attempt ended, and that was published."""
 
     # -- commands
 
@@ -79,7 +82,7 @@ class Connections:
             entry = self._entry(device_id)
         match connect_means(entry.state):
             case ConnectMeans.START:
-                self.on_command(entry)
+                self.device_commanded.notify(entry)
                 if when_free and self._must_wait(entry):
                     await self._wait_for_interface(entry)
                     return
@@ -110,7 +113,7 @@ class Connections:
             _log.info("waiting_for_interface", device=device.id)
             state.amend(entry, replace(device, waiting_since_us=state.clock()), at_once=True)
         state.publish(DeviceStateChanged(state.status(entry)))
-        self.on_wait(entry)
+        self.device_waits.notify(entry)
 
     async def _make_room(self, entry: DeviceEntry) -> None:
         """If no interface is left, cancel an automatic attempt: a command takes precedence."""
@@ -135,13 +138,13 @@ class Connections:
             if was_waiting:
                 self._state.publish(DeviceStateChanged(self._state.status(entry)))
         else:
-            self.on_command(entry)
+            self.device_commanded.notify(entry)
         await self.release(entry, wait=wait)
 
     def _prepare(self, entry: DeviceEntry) -> None:
         """Prepare for a command; if this ends an automatic reconnection with no state change, publish it."""
         before = self._state.status(entry)
-        self.on_command(entry)
+        self.device_commanded.notify(entry)
         if self._state.status(entry).lost_us != before.lost_us:
             self._state.publish(DeviceUpdated(self._state.status(entry)))
 
@@ -179,7 +182,7 @@ class Connections:
         state.step(entry, Step.BEGIN)
         state.amend(entry, replace(device, last_adapter=identity))
         entry.outcome = asyncio.get_running_loop().create_future()
-        self.on_attempt_started(entry)
+        self.attempt_started.notify(entry)
         state.publish_interface(name)
         state.publish(DeviceStateChanged(state.status(entry)))
         entry.attempt = self._tasks.start("attempt", self._ending(entry, partial(self._attempt, entry, name)))
@@ -240,7 +243,7 @@ class Connections:
             self._state.free(entry)
             self._state.end_waiting(entry)
             self._state.fail(entry, error)
-            self.on_attempt_over(AttemptEnd(device, interface, error))
+            self.attempt_over.notify(AttemptEnd(device, interface, error))
 
     async def _arrive(self, entry: DeviceEntry, device: Device, interface: str, link: Link) -> None:
         """Publish the link of an attempt, once the device's address leads to the camera.
@@ -254,7 +257,7 @@ class Connections:
         if entry.attempt is asyncio.current_task():
             entry.attempt = None
             self._state.establish(entry, link)
-            self.on_attempt_over(AttemptEnd(device, interface, None))
+            self.attempt_over.notify(AttemptEnd(device, interface, None))
         self._arrivals.replay(entry, interface)
 
     # -- endings

@@ -75,7 +75,7 @@ class Hub:
         self._connections = Connections(self._state, backend, arrivals, tasks.part("connections"))
         self._reconnecting = Reconnecting(self._state, self._connections, backend)
         self._recovering = Recovering(
-            self._state, self._connections, self._reconnecting, backend, adapters, tasks.part("recovery")
+            self._state, self._reconnecting, backend, adapters, tasks.part("recovery")
         )
         self._backend_events = BackendEvents(
             self._state,
@@ -90,6 +90,7 @@ class Hub:
         self._liveness = Liveness(self._state, contact, tasks.part("liveness"))
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
+        self._subscribe()
         # Commands and reads that another part of the manager has whole.
         self.connect = self._connections.connect
         self.disconnect = self._connections.disconnect
@@ -104,6 +105,22 @@ class Hub:
         self.device_statuses = self._state.device_statuses
         self.assigned_statuses = self._state.assigned_statuses
         self.interface_statuses = self._state.interface_statuses
+
+    def _subscribe(self) -> None:
+        """Subscribe the parts to each other's notices: all who hear one, in the order in which they do."""
+        state, connections = self._state, self._connections
+        reconnecting, recovering = self._reconnecting, self._recovering
+        connections.device_commanded.subscribe(reconnecting.commanded)
+        connections.device_waits.subscribe(reconnecting.waits)
+        connections.attempt_started.subscribe(reconnecting.attempt_started)
+        connections.attempt_over.subscribe(recovering.attempt_over)
+        state.waiting_over.subscribe(reconnecting.end)
+        state.device_connected.subscribe(reconnecting.end)
+        state.device_connected.subscribe(self._liveness.start)
+        state.device_lost.subscribe(reconnecting.lost)
+        state.interface_may_be_free.subscribe(reconnecting.interface_changed)
+        state.interface_may_be_free.subscribe(recovering.interface_changed)
+        reconnecting.network_not_found.subscribe(recovering.network_not_found)
 
     # -- start, stop, settings
 
@@ -314,7 +331,7 @@ class Hub:
             raise
         self._state.registry.remove(device_id)
         self._devices_changed()
-        self._reconnecting.removed(device_id)
+        self._reconnecting.end(entry)
         self._recovering.removed(device_id)
         _log.info("device_removed", device=device_id)
         self._state.publish(DeviceRemoved(device_id))

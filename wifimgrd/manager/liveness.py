@@ -34,18 +34,18 @@ class Liveness:
         self._state = state
         self._contact = contact
         self._tasks = tasks
-        state.on_established.append(self._start)
 
-    async def stop(self) -> None:
-        """Stop all probes and keep-alive messages."""
-        await self._tasks.stop()
-
-    def _start(self, entry: DeviceEntry) -> None:
+    def start(self, entry: DeviceEntry) -> None:
+        """Start to probe a camera, which is connected now."""
         watch = entry.watch = self._tasks.part(f"device-{entry.device.id}")
         model = self._state.model(entry.device)
         watch.keep("probe", partial(self._probe_loop, entry, model), _BACKOFF)
         if model.keep_alive is not None:
             watch.keep("keep-alive", partial(self._keep_alive_loop, entry, model.keep_alive), _BACKOFF)
+
+    async def stop(self) -> None:
+        """Stop all probes and keep-alive messages."""
+        await self._tasks.stop()
 
     async def _probe_loop(self, entry: DeviceEntry, model: CameraModel) -> None:
         await asyncio.sleep(_FIRST_S)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -23,13 +23,22 @@ from wifimgrd.domain.events import BackendState, DeviceUpdated
 from wifimgrd.domain.reconnect_policy import ReconnectPolicy
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.entry import DeviceEntry
-from wifimgrd.manager.state import HubState, ignore
+from wifimgrd.manager.notices import Notice
+from wifimgrd.manager.state import HubState
 from wifimgrd.ports import Backend
 
 _log = structlog.get_logger()
 
 _SEARCH_S: Final = 20.0
 """The time limit of a search for one network."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSearch:
+    """A search that did not find the network of a lost device."""
+
+    device: Device
+    interface: str
 
 
 class Reconnecting:
@@ -46,16 +55,8 @@ class Reconnecting:
         """The interfaces on which a search runs; no assignment is made for it."""
         self._going_on = False
         """The start of due searches is scheduled."""
-        self.on_unseen: Callable[[Device, str], None] = ignore
-        """An interface did not find the network of a device."""
+        self.network_not_found = Notice[FailedSearch]()
         self._chance = random.Random()  # noqa: S311 - jitter
-        state.on_lost = self.lost
-        state.on_established.append(lambda entry: self._end(entry.device.id))
-        state.on_interface.append(self._interface_changed)
-        state.on_waiting_over = lambda entry: self._end(entry.device.id)
-        connections.on_command = self.commanded
-        connections.on_wait = self.waits
-        connections.on_attempt_started = self._attempt_started
 
     # -- events and commands
 
@@ -73,7 +74,7 @@ class Reconnecting:
 
         A device that waits for an interface continues to wait."""
         if not entry.device.waiting_since_us:
-            self._end(entry.device.id)
+            self.end(entry)
         entry.lost_us = 0
         self._state.amend(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
 
@@ -84,19 +85,26 @@ class Reconnecting:
         self._policy = self._policy.waits(device.id, device.priority, self._now() - passed_s)
         self._go_on_soon()
 
-    def _attempt_started(self, entry: DeviceEntry) -> None:
+    def attempt_started(self, entry: DeviceEntry) -> None:
+        """An attempt to connect a device begins, by a command or automatically."""
         self._policy = self._policy.started(entry.device.id)
 
-    def removed(self, device_id: DeviceId) -> None:
-        """A device was removed."""
-        self._end(device_id)
+    def end(self, entry: DeviceEntry) -> None:
+        """Stop the search for a device: it is connected, removed, or no longer waits."""
+        device_id = entry.device.id
+        before, self._policy = self._policy, self._policy.ended(device_id)
+        task = self._reconnects.get(device_id)
+        if task is not None and device_id in self._searches.values():
+            task.cancel()
+        if self._policy is not before:
+            self._arm()
 
     def amended(self, entry: DeviceEntry, *, credentials: bool) -> None:
         """A client changed a device: its automatic reconnection, or its network."""
         device = entry.device
         self._policy = self._policy.prioritized(device.id, device.priority)
         if not device.auto_reconnect and not device.waiting_since_us:
-            self._end(device.id)
+            self.end(entry)
         elif device.id in self._policy.all:
             if credentials:
                 self._policy = self._policy.retry_allowed(device.id)
@@ -110,7 +118,7 @@ class Reconnecting:
             if entry.device.waiting_since_us:
                 continue
             if not self._state.is_brought_back(entry.device):
-                self._end(entry.device.id)
+                self.end(entry)
             elif entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._policy.all:
                 self.lost(entry)
 
@@ -132,6 +140,13 @@ class Reconnecting:
                 self._policy = self._policy.sign_of_life(self._now(), device_id)
         self._go_on()
 
+    def interface_changed(self, name: str) -> None:
+        """An interface may be available now, or unavailable for the search that runs on it."""
+        device_id = self._searches.get(name)
+        if device_id is not None and self._state.allocator.holders.get(name, device_id) != device_id:
+            self._reconnects[device_id].cancel()
+        self._go_on_soon()
+
     def is_searching_on(self, interface: str) -> bool:
         """Whether a search runs on an interface."""
         return interface in self._searches
@@ -147,13 +162,6 @@ class Reconnecting:
             await asyncio.wait(tasks)
 
     # -- continuing
-
-    def _interface_changed(self, name: str) -> None:
-        """An interface may be available now, or unavailable for the search that runs on it."""
-        device_id = self._searches.get(name)
-        if device_id is not None and self._state.allocator.holders.get(name, device_id) != device_id:
-            self._reconnects[device_id].cancel()
-        self._go_on_soon()
 
     def _go_on_soon(self) -> None:
         if self._policy.all and not self._going_on:
@@ -212,7 +220,7 @@ class Reconnecting:
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(interface, device.ssid, device.sightings, others)
             if not seen:
-                self.on_unseen(device, interface)
+                self.network_not_found.notify(FailedSearch(device, interface))
         except (WifimgrdError, TimeoutError) as error:
             _log.info("search_failed", device=device.id, interface=interface, reason=str(error))
             seen = False
@@ -254,14 +262,6 @@ class Reconnecting:
         """A search, or the attempt after it, ended; this is not the outcome of a wait that started since."""
         if not self._policy.is_waiting(device_id):
             self._policy = self._policy.failed(device_id, self._now(), self._chance.random(), code)
-
-    def _end(self, device_id: DeviceId) -> None:
-        before, self._policy = self._policy, self._policy.ended(device_id)
-        task = self._reconnects.get(device_id)
-        if task is not None and device_id in self._searches.values():
-            task.cancel()
-        if self._policy is not before:
-            self._arm()
 
     def _is_ready(self) -> bool:
         return self._backend.status.state is BackendState.READY

@@ -22,8 +22,8 @@ from wifimgrd.domain.events import AdapterRecovery, BackendState
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Record, RecoveryRules, RecoveryStep
-from wifimgrd.manager.connections import AttemptEnd, Connections
-from wifimgrd.manager.reconnecting import Reconnecting
+from wifimgrd.manager.connections import AttemptEnd
+from wifimgrd.manager.reconnecting import FailedSearch, Reconnecting
 from wifimgrd.manager.scans import ScanReport
 from wifimgrd.manager.state import HubState
 from wifimgrd.ports import AdapterSource, Backend
@@ -44,7 +44,6 @@ class Recovering:
     def __init__(
         self,
         state: HubState,
-        connections: Connections,
         reconnecting: Reconnecting,
         backend: Backend,
         adapters: AdapterSource,
@@ -67,9 +66,6 @@ class Recovering:
         """How often the network of a lost device was not found."""
         self._tasks = tasks
         self._timer: asyncio.TimerHandle | None = None
-        connections.on_attempt_over = self._attempt_over
-        reconnecting.on_unseen = self._unseen_by
-        state.on_interface.append(self._interface_changed)
 
     def reconfigure(self, rules: RecoveryRules) -> None:
         """Replace the rules; a running step is completed, and a quarantine stays."""
@@ -83,7 +79,8 @@ class Recovering:
 
     # -- evidence
 
-    def _attempt_over(self, end: AttemptEnd) -> None:
+    def attempt_over(self, end: AttemptEnd) -> None:
+        """An attempt succeeded, or failed: then the adapter may be the reason."""
         identity = self._identity(end.interface)
         if identity is None or not self._health.rules.steps:
             return
@@ -94,14 +91,14 @@ class Recovering:
         elif isinstance(end.error, DeviceNotReachable):
             self._tasks.start("verify", self._verify(end.device, end.interface, identity))
 
-    def _unseen_by(self, device: Device, interface: str) -> None:
+    def network_not_found(self, search: FailedSearch) -> None:
         """A lost device's network was not found. Mostly the camera is off, so the adapter is verified less
         and less often: after 2, 4, 8 ... failures."""
-        identity = self._identity(interface)
+        device, identity = search.device, self._identity(search.interface)
         self._unseen[device.id] += 1
         failures = self._unseen[device.id]
         if identity is not None and self._health.rules.steps and failures > 1 and failures.bit_count() == 1:
-            self._tasks.start("verify", self._verify(device, interface, identity))
+            self._tasks.start("verify", self._verify(device, search.interface, identity))
 
     def removed(self, device_id: DeviceId) -> None:
         """A device was removed."""
@@ -196,7 +193,8 @@ class Recovering:
 
     # -- steps
 
-    def _interface_changed(self, name: str) -> None:
+    def interface_changed(self, name: str) -> None:
+        """An interface may be idle now, or may be assigned to a device."""
         self._changed.add(name)
         if name in self._verifications and name in self._state.allocator.holders:
             self._verifications[name].cancel()  # its interface was assigned to a device

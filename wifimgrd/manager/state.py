@@ -31,6 +31,7 @@ from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
 from wifimgrd.domain.reservation import AbsentAdapter, Reservation, ReservationRule
 from wifimgrd.manager.entry import DeviceEntry
+from wifimgrd.manager.notices import Notice
 from wifimgrd.manager.registry import Registry
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import DeviceStore, EventSink
@@ -62,14 +63,14 @@ class HubState:
         self.registry = Registry()
         self.connected_count = 0
         """The number of CONNECTED devices."""
-        self.on_waiting_over: Callable[[DeviceEntry], None] = ignore
-        """Called when a device no longer waits for an interface."""
-        self.on_lost: Callable[[DeviceEntry], None] = ignore
-        """Called when a device that was connected is disconnected without a command."""
-        self.on_established: list[Callable[[DeviceEntry], None]] = []
-        """Called when a device is connected, after that was published."""
-        self.on_interface: list[Callable[[str], None]] = []
-        """Called when an interface may be available now."""
+        self.waiting_over = Notice[DeviceEntry]()
+        """A device no longer waits for an interface."""
+        self.device_connected = Notice[DeviceEntry]()
+        """A device is connected, and that was published."""
+        self.device_lost = Notice[DeviceEntry]()
+        """A device is disconnected without a command."""
+        self.interface_may_be_free = Notice[str]()
+        """An interface was listed or has changed, and may be available now."""
         self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
         """The warnings of devices about reservations that keep no adapter for them, as published last."""
         self.absent_adapters: tuple[AbsentAdapter, ...] = ()
@@ -178,12 +179,7 @@ class HubState:
         if name in self.allocator.interfaces:
             for one in (name, *sorted(self.allocator.of_radio(name) - {name})):
                 self.publish(InterfaceChanged(self.allocator.status(one)))
-                self.publish_interface_soon(one)
-
-    def publish_interface_soon(self, name: str) -> None:
-        """Notify the other parts that an interface may be available now."""
-        for handler in self.on_interface:
-            handler(name)
+                self.interface_may_be_free.notify(one)
 
     def step(self, entry: DeviceEntry, step: Step) -> None:
         """Apply a step of the life cycle; it is published after the whole change."""
@@ -316,7 +312,7 @@ class HubState:
         """End a device's wait for an interface, if it waits; the caller publishes that."""
         if entry.device.waiting_since_us:
             self.amend(entry, replace(entry.device, waiting_since_us=0), at_once=True)
-            self.on_waiting_over(entry)
+            self.waiting_over.notify(entry)
 
     def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
         """Store a failure, publish it, then the state, and resolve the attempt's outcome.
@@ -362,8 +358,7 @@ class HubState:
         self.end_waiting(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle()
-        for callback in self.on_established:
-            callback(entry)
+        self.device_connected.notify(entry)
 
     def completed(self, link: Link, device: Device) -> Link:
         """A link with the signal rounded to the published steps, and with the camera's address from its
@@ -400,11 +395,7 @@ class HubState:
         self.record_loss(entry)
         self.end_waiting(entry)
         self.fail(entry, error)
-        self.on_lost(entry)
-
-
-def ignore(*_: object) -> None:
-    """The default callback, which does nothing."""
+        self.device_lost.notify(entry)
 
 
 def with_sighting(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
