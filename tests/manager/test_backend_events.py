@@ -36,7 +36,7 @@ class LateAdapters:
 
 async def drifted(bench: Bench) -> None:
     """udev lost events, so others may have been missed."""
-    bench.hub._backend_events.adapters_recounted()
+    bench.hub._adapter_events.adapters_recounted()
     await asyncio.sleep(0.1)
 
 
@@ -124,17 +124,17 @@ def test_a_replugged_adapter_waits_for_the_backend_though_that_was_late_to_lose_
     async def test(bench: Bench) -> None:
         adapter = bench.hub._state.allocator.interfaces["wlan0"].adapter
         facts = bench.hub._backend_events._facts["wlan0"]
-        hub = bench.hub._backend_events
-        hub.adapter_gone("wlan0")
-        hub.interface_facts("wlan0", None)  # the backend comes after udev
-        hub.adapter_present(adapter)
+        adapters, backend = bench.hub._adapter_events, bench.hub._backend_events
+        adapters.adapter_gone("wlan0")
+        backend.interface_facts("wlan0", None)  # the backend comes after udev
+        adapters.adapter_present(adapter)
         status = bench.story.interfaces["wlan0"]
         assert (status.state.value, status.reason) == ("unavailable", "not known to simulated yet")
-        hub.interface_facts("wlan0", facts)
+        backend.interface_facts("wlan0", facts)
         assert bench.story.interfaces["wlan0"].state.value == "available"
-        hub.interface_facts("wlan0", None)  # the backend loses one that udev still has
+        backend.interface_facts("wlan0", None)  # the backend loses one that udev still has
         assert bench.story.interfaces["wlan0"].state.value == "unavailable"
-        hub.interface_facts("wlan0", facts)
+        backend.interface_facts("wlan0", facts)
 
     on_bench(test)
 

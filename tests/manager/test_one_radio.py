@@ -184,7 +184,7 @@ def test_a_usb_device_is_recovered_once_none_of_its_interfaces_is_in_use(
         recovering_by(bench, step)
         device = await bench.connected(1)
         assert bench.story.devices[device].interface == "wlan0"
-        bench.hub._backend_events.adapter_firmware_failed("wlan9")
+        bench.hub._adapter_events.adapter_firmware_failed("wlan9")
         await asyncio.sleep(60)
         assert bench.state(device) is DeviceState.CONNECTED
         assert not [line for line in bench.story.reported if " recovery " in line]
@@ -200,7 +200,7 @@ def test_a_usb_device_is_recovered_once_none_of_its_interfaces_is_in_use(
 def test_a_replug_takes_all_interfaces_of_the_usb_device(on_bench: RunOnBench, tmp_path: Path) -> None:
     async def test(bench: Bench) -> None:
         recovering_by(bench, RecoveryStep.REPLUG)
-        bench.hub._backend_events.adapter_firmware_failed("wlan0")
+        bench.hub._adapter_events.adapter_firmware_failed("wlan0")
         await asyncio.sleep(5)
         assert {"wlan0 removed", "wlan9 removed", "wlan0 added", "wlan9 added"} <= {*bench.story.reported}
         assert reasons(bench) == {
@@ -216,7 +216,7 @@ def test_an_access_point_on_another_radio_of_the_usb_device_keeps_it_from_a_repl
     async def test(bench: Bench) -> None:
         recovering_by(bench, RecoveryStep.REPLUG)
         bench.world.plug_adapter("uap0")
-        bench.hub._backend_events.adapter_firmware_failed("wlan9")
+        bench.hub._adapter_events.adapter_firmware_failed("wlan9")
         await asyncio.sleep(60)
         assert "wlan9 recovery replug" not in bench.story.reported
         bench.world.unplug_adapter("uap0")
@@ -232,7 +232,7 @@ def test_a_quarantine_is_the_radios_and_ends_when_the_adapter_is_unplugged(
 ) -> None:
     async def test(bench: Bench) -> None:
         recovering_by(bench, RecoveryStep.QUARANTINE)
-        bench.hub._backend_events.adapter_firmware_failed("wlan0")
+        bench.hub._adapter_events.adapter_firmware_failed("wlan0")
         await asyncio.sleep(1)
         assert "in quarantine" in reasons(bench)["wlan0"]
         bench.world.unplug_adapter("wlan9")

@@ -362,7 +362,7 @@ def test_what_is_held_against_an_adapter_stays_with_it(on_bench: RunOnBench) -> 
         first = shown(bench, "wlan0").interface.adapter
         other = replace(first, identity=replace(first.identity, mac="02:00:00:00:00:99"))
         for adapter in (other, first):
-            bench.hub._backend_events.adapter_present(adapter)
+            bench.hub._adapter_events.adapter_present(adapter)
             await asyncio.sleep(0)
             assert shown(bench, "wlan0").interface.suspect == (adapter is first)
 

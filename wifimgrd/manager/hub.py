@@ -23,11 +23,13 @@ from wifimgrd.domain.registration import (
     renamed_duplicates,
 )
 from wifimgrd.domain.reservation import AbsentAdapter
+from wifimgrd.manager.adapter_events import AdapterEvents
 from wifimgrd.manager.arrivals import Arrivals
 from wifimgrd.manager.backend_events import BackendEvents
 from wifimgrd.manager.connections import Connections
 from wifimgrd.manager.entry import DeviceEntry
 from wifimgrd.manager.liveness import Liveness
+from wifimgrd.manager.reconciling import Reconciling
 from wifimgrd.manager.reconnecting import Reconnecting
 from wifimgrd.manager.recovering import Recovering
 from wifimgrd.manager.scans import ScanReport, Scans
@@ -77,14 +79,27 @@ class Hub:
         self._recovering = Recovering(
             self._state, self._reconnecting, backend, adapters, tasks.part("recovery")
         )
+        self._event_tasks = tasks.part("events")
+        """What follows from the events of the backend and of the adapters."""
         self._backend_events = BackendEvents(
+            self._state, self._connections, arrivals, backend, self._event_tasks
+        )
+        self._reconciling = Reconciling(
             self._state,
             self._connections,
             self._reconnecting,
+            self._backend_events,
+            backend,
+            self._event_tasks,
+        )
+        self._adapter_events = AdapterEvents(
+            self._state,
+            self._connections,
+            self._backend_events,
+            self._reconciling,
             self._recovering,
             backend,
-            arrivals,
-            tasks.part("reconciliation"),
+            self._event_tasks,
         )
         self._scans = Scans(self._state, backend)
         self._liveness = Liveness(self._state, contact, tasks.part("liveness"))
@@ -120,6 +135,7 @@ class Hub:
         state.device_lost.subscribe(reconnecting.lost)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
+        self._backend_events.status_changed.subscribe(self._reconciling.backend_changed)
         reconnecting.network_not_found.subscribe(recovering.network_not_found)
 
     # -- start, stop, settings
@@ -131,9 +147,9 @@ class Hub:
         self._rename_duplicates()
         self._state.apply_rules()
         self._state.address_devices()
-        await self._adapters.start(self._backend_events)
+        await self._adapters.start(self._adapter_events)
         await self._backend.start(self._backend_events)
-        await self._backend_events.settle_with_backend()
+        await self._reconciling.wait_for_backend()
         self._state.log_reservations()
 
     def _rename_duplicates(self) -> None:
@@ -156,7 +172,7 @@ class Hub:
         """Stop in order; links that are up stay up, devices stay on disk."""
         await self.stop_work()
         await self._adapters.stop()
-        await self._backend_events.settle()
+        await self._event_tasks.settle()
         await self._backend.stop()
         await self._store.close()
 

@@ -6,6 +6,7 @@ here, in the order that clients are promised: the interface first, then the devi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -77,6 +78,8 @@ class HubState:
         """The adapters that are kept for a device and not plugged in."""
         self._unplugged: list[tuple[Adapter, int]] = []
         """The adapters that were unplugged last, and when."""
+        self.unlisted: set[str] = set()
+        """Interfaces that are present but not listed."""
         self._sinks = tuple(sinks)
 
     @property
@@ -359,6 +362,16 @@ class HubState:
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.settle()
         self.device_connected.notify(entry)
+
+    def interrupt(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """A link that was up dropped; the device keeps its interface, and is connecting until the link is up
+        again or is ended."""
+        self.step(entry, Step.INTERRUPT)
+        self.record_loss(entry)
+        failure = Failure(error.code, error.message, self.clock())
+        self.amend(entry, replace(entry.device, failure=failure))
+        entry.outcome = asyncio.get_running_loop().create_future()
+        self.publish(DeviceStateChanged(self.status(entry)))
 
     def completed(self, link: Link, device: Device) -> Link:
         """A link with the signal rounded to the published steps, and with the camera's address from its
