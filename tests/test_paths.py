@@ -249,7 +249,7 @@ async def test_a_lost_link_passes_ten_modules_at_most(message_bus: MessageBusDae
         product(message_bus.address) as made,
         supplicant_on(message_bus.address) as supplicant,
     ):
-        await made.hub.connect(DeviceId(1), wait=True)
+        await made.hub.connections.connect(DeviceId(1), wait=True)
         monitor = await watched(made)
         channel = await made.served.channel()
         with recorder.recording():

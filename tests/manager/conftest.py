@@ -44,7 +44,7 @@ class Bench:
 
     async def connected(self, number: int = 1) -> DeviceId:
         device = await self.create(number)
-        await self.hub.connect(device, wait=True)
+        await self.hub.connections.connect(device, wait=True)
         self.story.forget()
         return device
 

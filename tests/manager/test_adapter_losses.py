@@ -19,7 +19,7 @@ def test_an_adapter_that_rfkill_blocks_ends_the_attempt_or_link_and_was_not_unpl
     async def test(bench: Bench) -> None:
         device = await (bench.create() if phase == "connecting" else bench.connected())
         if phase == "connecting":
-            await bench.hub.connect(device, wait=False)
+            await bench.hub.connections.connect(device, wait=False)
         if phase == "interrupted":
             bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         bench.story.forget()
@@ -41,7 +41,7 @@ def test_an_adapter_that_rfkill_blocks_ends_the_attempt_or_link_and_was_not_unpl
 def test_an_adapter_blocked_while_disconnecting_is_no_failure(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
-        leaving = asyncio.create_task(bench.hub.disconnect(device))
+        leaving = asyncio.create_task(bench.hub.connections.disconnect(device))
         await asyncio.sleep(0)
         bench.world.adapters.block("wlan0", "soft-blocked")
         await leaving

@@ -112,11 +112,11 @@ class AnyLife(RuleBasedStateMachine):
 
     @rule(device_id=DEVICES, wait=st.booleans(), seconds=MOMENTS)
     def connect(self, device_id: DeviceId, wait: bool, seconds: float) -> None:
-        self.send(self.bench.hub.connect(device_id, wait=wait), seconds)
+        self.send(self.bench.hub.connections.connect(device_id, wait=wait), seconds)
 
     @rule(device_id=DEVICES, seconds=MOMENTS)
     def disconnect(self, device_id: DeviceId, seconds: float) -> None:
-        self.send(self.bench.hub.disconnect(device_id), seconds)
+        self.send(self.bench.hub.connections.disconnect(device_id), seconds)
 
     @rule(device_id=DEVICES, seconds=MOMENTS)
     def remove(self, device_id: DeviceId, seconds: float) -> None:

@@ -79,7 +79,7 @@ async def state_is(bench: Bench, device: DeviceId, state: DeviceState) -> None:
 
 def test_a_device_is_connected_once_its_address_leads_to_its_camera() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        connecting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True))
         await routes.pending()
         assert routes.calls == [("10.77.0.1", "wlan0", "192.168.42.1")]
         assert bench.state(device) is DeviceState.CONNECTING
@@ -96,7 +96,7 @@ def test_an_address_that_does_not_lead_there_delays_it_by_a_second_at_most(
 ) -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
         with capture_logs() as logs:
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         assert asyncio.get_running_loop().time() - routes.called_at == pytest.approx(seconds)
         [warning] = [log for log in logs if log["event"] == "address_late"]
         assert (warning["log_level"], warning["address"]) == ("warning", "10.77.0.1")
@@ -107,7 +107,7 @@ def test_an_address_that_does_not_lead_there_delays_it_by_a_second_at_most(
 
 def test_a_signal_that_changes_meanwhile_takes_no_warning_away() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        connecting = asyncio.create_task(bench.hub.connect(device, wait=True))
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True))
         await routes.pending()
         [held] = await bench.world.backend.links()
         bench.hub._backend_events.link_changed("wlan0", replace(held.link, signal_percent=10))
@@ -120,12 +120,12 @@ def test_a_signal_that_changes_meanwhile_takes_no_warning_away() -> None:
 
 def test_a_disconnect_meanwhile_takes_the_link_down() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        await bench.hub.connect(device, wait=False)
+        await bench.hub.connections.connect(device, wait=False)
         await routes.pending()
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         assert bench.state(device) is DeviceState.DISCONNECTED
         assert await bench.world.backend.links() == []
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         assert bench.state(device) is DeviceState.CONNECTED
 
     run(test, None, True)
@@ -133,7 +133,7 @@ def test_a_disconnect_meanwhile_takes_the_link_down() -> None:
 
 def test_a_link_that_drops_meanwhile_is_published_and_then_interrupted() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        await bench.hub.connect(device, wait=False)
+        await bench.hub.connections.connect(device, wait=False)
         await routes.pending()
         bench.story.forget()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
@@ -148,7 +148,7 @@ def test_a_link_that_drops_meanwhile_is_published_and_then_interrupted() -> None
 
 def test_an_adapter_that_is_pulled_meanwhile_is_lost() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        await bench.hub.connect(device, wait=False)
+        await bench.hub.connections.connect(device, wait=False)
         await routes.pending()
         bench.world.unplug_adapter("wlan0")
         await state_is(bench, device, DeviceState.DISCONNECTED)
@@ -159,7 +159,7 @@ def test_an_adapter_that_is_pulled_meanwhile_is_lost() -> None:
 
 def test_a_link_that_is_restored_waits_as_well_and_not_for_the_grace_time() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         await routes.pending()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         await state_is(bench, device, DeviceState.CONNECTING)
@@ -177,13 +177,13 @@ def test_a_link_that_is_restored_waits_as_well_and_not_for_the_grace_time() -> N
 
 def test_a_disconnect_of_a_link_that_is_being_restored_ends_it() -> None:
     async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         await routes.pending()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         await state_is(bench, device, DeviceState.CONNECTING)
         bench.world.power_on_camera(b"SIM-CAM-1")
         await routes.pending()
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         routes.settle(True)
         await asyncio.sleep(2 * ADDRESS_S)  # virtual time
         assert bench.state(device) is DeviceState.DISCONNECTED

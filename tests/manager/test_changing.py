@@ -133,16 +133,16 @@ def test_a_network_that_is_registered_twice_is_allowed_with_a_warning(on_bench: 
 def test_a_pinned_adapter_is_kept_for_its_device(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         first, second = await bench.connected(1), await bench.create(2)
-        await bench.hub.disconnect(first)
-        await bench.hub.disconnect(second)
+        await bench.hub.connections.disconnect(first)
+        await bench.hub.connections.disconnect(second)
         for adapter in ("wlan1", "wlan2"):
             bench.world.unplug_adapter(adapter)
         await bench.hub.update(second, {"pin": {"mac": "02:00:00:00:00:00"}})
-        await bench.hub.connect(first, wait=False, when_free=True)
+        await bench.hub.connections.connect(first, wait=False, when_free=True)
         assert device_of(bench, first).waiting_since_us
-        await bench.hub.connect(second, wait=True)
+        await bench.hub.connections.connect(second, wait=True)
         assert bench.story.devices[second].interface == "wlan0"
-        await bench.hub.disconnect(second)
+        await bench.hub.connections.disconnect(second)
         await asyncio.sleep(5)
         assert bench.state(first) is DeviceState.DISCONNECTED
         await bench.hub.update(second, {"pin": {}})
@@ -163,7 +163,7 @@ def test_a_pin_outlives_a_restart_and_ends_with_its_device() -> None:
             bench.world.unplug_adapter(adapter)
         await bench.hub.start()
         bench.story.devices = {one.device.id: one for one in bench.hub.device_statuses()}
-        await bench.hub.connect(other.id, wait=False, when_free=True)
+        await bench.hub.connections.connect(other.id, wait=False, when_free=True)
         assert device_of(bench, other.id).waiting_since_us
         await bench.hub.remove(pinned.id)
         await asyncio.sleep(1)

@@ -38,8 +38,8 @@ def test_an_attempt_knows_the_cameras_of_the_other_devices_of_its_network(on_ben
         backend = Backend(bench)
         first = await bench.connected(1)
         second = await bench.connected(1)
-        await bench.hub.disconnect(first)
-        await bench.hub.connect(first, wait=True)
+        await bench.hub.connections.disconnect(first)
+        await bench.hub.connections.connect(first, wait=True)
         assert backend.joins == [(first, {}), (second, {BSSIDS[1]: first}), (first, {BSSIDS[2]: second})]
 
     on_bench(test)

@@ -104,7 +104,7 @@ def test_a_session_has_its_begin_its_end_its_reason_and_its_signal() -> None:
             assert (row.interface, row.signal_minimum, row.signal_mean) == ("wlan0", 70, 70)
             begun_us = row.time_us
             await asyncio.sleep(60)
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
             (row,) = await history.read(HistoryFilter())
             assert row.time_us == begun_us
             assert row.ended_us - begun_us == pytest.approx(60 * SECOND, abs=SECOND)
@@ -155,7 +155,7 @@ def test_an_interruption_that_is_over_in_time_is_a_row_and_its_session_goes_on()
             assert row.time_us == pytest.approx(begun_us, abs=SECOND)
             assert row.ended_us - row.time_us == pytest.approx(3 * SECOND, abs=SECOND)
             assert (session.kind, session.ended_us, session.code) == ("session", 0, "")
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
             assert await kinds(history) == ["interruption SIM-CAM-1 connection-lost", "session SIM-CAM-1 "]
             await bench.hub.stop()
 
@@ -294,11 +294,11 @@ def test_failures_and_refusals_have_a_row() -> None:
             bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
             device = await bench.create()
             with pytest.raises(DeviceNotReachable):
-                await bench.hub.connect(device, wait=True)
+                await bench.hub.connections.connect(device, wait=True)
             for adapter in ("wlan0", "wlan1", "wlan2"):
                 bench.world.unplug_adapter(adapter)
             with pytest.raises(NoInterfaceAvailable):
-                await bench.hub.connect(device, wait=False)
+                await bench.hub.connections.connect(device, wait=False)
             assert await kinds(history) == [
                 "failure SIM-CAM-1 no-interface-available",
                 "adapter wlan2 unplugged",
@@ -363,7 +363,7 @@ def test_writes_are_10_s_apart_save_where_a_session_ends() -> None:
                 await asyncio.sleep(1)
             assert [round(at - begun_s) for at in store.written_s] == [10, 20, 30]
             device = await bench.connected()
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
             await asyncio.sleep(0.5)
             assert len(store.written_s) == 4
             assert store.rows[max(store.rows)].ended_us
@@ -407,7 +407,7 @@ def test_a_restart_goes_on_with_the_sessions_that_last_and_ends_the_others() -> 
         with remembered(store) as (bench, history):
             await bench.hub.start()
             device = await bench.create()
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
             (status,) = bench.hub.device_statuses()
             assert status.interface == "wlan0"
             store.rows[2] = HistoryRow(
@@ -426,7 +426,7 @@ def test_a_restart_goes_on_with_the_sessions_that_last_and_ends_the_others() -> 
             assert (lasts.id, lasts.ended_us, lasts.signal_minimum, lasts.device_name) == (2, 0, 10, "Old")
             assert (ended.id, ended.ended_us) == (1, 77)
             assert "while the hub was stopped" in ended.message
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
             assert [row.id for row in await history.read(HistoryFilter())] == [2, 1]
             await bench.hub.stop()
 

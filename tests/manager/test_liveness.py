@@ -62,7 +62,7 @@ def test_a_camera_that_answers_is_reachable_once_it_is_connected(on_bench: RunOn
         device = await bench.create()
         await asyncio.sleep(0.1)
         assert not journal.probes  # the join is on
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         assert bench.state(device) is DeviceState.CONNECTED
         assert is_reachable(bench, device)
         await asyncio.sleep(1)
@@ -153,7 +153,7 @@ def test_nobody_is_asked_while_no_camera_is_connected(on_bench: RunOnBench) -> N
         journal = watched(bench, Journal())
         device = await bench.connected()
         await asyncio.sleep(1)
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         assert not is_reachable(bench, device)
         asked = len(journal.probes)
         await asyncio.sleep(0)
@@ -187,7 +187,7 @@ def test_a_model_that_needs_it_is_kept_awake_while_it_is_connected(on_bench: Run
         await asyncio.sleep(10)
         begun = journal.kept_awake[0]
         assert [round(time - begun, 3) for time in journal.kept_awake] == [0, 3, 6, 9]
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         await asyncio.sleep(10)
         assert len(journal.kept_awake) == 4
 
@@ -211,18 +211,18 @@ def test_a_model_of_one_band_is_never_given_an_adapter_that_cannot_use_it(
 ) -> None:
     async def test(bench: Bench) -> None:
         if met:  # on 2.4 GHz, before the bands of the model were known
-            await bench.hub.disconnect(await bench.connected(1))
+            await bench.hub.connections.disconnect(await bench.connected(1))
         await bench.hub.reconfigure(model(bands=(Band.GHZ_5,)))
         for name in ("wlan0", "wlan1", "wlan2"):
             bench.learn(name, ONLY_2_4)
         device = DeviceId(1) if met else await bench.create(1)
         with pytest.raises(NoInterfaceAvailable) as refused:
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         assert refused.value.reasons == dict.fromkeys(["wlan0", "wlan1", "wlan2"], "cannot use the 5GHz band")
         assert "wlan0 (cannot use the 5GHz band)" in refused.value.message
         assert bench.code(device) == ErrorCode.NO_INTERFACE_AVAILABLE
         bench.learn("wlan1", BackendFacts())  # its bands are not known
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         assert bench.story.devices[device].interface == "wlan1"
 
     on_bench(test)

@@ -62,9 +62,9 @@ def test_two_interfaces_of_one_radio_serve_one_camera(on_bench: RunOnBench, tmp_
         assert [bench.story.devices[one].interface for one in (first, second)] == ["wlan0", "wlan1"]
         third = await bench.create(3)
         with pytest.raises(NoInterfaceAvailable, match=r"wlan9 \(shares the radio of wlan0\)"):
-            await bench.hub.connect(third, wait=True)
-        await bench.hub.disconnect(second, wait=True)
-        await bench.hub.connect(third, wait=True)
+            await bench.hub.connections.connect(third, wait=True)
+        await bench.hub.connections.disconnect(second, wait=True)
+        await bench.hub.connections.connect(third, wait=True)
         assert bench.story.devices[third].interface == "wlan1"
 
     on_bench(test, shared(tmp_path, mac=mac))
@@ -75,11 +75,11 @@ def test_a_waiting_device_waits_for_a_radio(on_bench: RunOnBench, tmp_path: Path
         first, _ = await bench.connected(1), await bench.connected(2)
         third = await bench.create(3)
         with pytest.raises(WifimgrdError):
-            await bench.hub.connect(third, wait=True)
-        await bench.hub.connect(third, wait=False, when_free=True)
+            await bench.hub.connections.connect(third, wait=True)
+        await bench.hub.connections.connect(third, wait=False, when_free=True)
         await asyncio.sleep(60)
         assert bench.state(third) is DeviceState.DISCONNECTED
-        await bench.hub.disconnect(first, wait=True)
+        await bench.hub.connections.disconnect(first, wait=True)
         await asyncio.sleep(1)
         assert bench.story.devices[third].interface == "wlan0"
 
@@ -99,7 +99,7 @@ def test_interfaces_that_come_and_go_leave_the_link_of_their_radio_alone(
         bench.world.plug_adapter("uap0")
         assert not [line for line in bench.story.reported if line.startswith(f"{device} ")]
         assert bench.hub.interface_counts.total == 2
-        await bench.hub.disconnect(device, wait=True)
+        await bench.hub.connections.disconnect(device, wait=True)
         used = "shares the radio of uap0, which is an access point"
         assert reasons(bench) == {
             "uap0": "is an access point", "wlan0": used, "wlan1": "available", "wlan9": used
@@ -139,7 +139,7 @@ def test_the_interface_with_an_assignment_leads_its_radio(on_bench: RunOnBench, 
         assert bench.story.devices[device].interface == "wlan9"
         bench.learn("wlan0", BackendFacts())
         assert reasons(bench)["wlan0"] == "shares the radio of wlan9"
-        await bench.hub.disconnect(device, wait=True)
+        await bench.hub.connections.disconnect(device, wait=True)
         assert reasons(bench)["wlan9"] == "shares the radio of wlan0"
 
     on_bench(test, shared(tmp_path))
@@ -158,12 +158,12 @@ def test_the_next_interface_leads_where_the_first_is_removed(on_bench: RunOnBenc
 def test_a_radio_is_reserved_as_a_whole(on_bench: RunOnBench, tmp_path: Path) -> None:
     async def test(bench: Bench) -> None:
         pinned = await bench.create(1)
-        await bench.hub.disconnect(pinned, wait=True)
+        await bench.hub.connections.disconnect(pinned, wait=True)
         await bench.hub.update(pinned, {"pin": {"mac": ANOTHER_MAC}})
         others = [await bench.create(number) for number in (2, 3)]
         await asyncio.sleep(1)
         assert [bench.story.devices[one].interface for one in others] == ["wlan1", None]
-        await bench.hub.connect(pinned, wait=True)
+        await bench.hub.connections.connect(pinned, wait=True)
         assert bench.story.devices[pinned].interface == "wlan0"
 
     on_bench(test, shared(tmp_path, mac=ANOTHER_MAC))
@@ -188,7 +188,7 @@ def test_a_usb_device_is_recovered_once_none_of_its_interfaces_is_in_use(
         await asyncio.sleep(60)
         assert bench.state(device) is DeviceState.CONNECTED
         assert not [line for line in bench.story.reported if " recovery " in line]
-        await bench.hub.disconnect(device, wait=True)
+        await bench.hub.connections.disconnect(device, wait=True)
         await asyncio.sleep(5)
         taken = [line for line in bench.story.reported if " recovery " in line]
         assert len(taken) == 1
@@ -267,9 +267,9 @@ def test_the_last_adapter_of_a_device_is_the_one_that_it_gets_again(
 ) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
-        await bench.hub.disconnect(device, wait=True)
+        await bench.hub.connections.disconnect(device, wait=True)
         assert bench.story.devices[device].device.last_adapter == AdapterIdentity(ONE_MAC, "1-1.1")
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         assert bench.story.devices[device].interface == "wlan0"
 
     on_bench(test, shared(tmp_path))

@@ -21,7 +21,7 @@ def test_an_excluded_interface_is_reported_and_a_link_on_it_stays(on_bench: RunO
         assert states["wlan1"] is InterfaceState.UNAVAILABLE
         assert states["wlan2"] is InterfaceState.AVAILABLE
         assert bench.state(device).value == "connected"
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         reported = [bench.story.interfaces["wlan0"].state]
         await bench.hub.reconfigure(HubSettings())
         reported.append(bench.story.interfaces["wlan0"].state)
@@ -75,7 +75,7 @@ def test_lost_devices_are_looked_for_no_more_after_a_reload_that_ends_it(on_benc
 def test_devices_that_somebody_disconnected_stay_so_through_a_reload(on_bench: RunOnBench) -> None:
     async def scenario(bench: Bench) -> None:
         device = await bench.connected(1)
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         await bench.hub.reconfigure(HubSettings(auto_reconnect=False))
         await bench.hub.reconfigure(HubSettings())
         await asyncio.sleep(100)

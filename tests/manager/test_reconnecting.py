@@ -96,7 +96,7 @@ def test_a_failed_first_attempt_is_not_repeated(on_bench: RunOnBench) -> None:
         bench.world.power_off_camera(CAMERA, orderly=True)
         device = await bench.create()
         with pytest.raises(DeviceNotReachable):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         bench.story.forget()
         await switched_on(bench)
         assert bench.story.reported == []
@@ -108,7 +108,7 @@ def test_a_failed_command_ends_it(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await lost(bench)
         with pytest.raises(DeviceNotReachable):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         await switched_on(bench)
         assert bench.state(device) is DeviceState.DISCONNECTED
 
@@ -118,7 +118,7 @@ def test_a_failed_command_ends_it(on_bench: RunOnBench) -> None:
 def test_a_users_disconnect_ends_it(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await lost(bench)
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         await switched_on(bench)
         assert bench.state(device) is DeviceState.DISCONNECTED
 
@@ -200,9 +200,9 @@ def test_a_person_takes_the_adapter_of_an_attempt_that_nobody_asked_for(on_bench
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
         asked = await bench.create(2)
-        await bench.hub.disconnect(asked)
+        await bench.hub.connections.disconnect(asked)
         await being_brought_back_on_the_only_adapter(bench, device)
-        await bench.hub.connect(asked, wait=True)
+        await bench.hub.connections.connect(asked, wait=True)
         assert (bench.state(device), bench.state(asked)) == (
             DeviceState.DISCONNECTED,
             DeviceState.CONNECTED,
@@ -230,7 +230,7 @@ def test_a_device_can_be_left_out_of_it(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.create()
         await bench.hub.update(device, {"auto_reconnect": False})
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         bench.world.power_off_camera(CAMERA, orderly=True)
         await asyncio.sleep(LOST_FOR_GOOD_S)
         await switched_on(bench)
@@ -265,10 +265,10 @@ def test_a_command_ends_the_word_that_it_is_brought_back(on_bench: RunOnBench, c
         assert bench.story.devices[device].lost_us
         match command:
             case "disconnect":
-                await bench.hub.disconnect(device)
+                await bench.hub.connections.disconnect(device)
             case "connect":
                 with pytest.raises(DeviceNotReachable):
-                    await bench.hub.connect(device, wait=True)
+                    await bench.hub.connections.connect(device, wait=True)
             case "leave out":
                 await bench.hub.update(device, {"auto_reconnect": False})
         assert bench.story.devices[device].lost_us == 0
@@ -298,7 +298,7 @@ def in_two_lives(settings: HubSettings, *, disconnect: bool) -> DeviceState:
         if first:
             device = await bench.connected()
             if disconnect:
-                await bench.hub.disconnect(device)
+                await bench.hub.connections.disconnect(device)
         else:
             await asyncio.sleep(10)
         [status] = bench.hub.device_statuses()

@@ -30,7 +30,7 @@ async def tried(bench: Bench, number: int) -> DeviceState:
     device = await bench.create(number)
     for _ in range(2):
         try:
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         except WifimgrdError:
             await asyncio.sleep(2)
     state = bench.state(device)
@@ -217,7 +217,7 @@ def test_a_network_that_another_adapter_found_before_and_not_now_is_no_evidence(
         stuck(bench, "wlan0", "rescan")
         device = await bench.create(1)
         with pytest.raises(WifimgrdError):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         await asyncio.sleep(2)
         assert not shown(bench, "wlan0").interface.suspect
 
@@ -252,7 +252,7 @@ def test_an_adapter_in_use_whose_firmware_crashed_is_left_alone_until_it_is_idle
         assert bench.state(device) is DeviceState.CONNECTED
         assert taken(bench) == []
         assert shown(bench, "wlan0").interface.suspect
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         await asyncio.sleep(1)
         assert taken(bench) == ["rescan"]
 
@@ -299,11 +299,11 @@ def test_what_is_not_the_adapters_fault_sets_nothing_off(
 ) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         trouble(bench)
         for _ in range(8):
             with pytest.raises(WifimgrdError):
-                await bench.hub.connect(device, wait=True)
+                await bench.hub.connections.connect(device, wait=True)
             await asyncio.sleep(30)
         assert taken(bench) == []
         assert not any(one.interface.suspect for one in bench.hub.interface_statuses())
@@ -321,7 +321,7 @@ def test_a_camera_on_a_band_that_the_adapter_lacks_sets_nothing_off(on_bench: Ru
         device = await bench.create(ssid="FAST", password="camera-pass-f")
         for _ in range(2):
             with pytest.raises(WifimgrdError):
-                await bench.hub.connect(device, wait=True)
+                await bench.hub.connections.connect(device, wait=True)
             await asyncio.sleep(2)
         assert taken(bench) == []
         assert not shown(bench, "wlan0").interface.suspect
@@ -334,7 +334,7 @@ def test_an_adapter_that_a_device_has_is_never_touched(on_bench: RunOnBench) -> 
         stuck(bench, "wlan0", "rescan")
         device = await bench.create(1)
         with pytest.raises(WifimgrdError):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         await asyncio.sleep(1)
         assert shown(bench, "wlan0").interface.suspect
         for number in (2, 3):
@@ -356,7 +356,7 @@ def test_what_is_held_against_an_adapter_stays_with_it(on_bench: RunOnBench) -> 
         stuck(bench, "wlan0", "rescan")
         device = await bench.create(1)
         with pytest.raises(WifimgrdError):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         await asyncio.sleep(1)
         assert shown(bench, "wlan0").interface.suspect
         first = shown(bench, "wlan0").interface.adapter

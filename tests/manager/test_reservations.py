@@ -43,7 +43,7 @@ def logged(entries: Sequence[Mapping[str, object]]) -> list[object]:
 
 async def by_a_pin(bench: Bench) -> DeviceId:
     device = await bench.create(1, name="Nose")
-    await bench.hub.disconnect(device)
+    await bench.hub.connections.disconnect(device)
     await bench.hub.update(device, {"pin": PORT})
     return device
 
@@ -51,7 +51,7 @@ async def by_a_pin(bench: Bench) -> DeviceId:
 async def by_a_rule(bench: Bench) -> DeviceId:
     await bench.hub.reconfigure(HubSettings(reserve=(RULE,)))
     device = await bench.create(1, name="Nose")
-    await bench.hub.disconnect(device)
+    await bench.hub.connections.disconnect(device)
     return device
 
 
@@ -78,8 +78,8 @@ def test_a_reserved_adapter_is_available_and_not_free(
             {"codename": "x", "connection_type": "wifi", "ssid": "SIM-CAM-4", "password": "camera-pass-4"}
         )
         with pytest.raises(NoInterfaceAvailable, match=r'wlan2 \(reserved for "Nose" \(device 1'):
-            await bench.hub.connect(late, wait=True)
-        await bench.hub.connect(nose, wait=True)
+            await bench.hub.connections.connect(late, wait=True)
+        await bench.hub.connections.connect(nose, wait=True)
         assert bench.story.interfaces["wlan2"].device_id == nose
         assert summary(bench.hub) == "4 devices, 3 connected, 0 of 3 interfaces free"
 
@@ -93,7 +93,7 @@ def test_the_status_line_names_three_reserved_interfaces(on_bench: RunOnBench) -
         for number in range(1, 5):
             device = await bench.create(number)
             await bench.hub.update(device, {"pin": {"mac": f"02:00:00:00:00:0{number - 1}"}})
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
         assert summary(bench.hub) == (
             "4 devices, 0 connected, 0 of 4 interfaces free, wlan0 reserved for SIM-CAM-1, "
             "wlan1 reserved for SIM-CAM-2, wlan2 reserved for SIM-CAM-3, 1 more reserved"
@@ -217,7 +217,7 @@ def test_of_two_pins_to_one_adapter_that_is_away_the_first_devices_counts(on_ben
     async def test(bench: Bench) -> None:
         first, second = await bench.create(1, name="Nose"), await bench.create(2, name="Tail")
         for device in (first, second):
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
             await bench.hub.update(device, {"pin": PORT})
         bench.world.unplug_adapter("wlan2")
         assert [one.device for one in bench.story.absent] == [first]

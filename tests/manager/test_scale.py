@@ -64,17 +64,17 @@ def counted_lines() -> Iterator[Counter[str]]:
 
 async def connect_and_disconnect(bench: Bench) -> None:
     for device in SUBJECTS:
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         summary(bench.hub)
     for device in SUBJECTS:
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         summary(bench.hub)
 
 
 async def lost(bench: Bench, devices: list[int]) -> None:
     """Connect cameras, then switch them off for good."""
     for device in devices:
-        await bench.hub.connect(DeviceId(device), wait=True)
+        await bench.hub.connections.connect(DeviceId(device), wait=True)
     for device in devices:
         bench.world.power_off_camera(b"SIM-CAM-%d" % device, True)
     await asyncio.sleep(20)
@@ -101,7 +101,7 @@ async def cost(scenario: Path, adapters: int, devices: int, *, troubled: bool) -
         for first in range(used, len(others), used):
             await lost(bench, others[first : first + used])
     for device in others[:used]:
-        await bench.hub.connect(DeviceId(device), wait=True)
+        await bench.hub.connections.connect(DeviceId(device), wait=True)
     if troubled:
         interface = bench.story.devices[DeviceId(others[0])].interface
         bench.world.set_fault("adapter-stuck", {"interface": interface, "heals": "rescan", "crashed": True})

@@ -61,7 +61,7 @@ def test_a_socket_leads_through_the_devices_own_interface() -> None:
 def test_a_device_that_is_not_connected_has_no_socket() -> None:
     async def test(bench: Bench, pipes: Pipes) -> None:
         device = await bench.connected()
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         with pytest.raises(DeviceNotReachable, match="disconnected"):
             await bench.hub.open_socket(device, 80, SocketKind.TCP)
         with pytest.raises(DeviceNotFound):
@@ -76,7 +76,7 @@ def test_a_socket_of_a_device_that_left_meanwhile_is_closed() -> None:
         device = await bench.connected()
 
         async def leave() -> None:
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
 
         pipes.meanwhile = leave
         with pytest.raises(DeviceNotReachable):

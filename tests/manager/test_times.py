@@ -22,7 +22,7 @@ def test_a_failure_has_the_time_of_its_end(on_bench: RunOnBench) -> None:
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         device = await bench.create()
         with pytest.raises(DeviceNotReachable):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         now = device_of(bench, device)
         assert now.failure is not None
         assert now.failure.at_us > now.last_attempt_us > 0
@@ -36,12 +36,12 @@ def test_an_error_keeps_its_time_until_a_success_clears_it(on_bench: RunOnBench)
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         device = await bench.create()
         with pytest.raises(DeviceNotReachable):
-            await bench.hub.connect(device, wait=True)
+            await bench.hub.connections.connect(device, wait=True)
         failure = device_of(bench, device).failure
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         assert device_of(bench, device).failure == failure
         bench.world.power_on_camera(b"SIM-CAM-1")
-        await bench.hub.connect(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
         assert device_of(bench, device).failure is None
 
     on_bench(test)
@@ -52,7 +52,7 @@ def test_a_disconnect_sets_the_last_disconnection_and_no_error(on_bench: RunOnBe
         device = await bench.connected()
         assert device_of(bench, device).last_disconnection_us == 0
         connected_us = device_of(bench, device).last_success_us
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         now = device_of(bench, device)
         assert now.last_disconnection_us > now.last_success_us == connected_us
         assert now.failure is None

@@ -25,7 +25,7 @@ async def on_one_adapter(bench: Bench) -> DeviceId:
 async def waiting(bench: Bench, number: int, **fields: object) -> DeviceId:
     """A device whose first attempt was refused, and which waits for an adapter."""
     device = await bench.create(number, **fields)
-    await bench.hub.connect(device, wait=False, when_free=True)
+    await bench.hub.connections.connect(device, wait=False, when_free=True)
     assert since(bench, device)
     return device
 
@@ -37,8 +37,8 @@ def since(bench: Bench, device_id: DeviceId) -> int:
 def test_where_an_interface_is_free_the_option_changes_nothing(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.create()
-        await bench.hub.disconnect(device)
-        await bench.hub.connect(device, wait=True, when_free=True)
+        await bench.hub.connections.disconnect(device)
+        await bench.hub.connections.connect(device, wait=True, when_free=True)
         assert bench.state(device) is DeviceState.CONNECTED
         assert not since(bench, device)
 
@@ -51,7 +51,7 @@ def test_where_none_is_free_the_device_waits_without_a_failure(on_bench: RunOnBe
         device = await bench.create(2)
         attempt_us = bench.story.devices[device].device.last_attempt_us
         bench.story.forget()
-        await bench.hub.connect(device, wait=True, when_free=True)
+        await bench.hub.connections.connect(device, wait=True, when_free=True)
         assert bench.story.reported == ["2 disconnected"]
         assert since(bench, device)
         assert bench.story.devices[device].device.last_attempt_us == attempt_us
@@ -63,7 +63,7 @@ def test_it_is_connected_as_soon_as_an_interface_is_free(on_bench: RunOnBench) -
     async def test(bench: Bench) -> None:
         holder = await on_one_adapter(bench)
         device = await waiting(bench, 2)
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(1)
         assert bench.state(device) is DeviceState.CONNECTED
         assert not since(bench, device)
@@ -88,13 +88,13 @@ def test_the_higher_priority_goes_first_then_the_earlier(on_bench: RunOnBench) -
         later_but_important = [await waiting(bench, 2), await waiting(bench, 3)]
         later_but_important.append(await waiting(bench, 4, priority=5))
         second, third, first = later_but_important
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(1)
         order = []
         for _ in range(3):
             (connected,) = [one for one in bench.story.devices if bench.state(one) is DeviceState.CONNECTED]
             order.append(connected)
-            await bench.hub.disconnect(connected)
+            await bench.hub.connections.disconnect(connected)
             await asyncio.sleep(1)
         assert order == [first, second, third]
 
@@ -106,7 +106,7 @@ def test_a_priority_that_is_changed_counts_at_once(on_bench: RunOnBench) -> None
         holder = await on_one_adapter(bench)
         first, second = await waiting(bench, 2), await waiting(bench, 3)
         await bench.hub.update(second, {"priority": 1})
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(1)
         assert bench.state(second) is DeviceState.CONNECTED
         assert since(bench, first)
@@ -124,7 +124,7 @@ def test_lost_and_waiting_devices_share_one_order(on_bench: RunOnBench) -> None:
         bench.world.plug_adapter("wlan0")
         await asyncio.sleep(3)
         assert bench.state(important) is DeviceState.CONNECTED
-        await bench.hub.disconnect(important)
+        await bench.hub.connections.disconnect(important)
         await asyncio.sleep(3)
         assert bench.state(lost) is DeviceState.CONNECTED
         assert since(bench, late)
@@ -139,13 +139,13 @@ def test_a_disconnect_and_a_removal_end_it(on_bench: RunOnBench, ending: str) ->
         device = await waiting(bench, 2)
         if ending == "disconnect":
             bench.story.forget()
-            await bench.hub.disconnect(device)
+            await bench.hub.connections.disconnect(device)
             assert bench.story.reported == ["2 disconnected"]
             assert not since(bench, device)
         else:
             await bench.hub.remove(device)
         bench.story.forget()
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(60)
         assert not [reported for reported in bench.story.reported if reported.startswith("2 ")]
 
@@ -158,7 +158,7 @@ def test_an_attempt_that_fails_is_its_outcome(on_bench: RunOnBench) -> None:
         device = await waiting(bench, 2)
         bench.world.power_off_camera(b"SIM-CAM-2", orderly=True)
         bench.story.forget()
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(60)
         assert [reported for reported in bench.story.reported if reported.startswith("2 ")] == [
             "2 connecting",
@@ -175,12 +175,12 @@ def test_a_disconnect_of_its_attempt_cancels_it_and_ends_the_waiting(on_bench: R
         holder = await on_one_adapter(bench)
         device = await waiting(bench, 2)
         bench.world.set_fault("slow-join", {"seconds": 5})
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(1)
         assert bench.state(device) is DeviceState.CONNECTING
-        joined = asyncio.create_task(bench.hub.connect(device, wait=True))
+        joined = asyncio.create_task(bench.hub.connections.connect(device, wait=True))
         await asyncio.sleep(0.1)
-        await bench.hub.disconnect(device)
+        await bench.hub.connections.disconnect(device)
         with pytest.raises(Cancelled):
             await joined
         await asyncio.sleep(60)
@@ -196,9 +196,9 @@ def test_a_connect_without_the_option_is_refused_and_leaves_it(on_bench: RunOnBe
         device = await waiting(bench, 2)
         before = since(bench, device)
         with pytest.raises(NoInterfaceAvailable):
-            await bench.hub.connect(device, wait=False)
+            await bench.hub.connections.connect(device, wait=False)
         assert since(bench, device) == before
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(1)
         assert bench.state(device) is DeviceState.CONNECTED
 
@@ -210,7 +210,7 @@ def test_who_waits_and_asks_again_keeps_the_place(on_bench: RunOnBench) -> None:
         await on_one_adapter(bench)
         device = await waiting(bench, 2)
         before = since(bench, device)
-        await bench.hub.connect(device, wait=False, when_free=True)
+        await bench.hub.connections.connect(device, wait=False, when_free=True)
         assert since(bench, device) == before
 
     on_bench(test)
@@ -221,7 +221,7 @@ def test_it_does_not_need_auto_reconnect(on_bench: RunOnBench) -> None:
         holder = await on_one_adapter(bench)
         device = await waiting(bench, 2)
         await bench.hub.update(device, {"auto_reconnect": False})
-        await bench.hub.disconnect(holder)
+        await bench.hub.connections.disconnect(holder)
         await asyncio.sleep(1)
         assert bench.state(device) is DeviceState.CONNECTED
 
@@ -238,7 +238,7 @@ def test_a_restart_keeps_it(during: str) -> None:
         device = await waiting(bench, 2)
         if during == "attempt":
             bench.world.set_fault("slow-join", {"seconds": 5})
-            await bench.hub.disconnect(holder)
+            await bench.hub.connections.disconnect(holder)
             await asyncio.sleep(1)
             assert bench.state(device) is DeviceState.CONNECTING
         await bench.hub.stop()
@@ -268,7 +268,7 @@ def test_a_person_who_asks_first_is_not_made_to_wait_by_an_attempt_that_nobody_a
         await asyncio.sleep(1)
         assert bench.state(lost) is DeviceState.CONNECTING
         device = await bench.create(2)
-        await bench.hub.connect(device, wait=True, when_free=True)
+        await bench.hub.connections.connect(device, wait=True, when_free=True)
         assert bench.state(device) is DeviceState.CONNECTED
 
     on_bench(test)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import structlog
 
 from wifimgrd.domain import sentences
+from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
-from wifimgrd.domain.device import Device, DeviceId
+from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
 from wifimgrd.domain.errors import Busy, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
-from wifimgrd.domain.interface import InterfaceCounts
+from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
+from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
     Amendment,
     default_name,
@@ -72,58 +75,42 @@ class Hub:
         """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
         self._adapters = adapters
         self._store = store
-        self._state = HubState(settings, store, sinks, clock)
-        arrivals = Arrivals(self._state, routes)
-        self._connections = Connections(self._state, backend, arrivals, tasks.part("connections"))
-        self._reconnecting = Reconnecting(self._state, self._connections, backend)
-        self._recovering = Recovering(
-            self._state, self._reconnecting, backend, adapters, tasks.part("recovery")
-        )
-        self._event_tasks = tasks.part("events")
+        self._state = state = HubState(settings, store, sinks, clock)
+        arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
+        self._event_tasks = event_tasks
         """What follows from the events of the backend and of the adapters."""
-        self._backend_events = BackendEvents(
-            self._state, self._connections, arrivals, backend, self._event_tasks
-        )
+        self.connections = connections = Connections(state, backend, arrivals, tasks.part("connections"))
+        """Connects and disconnects devices, also for clients."""
+        self._reconnecting = Reconnecting(state, connections, backend)
+        self._recovering = Recovering(state, self._reconnecting, backend, adapters, tasks.part("recovery"))
+        self._backend_events = BackendEvents(state, connections, arrivals, backend, event_tasks)
         self._reconciling = Reconciling(
-            self._state,
-            self._connections,
-            self._reconnecting,
-            self._backend_events,
-            backend,
-            self._event_tasks,
+            state, connections, self._reconnecting, self._backend_events, backend, event_tasks
         )
         self._adapter_events = AdapterEvents(
-            self._state,
-            self._connections,
+            state,
+            connections,
             self._backend_events,
             self._reconciling,
             self._recovering,
             backend,
-            self._event_tasks,
+            event_tasks,
         )
-        self._scans = Scans(self._state, backend)
-        self._liveness = Liveness(self._state, contact, tasks.part("liveness"))
+        self._scans = Scans(state, backend)
+        self._sockets = Sockets(state, sockets)
+        self._liveness = Liveness(state, contact, tasks.part("liveness"))
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
-        self._subscribe()
-        # Commands and reads that another part of the manager has whole.
-        self.connect = self._connections.connect
-        self.disconnect = self._connections.disconnect
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
-            CONNECT.name: self.connect,
-            DISCONNECT.name: self.disconnect,
+            CONNECT.name: connections.connect,
+            DISCONNECT.name: connections.disconnect,
         }
         """What carries out each of DEVICE_COMMANDS."""
-        self.networks = self._scans.networks
-        self.open_socket = Sockets(self._state, sockets).open
-        self.device_name = self._state.device_name
-        self.device_statuses = self._state.device_statuses
-        self.assigned_statuses = self._state.assigned_statuses
-        self.interface_statuses = self._state.interface_statuses
+        self._subscribe()
 
     def _subscribe(self) -> None:
         """Subscribe the parts to each other's notices: all who hear one, in the order in which they do."""
-        state, connections = self._state, self._connections
+        state, connections = self._state, self.connections
         reconnecting, recovering = self._reconnecting, self._recovering
         connections.device_commanded.subscribe(reconnecting.commanded)
         connections.device_waits.subscribe(reconnecting.waits)
@@ -164,7 +151,7 @@ class Hub:
         """End attempts and their waiting callers; no further commands may be given."""
         await self._recovering.stop()
         await self._reconnecting.stop()
-        await self._connections.stop()
+        await self.connections.stop()
         await self._scans.stop()
         await self._liveness.stop()
 
@@ -210,6 +197,22 @@ class Hub:
     def backend_status(self) -> BackendStatus:
         """The present state of the backend."""
         return self._backend.status
+
+    def device_name(self, device_id: DeviceId) -> str:
+        """The name of a device; empty if it is not registered."""
+        return self._state.device_name(device_id)
+
+    def device_statuses(self) -> Iterator[DeviceStatus]:
+        """Every device, in order of id."""
+        return self._state.device_statuses()
+
+    def assigned_statuses(self) -> Iterator[DeviceStatus]:
+        """Every device that has an interface, in order of id."""
+        return self._state.assigned_statuses()
+
+    def interface_statuses(self) -> Iterator[InterfaceStatus]:
+        """Every listed interface, in natural order of names."""
+        return self._state.interface_statuses()
 
     @property
     def device_count(self) -> int:
@@ -274,7 +277,7 @@ class Hub:
             self._state.publish_sharing(device.ssid, device.id)
         if self._state.settings.connect_on_create:
             try:
-                await self._connections.connect(device.id, wait=False)
+                await self.connections.connect(device.id, wait=False)
             except WifimgrdError:
                 return device.id  # the device is registered; the refusal was published
         return device.id
@@ -340,7 +343,7 @@ class Hub:
         entry = self._removal_over(device_id)
         entry.removing = True
         try:
-            await self._connections.release(entry)
+            await self.connections.release(entry)
             await self._store.remove(device_id)
         except BaseException:
             entry.removing = False
@@ -368,6 +371,14 @@ class Hub:
         with suppress(WifimgrdError):
             self._reconnecting.seen({network.ssid for network in await self._scans.networks(interface)})
         return report
+
+    async def networks(self, interface: str | None = None) -> list[Network]:
+        """See Scans.networks."""
+        return await self._scans.networks(interface)
+
+    async def open_socket(self, device_id: DeviceId, port: int, kind: SocketKind) -> socket.socket:
+        """See Sockets.open."""
+        return await self._sockets.open(device_id, port, kind)
 
     def _removal_over(self, device_id: DeviceId) -> DeviceEntry:
         entry = self._state.entry(device_id)
