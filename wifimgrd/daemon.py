@@ -32,7 +32,6 @@ from wifimgrd.helper_client.wireless import HelperWireless
 from wifimgrd.live_settings import LiveSettings, hub_settings
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
-from wifimgrd.manager.summary import summary
 from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.status_line import StatusLine
@@ -186,7 +185,7 @@ async def _serve(
         service.start(hub, live.reread, _report(hub, live, history, tasks), world, history)
         _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
         notify("READY=1")
-        status_line.start(lambda: summary(hub))
+        status_line.start(hub.summary)
         await tasks.until_required_ends(stopping)
         if not connection.is_open:
             raise BusLost("the message bus went away")

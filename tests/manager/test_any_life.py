@@ -201,10 +201,10 @@ class AnyLife(RuleBasedStateMachine):
             devices = list(hub.device_statuses())
             interfaces = [status.state for status in hub.interface_statuses()]
             connected = [status for status in devices if status.state is DeviceState.CONNECTED]
-            assert (hub.device_count, hub.connected_count) == (len(devices), len(connected))
+            assert hub._state.connected_count == len(connected)
             assert hub.interface_counts == InterfaceCounts(
                 len(interfaces),
-                interfaces.count(InterfaceState.AVAILABLE) - len(hub.kept_interfaces),
+                interfaces.count(InterfaceState.AVAILABLE) - len(hub._state.allocator.kept),
                 interfaces.count(InterfaceState.IN_USE),
             )
             assert list(hub.assigned_statuses()) == [

@@ -19,7 +19,6 @@ from wifimgrd.domain.errors import NoInterfaceAvailable
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.manager.summary import summary
 
 PORT = {"usb_port": "1-1.3"}
 RULE = ReservationRule("Nose", AdapterPin(usb_port="1-1.3"))
@@ -69,7 +68,7 @@ def test_a_reserved_adapter_is_available_and_not_free(
         assert reserved(bench) == {"wlan2": nose}
         assert bench.story.interfaces["wlan2"].state is InterfaceState.AVAILABLE
         assert bench.hub.interface_counts.free == 2
-        assert summary(bench.hub) == (
+        assert bench.hub.summary() == (
             "1 device, 0 connected, 2 of 3 interfaces free, wlan2 reserved for Nose"
         )
         for number in (2, 3):
@@ -81,7 +80,7 @@ def test_a_reserved_adapter_is_available_and_not_free(
             await bench.hub.connections.connect(late, wait=True)
         await bench.hub.connections.connect(nose, wait=True)
         assert bench.story.interfaces["wlan2"].device_id == nose
-        assert summary(bench.hub) == "4 devices, 3 connected, 0 of 3 interfaces free"
+        assert bench.hub.summary() == "4 devices, 3 connected, 0 of 3 interfaces free"
 
     on_bench(test)
 
@@ -94,7 +93,7 @@ def test_the_status_line_names_three_reserved_interfaces(on_bench: RunOnBench) -
             device = await bench.create(number)
             await bench.hub.update(device, {"pin": {"mac": f"02:00:00:00:00:0{number - 1}"}})
             await bench.hub.connections.disconnect(device)
-        assert summary(bench.hub) == (
+        assert bench.hub.summary() == (
             "4 devices, 0 connected, 0 of 4 interfaces free, wlan0 reserved for SIM-CAM-1, "
             "wlan1 reserved for SIM-CAM-2, wlan2 reserved for SIM-CAM-3, 1 more reserved"
         )

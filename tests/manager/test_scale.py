@@ -24,7 +24,6 @@ from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.manager.summary import summary
 
 OURS = str(Path(wifimgrd.__file__).parent)
 SCENARIO = """\
@@ -65,10 +64,10 @@ def counted_lines() -> Iterator[Counter[str]]:
 async def connect_and_disconnect(bench: Bench) -> None:
     for device in SUBJECTS:
         await bench.hub.connections.connect(device, wait=True)
-        summary(bench.hub)
+        bench.hub.summary()
     for device in SUBJECTS:
         await bench.hub.connections.disconnect(device)
-        summary(bench.hub)
+        bench.hub.summary()
 
 
 async def lost(bench: Bench, devices: list[int]) -> None:

@@ -18,7 +18,6 @@ from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.config import Config
 from wifimgrd.daemon import BusLost, DaemonOptions, run
-from wifimgrd.manager.summary import summary
 from wifimgrd.runtime.systemd import start_watchdog, watchdog_s
 from wifimgrd.runtime.tasks import Tasks
 
@@ -127,9 +126,9 @@ async def test_what_stands_is_counted() -> None:
     await bench.hub.start()
     await bench.connected(1)
     bench.world.unplug_adapter("wlan2")
-    assert summary(bench.hub) == "1 device, 1 connected, 1 of 2 interfaces free"
+    assert bench.hub.summary() == "1 device, 1 connected, 1 of 2 interfaces free"
     bench.world.set_fault("backend-gone", {})
-    assert summary(bench.hub).startswith(
+    assert bench.hub.summary().startswith(
         "1 device, 0 connected, 2 of 2 interfaces free; simulated is unavail"
     )
     await bench.hub.stop()

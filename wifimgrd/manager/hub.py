@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import Final
 
 import structlog
 
@@ -14,8 +15,8 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
-from wifimgrd.domain.errors import Busy, InvalidRequest, WifimgrdError
-from wifimgrd.domain.events import BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
+from wifimgrd.domain.errors import Busy, DeviceNotReachable, InvalidRequest, WifimgrdError
+from wifimgrd.domain.events import BackendState, BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
@@ -37,7 +38,6 @@ from wifimgrd.manager.reconnecting import Reconnecting
 from wifimgrd.manager.recovering import Recovering
 from wifimgrd.manager.scans import ScanReport, Scans
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.manager.sockets import Sockets
 from wifimgrd.manager.state import Clock, HubState
 from wifimgrd.ports import (
     AdapterSource,
@@ -51,6 +51,9 @@ from wifimgrd.ports import (
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
+
+_KEPT_SHOWN: Final = 3
+"""How many reserved interfaces the summary names."""
 
 
 class Hub:
@@ -75,6 +78,7 @@ class Hub:
         """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
         self._adapters = adapters
         self._store = store
+        self._sockets = sockets
         self._state = state = HubState(settings, store, sinks, clock)
         arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
         self._event_tasks = event_tasks
@@ -97,7 +101,6 @@ class Hub:
             event_tasks,
         )
         self._scans = Scans(state, backend)
-        self._sockets = Sockets(state, sockets)
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
@@ -215,31 +218,33 @@ class Hub:
         return self._state.interface_statuses()
 
     @property
-    def device_count(self) -> int:
-        """The number of registered devices."""
-        return len(self._state.entries)
-
-    @property
-    def connected_count(self) -> int:
-        """The number of connected devices."""
-        return self._state.connected_count
-
-    @property
     def interface_counts(self) -> InterfaceCounts:
         """The number of listed interfaces, of free ones and of those in use."""
         return self._state.allocator.counts
 
     @property
-    def kept_interfaces(self) -> Mapping[str, str]:
-        """The available interfaces that are reserved, in natural order of names, and the device's name."""
-        allocator = self._state.allocator
-        kept = ((name, allocator.interfaces[name].reserved_for) for name in allocator.kept)
-        return {name: self._state.device_name(device) for name, device in kept if device is not None}
-
-    @property
     def absent_adapters(self) -> tuple[AbsentAdapter, ...]:
         """The adapters that are kept for a device and not plugged in."""
         return self._state.absent_adapters
+
+    def summary(self) -> str:
+        """The state in one sentence, for `systemctl status`: "3 devices, 1 connected, 1 of 3 interfaces free,
+        wlan2 reserved for Nose", and why the backend is not ready."""
+        state, counts, backend = self._state, self.interface_counts, self._backend.status
+        line = (
+            f"{_counted(len(state.entries), 'device')}, {state.connected_count} connected, "
+            f"{counts.free} of {_counted(counts.total, 'interface')} free"
+        )
+        kept = state.allocator.kept
+        for name in kept[:_KEPT_SHOWN]:
+            if (device_id := state.allocator.interfaces[name].reserved_for) is not None:
+                line += f", {name} reserved for {state.device_name(device_id)}"
+        if len(kept) > _KEPT_SHOWN:
+            line += f", {len(kept) - _KEPT_SHOWN} more reserved"
+        if backend.state is not BackendState.READY:
+            line += f"; {self.backend_name} is {backend.state.value}"
+            line += f": {backend.reason}" if backend.reason else ""
+        return line
 
     # -- commands of clients
 
@@ -377,11 +382,34 @@ class Hub:
         return await self._scans.networks(interface)
 
     async def open_socket(self, device_id: DeviceId, port: int, kind: SocketKind) -> socket.socket:
-        """See Sockets.open."""
-        return await self._sockets.open(device_id, port, kind)
+        """A socket to a device's camera, through its interface; the caller closes it.
+
+        Raises DeviceNotFound, DeviceNotReachable if it is not connected, and as CameraSockets does.
+        """
+        where = self._where(device_id)
+        with ExitStack() as unless_it_fits:
+            opened = await self._sockets.open(device_id, *where, port, kind)
+            unless_it_fits.enter_context(opened)
+            if self._where(device_id) != where:  # the interface may be another camera's by now
+                raise DeviceNotReachable("the device was reconnected meanwhile")
+            unless_it_fits.pop_all()
+        return opened
+
+    def _where(self, device_id: DeviceId) -> tuple[str, str]:
+        """The interface and the address of a connected camera; raises DeviceNotReachable."""
+        status = self._state.status(self._state.entry(device_id))
+        if status.link is None or status.interface is None:
+            raise DeviceNotReachable(f"the device is {status.state.value}")
+        if not status.link.camera_address:
+            raise DeviceNotReachable("the camera's address is not known")
+        return status.interface, status.link.camera_address
 
     def _removal_over(self, device_id: DeviceId) -> DeviceEntry:
         entry = self._state.entry(device_id)
         if entry.removing:
             raise Busy("the device is being removed")
         return entry
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
