@@ -87,7 +87,7 @@ class AdapterEvents(AdapterListener):
             state.publish_interface(min(sharers))
         if not state.allocator.named(adapter.identity):
             self._recovering.removed_adapter(adapter.identity)
-        state.note_unplugged(adapter)
+        state.record_unplugged(adapter)
         if holder is not None and can_follow(holder.state, Step.LOSE):
             state.lose(holder, self._backend.loss_of(name), name)
         state.check_reservations()

@@ -152,7 +152,7 @@ class BackendEvents(BackendListener):
             return
         before, entry.link = entry.link, state.completed(link, entry.device)
         seen = with_sighting(link.sighting, entry.device.sightings)
-        state.amend(entry, replace(entry.device, sightings=seen))
+        state.record(entry, replace(entry.device, sightings=seen))
         if replace(entry.link, signal_percent=0, sighting=None) != replace(
             before, signal_percent=0, sighting=None
         ):

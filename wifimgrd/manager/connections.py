@@ -16,7 +16,6 @@ from wifimgrd.domain.allocator import Claim
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, Link, Sighting
 from wifimgrd.domain.errors import (
     BackendUnavailable,
-    Busy,
     Cancelled,
     DeviceNotReachable,
     InterfaceLost,
@@ -76,10 +75,10 @@ class Connections:
         Raises DeviceNotFound, Busy, NoInterfaceAvailable, BackendUnavailable, and with `wait`
         the error that made the attempt fail, or Cancelled.
         """
-        entry = self._entry(device_id)
+        entry = self._state.entry_to_change(device_id)
         if connect_means(entry.state) is ConnectMeans.START:
             await self._make_room(entry)
-            entry = self._entry(device_id)
+            entry = self._state.entry_to_change(device_id)
         match connect_means(entry.state):
             case ConnectMeans.START:
                 self.device_commanded.notify(entry)
@@ -111,7 +110,7 @@ class Connections:
         state, device = self._state, entry.device
         if not device.waiting_since_us:
             _log.info("waiting_for_interface", device=device.id)
-            state.amend(entry, replace(device, waiting_since_us=state.clock()), at_once=True)
+            state.record(entry, replace(device, waiting_since_us=state.clock()), at_once=True)
         state.publish(DeviceStateChanged(state.status(entry)))
         self.device_waits.notify(entry)
 
@@ -130,7 +129,7 @@ class Connections:
 
     async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
-        entry = self._entry(device_id)
+        entry = self._state.entry_to_change(device_id)
         was_waiting = bool(entry.device.waiting_since_us)
         self._state.end_waiting(entry)
         if entry.state is DeviceState.DISCONNECTED:
@@ -168,7 +167,7 @@ class Connections:
             self._require_backend()
             state.allocator, name = state.allocator.assign(self.claim(entry), state.device_name)
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
-            state.amend(entry, device)
+            state.record(entry, device)
             _log.warning(
                 "connection_refused",
                 device=device.id,
@@ -180,7 +179,7 @@ class Connections:
             raise
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
-        state.amend(entry, replace(device, last_adapter=identity))
+        state.record(entry, replace(device, last_adapter=identity))
         entry.outcome = asyncio.get_running_loop().create_future()
         self.attempt_started.notify(entry)
         state.publish_interface(name)
@@ -265,7 +264,7 @@ class Connections:
     def _start_release(self, entry: DeviceEntry) -> None:
         state = self._state
         state.step(entry, Step.RELEASE)
-        entry.settle(Cancelled("the attempt was cancelled by a disconnect or a removal"))
+        entry.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
         state.publish(DeviceStateChanged(state.status(entry)))
         self.start_leaving(entry, None)
 
@@ -342,15 +341,9 @@ class Connections:
                 running.append(attempt)
             if entry.teardown is not None:
                 running.append(entry.teardown)
-            entry.settle(BackendUnavailable("wifimgrd is stopping"))
+            entry.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
-
-    def _entry(self, device_id: DeviceId) -> DeviceEntry:
-        entry = self._state.entry(device_id)
-        if entry.removing:
-            raise Busy("the device is being removed")
-        return entry
 
     def _require_backend(self) -> None:
         status = self._backend.status

@@ -37,7 +37,7 @@ class DeviceEntry:
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Serializes changes of the registration."""
 
-    def settle(self, error: WifimgrdError | None = None) -> None:
+    def resolve(self, error: WifimgrdError | None = None) -> None:
         """Resolve the outcome, and cancel the timer of the grace time."""
         if self.grace is not None:
             self.grace.cancel()

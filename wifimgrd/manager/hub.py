@@ -15,7 +15,7 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
-from wifimgrd.domain.errors import Busy, DeviceNotReachable, InvalidRequest, WifimgrdError
+from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
@@ -148,7 +148,7 @@ class Hub:
         for device_id, name in renamed_duplicates({one: entries[one].device.name for one in entries}).items():
             device = entries[device_id].device
             _log.warning("device_renamed", device=device_id, before=device.name, name=name)
-            self._state.amend(entries[device_id], replace(device, name=name), at_once=True)
+            self._state.record(entries[device_id], replace(device, name=name), at_once=True)
 
     async def stop_work(self) -> None:
         """End attempts and their waiting callers; no further commands may be given."""
@@ -306,18 +306,18 @@ class Hub:
         Raises DeviceNotFound, Busy, InvalidRequest.
         """
         amendment = parse_amendment(fields, self._state.settings.codenames)
-        entry = self._removal_over(device_id)
+        entry = self._state.entry_to_change(device_id)
         async with entry.editing:
-            self._removal_over(device_id)
+            self._state.entry_to_change(device_id)
             name = amendment.changes.get("name", entry.device.name)
             if name == entry.device.name:
-                await self._amend(entry, amendment)
+                await self._apply(entry, amendment)
                 return
             async with self._naming:
                 self._require_free(name, device_id)
-                await self._amend(entry, amendment)
+                await self._apply(entry, amendment)
 
-    async def _amend(self, entry: DeviceEntry, amendment: Amendment) -> None:
+    async def _apply(self, entry: DeviceEntry, amendment: Amendment) -> None:
         changes = dict(amendment.changes)
         if changes.get("ssid", entry.device.ssid) != entry.device.ssid:
             changes["sightings"] = ()
@@ -330,10 +330,10 @@ class Hub:
         # Data learned from an attempt while the disk was busy is kept.
         before, changed = entry.device, replace(entry.device, **changes)
         self._state.registry.replace(entry, written)
-        self._state.amend(entry, changed)
+        self._state.record(entry, changed)
         if changed.pin != before.pin or changed.name != before.name:
             self._devices_changed(*[changed.id] * (changed.pin != before.pin))
-        self._reconnecting.amended(
+        self._reconnecting.updated(
             entry, credentials="ssid" in amendment.changes or amendment.passphrase is not None
         )
         _log.info("device_updated", device=changed.id)
@@ -345,7 +345,7 @@ class Hub:
 
     async def remove(self, device_id: DeviceId) -> None:
         """Disconnect and remove a device; raises DeviceNotFound, Busy."""
-        entry = self._removal_over(device_id)
+        entry = self._state.entry_to_change(device_id)
         entry.removing = True
         try:
             await self.connections.release(entry)
@@ -403,12 +403,6 @@ class Hub:
         if not status.link.camera_address:
             raise DeviceNotReachable("the camera's address is not known")
         return status.interface, status.link.camera_address
-
-    def _removal_over(self, device_id: DeviceId) -> DeviceEntry:
-        entry = self._state.entry(device_id)
-        if entry.removing:
-            raise Busy("the device is being removed")
-        return entry
 
 
 def _counted(number: int, noun: str) -> str:

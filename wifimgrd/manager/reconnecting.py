@@ -76,7 +76,7 @@ class Reconnecting:
         if not entry.device.waiting_since_us:
             self.end(entry)
         entry.lost_us = 0
-        self._state.amend(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
+        self._state.record(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
 
     def waits(self, entry: DeviceEntry) -> None:
         """A device is to be connected as soon as an interface is free, since `waiting_since_us`."""
@@ -99,7 +99,7 @@ class Reconnecting:
         if self._policy is not before:
             self._arm()
 
-    def amended(self, entry: DeviceEntry, *, credentials: bool) -> None:
+    def updated(self, entry: DeviceEntry, *, credentials: bool) -> None:
         """A client changed a device: its automatic reconnection, or its network."""
         device = entry.device
         self._policy = self._policy.prioritized(device.id, device.priority)
@@ -128,7 +128,7 @@ class Reconnecting:
             if entry.device.waiting_since_us:
                 self.waits(entry)
             elif entry.state is DeviceState.DISCONNECTED and entry.device.id not in self._policy.all:
-                self._state.note_unseen_disconnection(entry)
+                self._state.record_unseen_disconnection(entry)
                 self.lost(entry)
         self._policy = self._policy.sign_of_life(self._now())
         self._go_on()

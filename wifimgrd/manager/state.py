@@ -18,7 +18,7 @@ from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Failure, Link, Sighting, Ssid
-from wifimgrd.domain.errors import AdapterTaken, DeviceNotFound, InterfaceLost, WifimgrdError
+from wifimgrd.domain.errors import AdapterTaken, Busy, DeviceNotFound, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import (
     AbsentAdaptersChanged,
     ConnectionFailed,
@@ -94,6 +94,13 @@ class HubState:
         except KeyError:
             raise DeviceNotFound(f"there is no device {device_id}") from None
 
+    def entry_to_change(self, device_id: DeviceId) -> DeviceEntry:
+        """The entry of a device that is not being removed; raises DeviceNotFound, Busy."""
+        entry = self.entry(device_id)
+        if entry.removing:
+            raise Busy("the device is being removed")
+        return entry
+
     def device_name(self, device_id: DeviceId) -> str:
         """The name of a device; empty if it is not registered."""
         entry = self.entries.get(device_id)
@@ -153,11 +160,11 @@ class HubState:
             entry.lost_us = self.clock()
         return is_first
 
-    def note_unseen_disconnection(self, entry: DeviceEntry) -> None:
+    def record_unseen_disconnection(self, entry: DeviceEntry) -> None:
         """Record the present time as the end of a link that ended while the hub was not running."""
         device = entry.device
         if device.wanted and device.last_success_us > device.last_disconnection_us:
-            self.amend(entry, replace(device, last_disconnection_us=self.clock()))
+            self.record(entry, replace(device, last_disconnection_us=self.clock()))
             self.publish(DeviceUpdated(self.status(entry)))
 
     def device_statuses(self) -> Iterator[DeviceStatus]:
@@ -190,7 +197,7 @@ class HubState:
         self.connected_count += (entry.state is DeviceState.CONNECTED) - (before is DeviceState.CONNECTED)
         if entry.state is not DeviceState.CONNECTED:
             if before is DeviceState.CONNECTED:
-                self.amend(entry, replace(entry.device, last_disconnection_us=self.clock()))
+                self.record(entry, replace(entry.device, last_disconnection_us=self.clock()))
             entry.link = None
             entry.reachability = Reachability()
             if entry.watch is not None:
@@ -204,8 +211,8 @@ class HubState:
             self.allocator = self.allocator.release(entry.device.id)
             self.publish_interface(name)
 
-    def amend(self, entry: DeviceEntry, device: Device, *, at_once: bool = False) -> None:
-        """Store data learned from an attempt or a link, in memory now and on disk soon."""
+    def record(self, entry: DeviceEntry, device: Device, *, at_once: bool = False) -> None:
+        """Store the changed data of a device, in memory now and on disk soon."""
         if device != entry.device:
             self.registry.replace(entry, device)
             if not entry.removing:
@@ -215,17 +222,17 @@ class HubState:
         """Assign an address to each device that should have one and has none of the present network;
         returns the changed devices."""
         plan = self.settings.addresses
-        settled = plan.assign_all(
+        addresses = plan.assign_all(
             {device: entry.device.address for device, entry in sorted(self.entries.items())}
         )
         changed = [
             self.entries[device]
-            for device in settled
-            if settled[device] != self.entries[device].device.address
+            for device in addresses
+            if addresses[device] != self.entries[device].device.address
         ]
         for entry in changed:
-            self.amend(entry, replace(entry.device, address=settled[entry.device.id]), at_once=True)
-        if unserved := [device for device, address in settled.items() if plan.network and not address]:
+            self.record(entry, replace(entry.device, address=addresses[entry.device.id]), at_once=True)
+        if unserved := [device for device, address in addresses.items() if plan.network and not address]:
             _log.warning("addresses_exhausted", reason=f"all of {plan.network} are given", devices=unserved)
         return changed
 
@@ -257,7 +264,7 @@ class HubState:
             if before.get(device) != now.get(device) and device in self.entries:
                 self.publish(DeviceUpdated(self.status(self.entries[device])))
 
-    def note_unplugged(self, adapter: Adapter) -> None:
+    def record_unplugged(self, adapter: Adapter) -> None:
         """An adapter was unplugged, which may be reserved, now or later."""
         known = [one for one in self._unplugged if one[0].identity != adapter.identity]
         self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self.clock())]
@@ -314,7 +321,7 @@ class HubState:
     def end_waiting(self, entry: DeviceEntry) -> None:
         """End a device's wait for an interface, if it waits; the caller publishes that."""
         if entry.device.waiting_since_us:
-            self.amend(entry, replace(entry.device, waiting_since_us=0), at_once=True)
+            self.record(entry, replace(entry.device, waiting_since_us=0), at_once=True)
             self.waiting_over.notify(entry)
 
     def fail(self, entry: DeviceEntry, error: WifimgrdError) -> None:
@@ -325,13 +332,13 @@ class HubState:
         if entry.automatic:
             entry.automatic = False
             self.publish(DeviceStateChanged(self.status(entry)))
-            entry.settle(error)
+            entry.resolve(error)
             return
         failure = Failure(error.code, error.message, self.clock())
-        self.amend(entry, replace(entry.device, failure=failure))
+        self.record(entry, replace(entry.device, failure=failure))
         self.publish(ConnectionFailed(entry.device.id, failure))
         self.publish(DeviceStateChanged(self.status(entry)))
-        entry.settle(error)
+        entry.resolve(error)
 
     def establish(self, entry: DeviceEntry, link: Link, step: Step = Step.SUCCEED) -> None:
         """A link is up: for the first time, again, or found at the start (Step.ADOPT)."""
@@ -350,17 +357,17 @@ class HubState:
             camera_address=link.camera_address,
         )
         # An adopted link whose success was not on disk before a crash counts as a success of now.
-        noted = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
-        success_us = device.last_success_us if noted else self.clock()
+        is_on_disk = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
+        success_us = device.last_success_us if is_on_disk else self.clock()
         seen = with_sighting(link.sighting, device.sightings)
-        self.amend(
+        self.record(
             entry,
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
         )
         entry.automatic = False
         self.end_waiting(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
-        entry.settle()
+        entry.resolve()
         self.device_connected.notify(entry)
 
     def interrupt(self, entry: DeviceEntry, error: WifimgrdError) -> None:
@@ -369,7 +376,7 @@ class HubState:
         self.step(entry, Step.INTERRUPT)
         self.record_loss(entry)
         failure = Failure(error.code, error.message, self.clock())
-        self.amend(entry, replace(entry.device, failure=failure))
+        self.record(entry, replace(entry.device, failure=failure))
         entry.outcome = asyncio.get_running_loop().create_future()
         self.publish(DeviceStateChanged(self.status(entry)))
 
