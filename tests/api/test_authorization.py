@@ -14,9 +14,10 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
+from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
-from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
 
 POLKIT = "org.freedesktop.PolicyKit1"
@@ -165,8 +166,11 @@ async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_
         if interactive:
             await authorization.require(call, names.CONNECT)
         else:
-            with pytest.raises(NotAuthorized, match=r"is not authorized for org.wifimgrd1.connect"):
+            with pytest.raises(
+                DialogueNeeded, match=r"is not authorized for org.wifimgrd1.connect"
+            ) as refused:
                 await authorization.require(call, names.CONNECT)
+            assert name_of(refused.value) == "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"
     assert [asked for _, _, asked in polkit.asked] == flags * 2
 
 

@@ -19,9 +19,11 @@ from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import PROGRAMS, Hub
 from wifimgrd.api import names
+from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
-from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged, InterfaceChanged
+from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged, DeviceRemoved, InterfaceChanged
+from wifimgrd.client.live_objects import ObjectCache
 from wifimgrd.domain.errors import (
     AddressFailed,
     AuthenticationFailed,
@@ -379,6 +381,15 @@ def test_each_member_is_documented(name: str) -> None:
     assert all("Errors:" in comment for comment in documented)
 
 
+@pytest.mark.parametrize("name", [names.MANAGER, names.DEVICE, names.SIMULATOR])
+def test_the_documented_errors_are_those_that_there_are(name: str) -> None:
+    text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
+    known = {one.removeprefix(names.ERROR_PREFIX) for one in NAME_OF.values()}
+    for listed in re.findall(r"Errors:(.*?)(?:-->|\n\n)", text, re.DOTALL):
+        without_causes = re.sub(r"\(.*?\)", "", listed, flags=re.DOTALL)
+        assert set(re.findall(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)*\b", without_causes)) <= known
+
+
 async def test_objects_appear_and_go_from_the_object_manager_once(hub: Hub, bus: BusConnection) -> None:
     reported: list[Signal] = []
     await bus.watch(reported.append, interface=bus_names.OBJECT_MANAGER)
@@ -477,6 +488,67 @@ async def refused(address: str, state: Path) -> None:
     _, said = await second.communicate()
     assert second.returncode == 75
     assert b"adapter_added" not in said
+
+
+@pytest.mark.parametrize(
+    ("signature", "options"), [("o", []), ("oa{sv}", [{}]), ("oa{sv}", [{"wiat": Variant("b", True)}])]
+)
+async def test_a_device_is_removed_with_options_or_without(
+    hub: Hub, bus: BusConnection, signature: str, options: list[Any]
+) -> None:
+    device = await hub.create(1)
+    await manage(bus, "RemoveDevice", signature, names.device_path(device), *options)
+    await hub.client.wait_until(lambda client: not client.devices, 5)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_the_history_of_a_removed_device_goes_with_the_option(
+    hub: Hub, bus: BusConnection, keeps: bool
+) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected")
+    await manage(
+        bus, "RemoveDevice", "oa{sv}", names.device_path(device), {"history": Variant("b", not keeps)}
+    )
+    assert bool(await hub.client.history(device)) == keeps
+
+
+async def test_an_option_of_another_type_removes_nothing(hub: Hub, bus: BusConnection) -> None:
+    device = await hub.create(1)
+    with pytest.raises(BusError) as caught:
+        await manage(bus, "RemoveDevice", "oa{sv}", names.device_path(device), {"history": Variant("s", "1")})
+    assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments"
+    assert device in hub.client.devices
+
+
+@pytest.mark.parametrize(("signature", "body"), [("", []), ("a{sv}", [{}])])
+async def test_the_configuration_is_read_again_with_options_or_without(
+    hub: Hub, bus: BusConnection, signature: str, body: list[Any]
+) -> None:
+    assert hub.client.available
+    await manage(bus, "Reload", signature, *body)
+
+
+async def test_the_tree_shows_the_folder_of_devices_before_there_is_one(hub: Hub, bus: BusConnection) -> None:
+    assert not hub.client.devices
+    [xml] = await bus.call(names.BUS_NAME, names.ROOT_PATH, bus_names.INTROSPECTABLE, "Introspect")
+    children = [node.get("name") for node in ElementTree.fromstring(xml).findall("node")]
+    assert children == ["devices", "interfaces", "simulator"]
+
+
+def test_an_object_that_loses_one_of_its_interfaces_is_still_there() -> None:
+    path = names.device_path(1)
+    cache = ObjectCache.of_objects({path: {names.DEVICE: {}, "org.wifimgrd1.Camera": {}}})
+
+    def goes(*faces: str) -> list[object]:
+        removed = Signal(
+            ":1.1", names.ROOT_PATH, bus_names.OBJECT_MANAGER, "InterfacesRemoved", [path, list(faces)]
+        )
+        return list(cache.apply(removed))
+
+    assert goes("org.wifimgrd1.Camera") == []
+    assert 1 in cache.devices
+    assert goes("org.wifimgrd1.Power", names.DEVICE) == [DeviceRemoved(1)]
 
 
 @pytest.mark.parametrize("path", ["devices/01", "devices/+1", "devices/" + "9" * 5000, "interfaces/wlan0"])

@@ -93,7 +93,8 @@ class FakeHub(HubClient):
     async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
         await self._do("update", device_id, dict(properties))
 
-    async def remove_device(self, device_id: int) -> None:
+    async def remove_device(self, device_id: int, *, history: bool = False) -> None:
+        del history
         await self._do("remove", device_id)
 
     async def command_device(

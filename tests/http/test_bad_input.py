@@ -131,6 +131,7 @@ async def test_a_change_is_judged_field_by_field(shim: Served) -> None:
     assert (await shim.get(location)).json["connection_settings"] == before
 
 
+JSON = {"Content-Type": "application/json"}
 MALFORMED = [
     b"",
     b"{",
@@ -155,7 +156,7 @@ MALFORMED = [
 async def test_what_is_no_json_is_not_valid(served: Served, fake_hub: FakeHub, body: bytes) -> None:
     fake_hub.appear(DeviceRecord(1))
     for method, path in (("POST", P), ("PATCH", P + "/1")):
-        answer = await served.ask(method, path, data=body)
+        answer = await served.ask(method, path, data=body, headers=JSON)
         assert (answer.status, answer.problem["code"]) == (400, "invalid-request")
     assert fake_hub.asked == []
 
@@ -165,9 +166,17 @@ async def test_what_is_no_json_is_not_valid(served: Served, fake_hub: FakeHub, b
 )
 async def test_json_is_utf_8_whatever_is_declared(served: Served, fake_hub: FakeHub, declared: str) -> None:
     fake_hub.appear(DeviceRecord(1))
+    body = '{"codename": "x", "name": "Küche"}'.encode()
+    answer = await served.ask("POST", P, data=body, headers={"Content-Type": declared})
+    assert answer.status == 201
+    assert fake_hub.asked == [("create", {"codename": "x", "name": "Küche"})]
+
+
+async def test_a_change_is_utf_8_whatever_charset_is_declared(served: Served, fake_hub: FakeHub) -> None:
+    fake_hub.appear(DeviceRecord(1))
     body = '{"name": "Küche"}'.encode()
-    answer = await served.ask("PATCH", P + "/1", data=body, headers={"Content-Type": declared})
-    assert answer.status == 200
+    headers = {"Content-Type": "application/json; charset=latin-1"}
+    assert (await served.ask("PATCH", P + "/1", data=body, headers=headers)).status == 200
     assert fake_hub.asked == [("update", 1, {"name": "Küche"})]
 
 
@@ -183,7 +192,7 @@ async def test_a_body_has_at_most_64_kb(
     served: Served, fake_hub: FakeHub, size: int, status: int, chunked: bool
 ) -> None:
     fake_hub.appear(DeviceRecord(1))
-    answer = await served.ask("PATCH", P + "/1", data=padded(size), chunked=chunked or None)
+    answer = await served.ask("PATCH", P + "/1", data=padded(size), headers=JSON, chunked=chunked or None)
     assert answer.status == status
     if status == 413:
         assert answer.problem["code"] == "payload-too-large"
@@ -193,13 +202,13 @@ async def test_a_body_that_is_small_until_it_is_unpacked_is_too_large(
     served: Served, fake_hub: FakeHub
 ) -> None:
     fake_hub.appear(DeviceRecord(1))
-    answer = await served.ask("PATCH", P + "/1", data=padded(1_000_000), compress="deflate")
+    answer = await served.ask("PATCH", P + "/1", data=padded(1_000_000), headers=JSON, compress="deflate")
     assert (answer.status, answer.problem["code"]) == (413, "payload-too-large")
 
 
 async def test_a_body_is_sent_for_where_a_client_waits_for_that(served: Served, fake_hub: FakeHub) -> None:
     fake_hub.appear(DeviceRecord(1))
-    answer = await served.ask("PATCH", P + "/1", data=padded(60_000), expect100=True)
+    answer = await served.ask("PATCH", P + "/1", data=padded(60_000), headers=JSON, expect100=True)
     assert answer.status == 200
 
 
@@ -284,7 +293,7 @@ async def test_no_json_breaks_the_service(shim: Served, body: Any) -> None:
 async def test_no_octets_break_the_service(served: Served, fake_hub: FakeHub, body: bytes) -> None:
     fake_hub.appear(DeviceRecord(1))
     for method, path in (("POST", P), ("PATCH", P + "/1")):
-        assert (await served.ask(method, path, data=body)).status in {200, 201, 400}
+        assert (await served.ask(method, path, data=body, headers=JSON)).status in {200, 201, 400}
 
 
 @SLOWLY

@@ -10,6 +10,7 @@ from wifimgrd.http.errors import KINDS, Problem, field_members, problem_of
 STATUSES = {
     "invalid-request": 400,
     "payload-too-large": 413,
+    "unsupported-media-type": 415,
     "not-found": 404,
     "method-not-allowed": 405,
     "unauthorized": 401,

@@ -16,7 +16,7 @@ import structlog
 
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
-from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -92,7 +92,7 @@ class Authorization:
         )
 
     async def require(self, call: MethodCall, action: str) -> None:
-        """Return if the caller, identified before, may do `action`; raises NotAuthorized."""
+        """Return if the caller, identified before, may do `action`; raises NotAuthorized, DialogueNeeded."""
         caller = self._callers.get(call.sender)
         if caller is None:
             raise NotAuthorized("the caller cannot be identified")
@@ -110,7 +110,8 @@ class Authorization:
             raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
         _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
         name = await _name_of(caller.uid)
-        raise NotAuthorized(
+        refusal = DialogueNeeded if dialogue_helps and not call.interactive else NotAuthorized
+        raise refusal(
             f"user {name or caller.uid} is not authorized for {action}; to allow what members of the group"
             f" {_GROUP} may do: sudo adduser {name or 'NAME'} {_GROUP}, then log in again"
         )

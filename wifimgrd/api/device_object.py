@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedObject
+from wifimgrd.api.objects import ExportedObject, switch
 from wifimgrd.api.properties import properties_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.domain.addresses import SocketKind
@@ -38,7 +38,9 @@ class DeviceObject(ExportedObject):
         }
 
     async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[Any]:
-        switches = {name: _option(call, name, default=value) for name, value in command.options.items()}
+        switches = {
+            name: switch(call.body[0], name, default=value) for name, value in command.options.items()
+        }
         await self._hub.device_commands[command.name](self._id, **switches)
         return ()
 
@@ -53,10 +55,3 @@ class DeviceObject(ExportedObject):
     async def _update(self, call: MethodCall) -> Sequence[Any]:
         await self._hub.update(self._id, call.body[0])
         return ()
-
-
-def _option(call: MethodCall, name: str, *, default: bool) -> bool:
-    value = call.body[0].get(name, default)
-    if not isinstance(value, bool):
-        raise InvalidRequest(f"the option {name} is a boolean", {name: ("Not a boolean.",)})
-    return value

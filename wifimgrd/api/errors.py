@@ -9,7 +9,14 @@ from typing import Any, Final
 
 from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus.connection import BusClosed, BusError
-from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, InvalidRequest, WifimgrdError, error_of
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    DialogueNeeded,
+    ErrorCode,
+    InvalidRequest,
+    WifimgrdError,
+    error_of,
+)
 
 NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
     {
@@ -36,12 +43,16 @@ NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
 )
 
 _BUS_ERROR: Final = "org.freedesktop.DBus.Error."
+_DIALOGUE_NEEDED: Final = _BUS_ERROR + "InteractiveAuthorizationRequired"
+"""The call may succeed with the flag ALLOW_INTERACTIVE_AUTHORIZATION:
+https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-header"""
 _CODE_OF: Final[Mapping[str, ErrorCode]] = MappingProxyType(
     {name: code for code, name in NAME_OF.items()}
     | {
         _BUS_ERROR + "UnknownObject": ErrorCode.DEVICE_NOT_FOUND,
         _BUS_ERROR + "InvalidArgs": ErrorCode.INVALID_REQUEST,
         _BUS_ERROR + "AccessDenied": ErrorCode.NOT_AUTHORIZED,
+        _DIALOGUE_NEEDED: ErrorCode.NOT_AUTHORIZED,
         _BUS_ERROR + "ServiceUnknown": ErrorCode.BACKEND_UNAVAILABLE,
         _BUS_ERROR + "NameHasNoOwner": ErrorCode.BACKEND_UNAVAILABLE,
         _BUS_ERROR + "NoReply": ErrorCode.BACKEND_UNAVAILABLE,
@@ -50,6 +61,11 @@ _CODE_OF: Final[Mapping[str, ErrorCode]] = MappingProxyType(
 )
 FIELDS_SIGNATURE: Final = "sa{sas}"
 """InvalidArguments with details: after the message, the messages of each invalid field."""
+
+
+def name_of(error: WifimgrdError) -> str:
+    """The D-Bus name of an error."""
+    return _DIALOGUE_NEEDED if isinstance(error, DialogueNeeded) else NAME_OF[error.code]
 
 
 def error_arguments(error: WifimgrdError, *, explain: bool) -> tuple[str, Sequence[Any]]:

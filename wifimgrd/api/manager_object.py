@@ -7,7 +7,7 @@ from typing import Any
 
 from wifimgrd import __version__
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedObject, valid_text
+from wifimgrd.api.objects import ExportedObject, switch, valid_text
 from wifimgrd.bus.connection import MethodCall, Variant
 from wifimgrd.bus.packing import Value, pack_rows
 from wifimgrd.domain.device import DeviceId
@@ -81,7 +81,10 @@ class ManagerObject(ExportedObject):
         device = names.device_id_of(path)
         if device is None:
             raise DeviceNotFound(f"{path} is no device")
+        with_history = switch(call.body[1], "history", default=False)
         await self._hub.remove(DeviceId(device))
+        if with_history and self._history is not None:
+            self._history.forget(DeviceId(device))
         return ()
 
     async def _get_device(self, call: MethodCall) -> Sequence[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
@@ -16,7 +17,7 @@ import structlog
 from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.definitions import describe_object
-from wifimgrd.api.errors import NAME_OF, error_arguments
+from wifimgrd.api.errors import NAME_OF, error_arguments, name_of
 from wifimgrd.api.objects import ExportedObject, Method, valid_text
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
@@ -30,6 +31,10 @@ _LIMIT: Final = NAME_OF[ErrorCode.TOO_MANY_REQUESTS]
 _END_S: Final = 5.0
 _CALLS_AT_ONCE: Final = 512
 """Of one client; dbus-daemon(1) allows a quarter of that if each call expects a reply."""
+_WITHOUT_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {"RemoveDevice": "o", "Reload": "", "ForgetHistory": "t"}
+)
+"""The signatures of methods that had no options before version 0.2."""
 _MANAGED_OBJECTS: Final = "a{oa{sa{sv}}}"
 
 
@@ -135,9 +140,7 @@ class ObjectServer:
         except WifimgrdError as error:
             explain = any(isinstance(argument, dict) and argument.get("explain") for argument in call.body)
             signature, further = error_arguments(error, explain=explain)
-            self._connection.reply_error(
-                call, NAME_OF[error.code], valid_text(error.message), signature, further
-            )
+            self._connection.reply_error(call, name_of(error), valid_text(error.message), signature, further)
         except Exception:  # noqa: BLE001 - the caller gets an answer, the log gets the traceback
             self._crashed(call)
         finally:
@@ -167,7 +170,9 @@ class ObjectServer:
         method = exported.methods.get(call.member)
         if signatures is None or method is None:
             raise _Refused("UnknownMethod", f"{exported.definition.name} has no method {call.member}")
-        if call.signature != signatures.question:
+        if call.signature == _WITHOUT_OPTIONS.get(call.member):
+            call.body.append({})
+        elif call.signature != signatures.question:
             raise _Refused(
                 "InvalidArgs",
                 f'{call.member} takes "{signatures.question}", not "{call.signature}"',
@@ -229,6 +234,7 @@ class ObjectServer:
     def _describe(self, path: str) -> str:
         prefix = path.rstrip("/") + "/"
         children = {known[len(prefix) :].split("/")[0] for known in self._objects if known.startswith(prefix)}
+        children |= {known[len(prefix) :] for known in names.CONTAINERS if known.rpartition("/")[0] == path}
         if path not in self._objects and not children and path not in names.CONTAINERS:
             raise _Refused("UnknownObject", f"there is no object {path}")
         exported = self._objects.get(path)

@@ -7,6 +7,7 @@ from typing import Any
 
 from wifimgrd.api.definitions import definition
 from wifimgrd.bus.connection import MethodCall, Variant
+from wifimgrd.domain.errors import InvalidRequest
 
 Method = Callable[[MethodCall], Awaitable[Sequence[Any]]]
 """Carries out a call and returns the reply's arguments; raises WifimgrdError."""
@@ -40,6 +41,14 @@ class ExportedObject:
     def interfaces(self) -> dict[str, dict[str, Any]]:
         """Its interface with all values, as an object manager sends it."""
         return {self.definition.name: self.variants()}
+
+
+def switch(options: Mapping[str, object], name: str, *, default: bool) -> bool:
+    """An option that is true or false; raises InvalidRequest."""
+    value = options.get(name, default)
+    if not isinstance(value, bool):
+        raise InvalidRequest(f"the option {name} is a boolean", {name: ("Not a boolean.",)})
+    return value
 
 
 def valid_text(value: Any) -> Any:

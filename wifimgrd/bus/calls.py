@@ -77,14 +77,18 @@ class Calls(ABC):
         body: Sequence[Any] = (),
         timeout_s: float = 25.0,
         on_reply: Callable[[list[Any]], None] | None = None,
+        *,
+        interactive: bool = False,
     ) -> list[Any]:
         """Call a method and return its reply's arguments, variants unpacked.
 
-        `on_reply` gets them before any signal that follows the reply is dispatched; the caller itself is
-        resumed later. Raises BusError for an error reply, BusClosed, and TimeoutError after `timeout_s`
-        seconds.
+        `interactive`: the other side may have the user asked for a password. `on_reply` gets the arguments
+        before any signal that follows the reply is dispatched; the caller itself is resumed later. Raises
+        BusError for an error reply, BusClosed, and TimeoutError after `timeout_s` seconds.
         """
-        message = library.method_call(destination, path, interface, member, signature, body)
+        message = library.method_call(
+            destination, path, interface, member, signature, body, interactive=interactive
+        )
         return await self._answer_to(
             message, PendingCall(asyncio.get_running_loop().create_future(), on_reply), timeout_s
         )

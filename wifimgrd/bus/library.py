@@ -117,14 +117,18 @@ def method_call(
     body: Sequence[Any],
     *,
     expects_reply: bool = True,
+    interactive: bool = False,
 ) -> Any:
-    """A method call."""
+    """A method call; `interactive` allows the other side to have the user asked for a password."""
+    flags = _MessageFlag.NONE if expects_reply else _MessageFlag.NO_REPLY_EXPECTED
+    if interactive:
+        flags |= _MessageFlag.ALLOW_INTERACTIVE_AUTHORIZATION
     return Message(
         destination=destination,
         path=path,
         interface=interface,
         member=member,
-        flags=_MessageFlag.NONE if expects_reply else _MessageFlag.NO_REPLY_EXPECTED,
+        flags=flags,
         signature=signature,
         body=list(body),
     )

@@ -132,7 +132,7 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
             from wifimgrd.cli.backup import back_up_state, restore_state  # noqa: PLC0415
 
             return (back_up_state if arguments.command == "backup" else restore_state)(arguments, screen)
-    hub = HubClient(arguments.bus)
+    hub = HubClient(arguments.bus, interactive=True)
     await hub.start()
     try:
         if not hub.available and arguments.command != "monitor":

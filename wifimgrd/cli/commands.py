@@ -158,9 +158,7 @@ async def remove(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     """Remove a device."""
     device = find_device(hub.devices, arguments.device)
     async with progress(lambda: hub.devices.get(device.id), screen):
-        await hub.remove_device(device.id)
-        if arguments.history:
-            await hub.forget_history(device.id)
+        await hub.remove_device(device.id, history=arguments.history)
     screen.show({"id": device.id}, [f"{title(device)} is removed"])
     return True
 

@@ -46,7 +46,7 @@ _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
 
 async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
     """Collect all data, or what can be collected while the daemon is away."""
-    hub = HubClient(arguments.bus)
+    hub = HubClient(arguments.bus, interactive=True)
     await hub.start()
     try:
         devices, reason = tuple(hub.devices.values()), hub.reason

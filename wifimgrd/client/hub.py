@@ -23,6 +23,8 @@ _ANSWER_S: Final = 10.0
 """Timeout of a command that needs nothing but the daemon itself."""
 _SLOW_ANSWER_S: Final = 30.0
 """Timeout of a command that needs a disk, or that takes a link down."""
+_DIALOGUE_S: Final = 130.0
+"""The same if the user may be asked for a password, for which the daemon waits up to 120 s."""
 _COMMANDS_AT_ONCE: Final = 64
 """A message bus allows 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _SOCKETS_AT_ONCE: Final = 32
@@ -36,9 +38,11 @@ class HubClient(LiveObjects):
     The effects of a command are in the copy when its call returns.
     """
 
-    def __init__(self, bus: str = "system", tasks: Tasks | None = None) -> None:
-        """`bus` is `system`, `session` or a D-Bus address; `tasks` are stopped with the client."""
+    def __init__(self, bus: str = "system", tasks: Tasks | None = None, *, interactive: bool = False) -> None:
+        """`bus` is `system`, `session` or a D-Bus address; `tasks` are stopped with the client.
+        `interactive`: for a command that needs it, polkit may ask the user for a password."""
         super().__init__(bus, tasks)
+        self._is_interactive = interactive
         self._places = asyncio.Semaphore(_COMMANDS_AT_ONCE)
         self._sockets_on_their_way = asyncio.Semaphore(_SOCKETS_AT_ONCE)
 
@@ -62,11 +66,10 @@ class HubClient(LiveObjects):
         """Change a registered device. The keys are those of the method `Update`, each optional."""
         await self._on_device(device_id, "Update", _explained(properties))
 
-    async def remove_device(self, device_id: int) -> None:
-        """Disconnect and remove a device; returns when both are done."""
-        await self._command(
-            names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", [names.device_path(device_id)]
-        )
+    async def remove_device(self, device_id: int, *, history: bool = False) -> None:
+        """Disconnect and remove a device; returns when both are done. `history`: delete its history, too."""
+        body = [names.device_path(device_id), {"history": Variant("b", history)}]
+        await self._command(names.ROOT_PATH, names.MANAGER, "RemoveDevice", "oa{sv}", body)
 
     async def command_device(
         self,
@@ -136,10 +139,6 @@ class HubClient(LiveObjects):
         [rows] = await self._command(names.ROOT_PATH, names.MANAGER, "GetHistory", "a{sv}", [options])
         return list(map(HistoryRecord.of, rows))
 
-    async def forget_history(self, device_id: int) -> None:
-        """Delete the history of a device that was removed."""
-        await self._command(names.ROOT_PATH, names.MANAGER, "ForgetHistory", "t", [device_id])
-
     async def diagnose(self) -> str:
         """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""
         [text] = await self._command(names.ROOT_PATH, names.MANAGER, "Diagnose", "a{sv}", [{}])
@@ -172,10 +171,20 @@ class HubClient(LiveObjects):
     ) -> list[Any]:
         async with self._places:
             connection = self._connected()
+            if self._is_interactive:
+                timeout_s = max(timeout_s, _DIALOGUE_S)
             with with_own_errors(NO_ANSWER):
                 try:
                     return await connection.call(
-                        names.BUS_NAME, path, interface, member, signature, body, timeout_s, on_reply
+                        names.BUS_NAME,
+                        path,
+                        interface,
+                        member,
+                        signature,
+                        body,
+                        timeout_s,
+                        on_reply,
+                        interactive=self._is_interactive,
                     )
                 except TimeoutError:
                     self._unanswered(connection)

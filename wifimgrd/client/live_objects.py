@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -238,7 +238,7 @@ class ObjectCache:
             case bus_names.OBJECT_MANAGER, "InterfacesAdded":
                 return self._added(signal.body[0], signal.body[1])
             case bus_names.OBJECT_MANAGER, "InterfacesRemoved":
-                return self._removed(signal.body[0])
+                return self._removed(signal.body[0], signal.body[1])
             case bus_names.PROPERTIES, "PropertiesChanged":
                 return self._properties(signal.path, signal.body[0], signal.body[1])
             case names.DEVICE, "ConnectionFailed":
@@ -264,12 +264,13 @@ class ObjectCache:
             self.service = self.service.updated(faces[names.MANAGER])
         return []
 
-    def _removed(self, path: str) -> list[Change]:
+    def _removed(self, path: str, faces: Collection[str]) -> list[Change]:
+        """Interfaces went from an object, which may keep others."""
         device_id = names.device_id_of(path)
-        if device_id is not None and self.devices.pop(device_id, None) is not None:
+        if names.DEVICE in faces and device_id is not None and self.devices.pop(device_id, None) is not None:
             return [DeviceRemoved(device_id)]
         name = names.interface_name_of(path)
-        if name is not None and self.interfaces.pop(name, None) is not None:
+        if names.INTERFACE in faces and name is not None and self.interfaces.pop(name, None) is not None:
             return [InterfaceRemoved(name)]
         return []
 

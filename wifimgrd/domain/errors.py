@@ -144,6 +144,10 @@ class NotAuthorized(WifimgrdError):
     code = ErrorCode.NOT_AUTHORIZED
 
 
+class DialogueNeeded(NotAuthorized):
+    """The caller may do that once its user has entered a password, and has not allowed a dialogue."""
+
+
 class LimitsExceeded(WifimgrdError):
     """The caller has more commands under way than one client may have."""
 

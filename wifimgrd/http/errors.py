@@ -17,6 +17,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 
 PAYLOAD_TOO_LARGE: Final = "payload-too-large"
+UNSUPPORTED_MEDIA_TYPE: Final = "unsupported-media-type"
 NOT_FOUND: Final = "not-found"
 METHOD_NOT_ALLOWED: Final = "method-not-allowed"
 UNAUTHORIZED: Final = "unauthorized"
@@ -24,6 +25,9 @@ TOO_MANY_REQUESTS: Final = ErrorCode.TOO_MANY_REQUESTS
 TILE_NOT_FOUND: Final = "tile-not-found"
 TILE_SOURCE_UNAVAILABLE: Final = "tile-source-unavailable"
 
+PATCH_TYPES: Final = ("application/merge-patch+json", "application/json")
+ACCEPT_PATCH: Final = ", ".join(PATCH_TYPES)
+"""What PATCH takes, as the header Accept-Patch (RFC 5789, 3.1)."""
 RETRY_AFTER_S: Final = 2
 """Short, since systemd restarts a daemon that failed within seconds."""
 
@@ -42,6 +46,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         ErrorCode.INVALID_REQUEST: Kind(400, "The request is not valid"),
         PAYLOAD_TOO_LARGE: Kind(413, "The request body is too large"),
+        UNSUPPORTED_MEDIA_TYPE: Kind(415, "The type of the body is not supported"),
         NOT_FOUND: Kind(404, "There is nothing at this address"),
         METHOD_NOT_ALLOWED: Kind(405, "The method is not allowed here"),
         UNAUTHORIZED: Kind(401, "A token is needed"),
@@ -71,6 +76,7 @@ _CODE_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
         404: NOT_FOUND,
         405: METHOD_NOT_ALLOWED,
         413: PAYLOAD_TOO_LARGE,
+        415: UNSUPPORTED_MEDIA_TYPE,
         429: TOO_MANY_REQUESTS,
         503: ErrorCode.BACKEND_UNAVAILABLE,
     }
@@ -223,7 +229,10 @@ async def problems_middleware(request: web.Request, handler: Handler) -> web.Str
         if isinstance(error, web.HTTPException) and error.status < 400:
             raise
         if isinstance(error, web.HTTPMethodNotAllowed) and request.method == "OPTIONS":
-            return web.Response(status=204, headers={"Allow": ", ".join(sorted(error.allowed_methods))})
+            headers = {"Allow": ", ".join(sorted(error.allowed_methods))}
+            if "PATCH" in error.allowed_methods:
+                headers["Accept-Patch"] = ACCEPT_PATCH
+            return web.Response(status=204, headers=headers)
         if isinstance(error, web.HTTPException):
             problem = problem_of_http(error, request)
         else:

@@ -89,6 +89,55 @@ async def test_a_new_password_is_taken_and_not_shown(shim: Served) -> None:
     assert "another-secret" not in answer.octets.decode()
 
 
+@pytest.mark.parametrize(
+    "declared", ["application/merge-patch+json", "application/json; charset=utf-8", None]
+)
+async def test_a_change_may_be_declared_as_a_merge_patch(shim: Served, declared: str | None) -> None:
+    location = (await shim.post(P, json=camera(1))).headers["Location"]
+    headers = {} if declared is None else {"Content-Type": declared}
+    skipped = ["Content-Type"] if declared is None else []
+    answer = await shim.ask(
+        "PATCH", location, data=b'{"name": "Rear"}', headers=headers, skip_auto_headers=skipped
+    )
+    assert (answer.status, answer.json["name"]) == (200, "Rear")
+
+
+@pytest.mark.parametrize("declared", ["text/plain", "application/json-patch+json", "nonsense"])
+async def test_a_change_of_another_type_is_refused_with_the_types_that_are_taken(
+    shim: Served, declared: str
+) -> None:
+    location = (await shim.post(P, json=camera(1))).headers["Location"]
+    answer = await shim.ask("PATCH", location, data=b'{"name": "Rear"}', headers={"Content-Type": declared})
+    assert (answer.status, answer.problem["code"]) == (415, "unsupported-media-type")
+    assert answer.headers["Accept-Patch"] == "application/merge-patch+json, application/json"
+    assert (await shim.get(location)).json["name"] == "SIM-CAM-1"
+
+
+async def test_options_say_what_a_change_may_be(shim: Served) -> None:
+    location = (await shim.post(P, json=camera(1))).headers["Location"]
+    answer = await shim.ask("OPTIONS", location)
+    assert answer.headers["Accept-Patch"] == "application/merge-patch+json, application/json"
+
+
+@pytest.mark.parametrize(("text", "is_kept"), [("true", False), ("1", False), ("false", True), ("0", True)])
+async def test_a_switch_in_the_query_is_a_number_or_a_word(
+    shim: Served, hub: HubClient, text: str, is_kept: bool
+) -> None:
+    location = (await shim.post(P, json=camera(1))).headers["Location"]
+    await hub.wait_until(lambda client: client.devices[1].state == "connected", 5)
+    assert (await shim.ask("DELETE", f"{location}?history={text}")).status == 204
+    rows = (await shim.get(P + "/history?device_id=1")).json["history"]
+    assert bool(rows) == is_kept
+
+
+async def test_another_word_is_not_a_switch(shim: Served) -> None:
+    location = (await shim.post(P, json=camera(1))).headers["Location"]
+    answer = await shim.ask("DELETE", f"{location}?history=yes")
+    assert (answer.status, answer.problem["code"]) == (400, "invalid-request")
+    assert answer.problem["detail"] == "history must be 0, 1, true or false"
+    assert (await shim.get(location)).status == 200
+
+
 async def test_a_change_of_nothing_is_answered_with_the_record(shim: Served) -> None:
     location = (await shim.post(P, json=camera(1))).headers["Location"]
     answer = await shim.ask("PATCH", location, json={"colour": "red"})
@@ -112,9 +161,9 @@ async def test_an_id_that_nobody_has_is_not_found(shim: Served, method: str) -> 
 
 
 @pytest.mark.parametrize("device_id", ["abc", "1.0", "%2B1", "%EF%BC%91", "1%20", "0x1", "null", "1%00"])
-async def test_an_id_that_is_no_integer_is_not_valid(served: Served, device_id: str) -> None:
+async def test_an_id_that_is_not_a_number_is_not_an_address(served: Served, device_id: str) -> None:
     answer = await served.get(f"{P}/{device_id}/")
-    assert (answer.status, answer.problem["code"]) == (400, "invalid-request")
+    assert (answer.status, answer.problem["code"]) == (404, "not-found")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -11,13 +11,20 @@ from wifimgrd.client.commands import available, known_device, shallow
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import DeviceJson
 from wifimgrd.client.json_records import device_json
-from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import ChangeInput, CreateInput
-from wifimgrd.http.api.requests import idempotency_key, invalid, json_body, path_id, query_switch
+from wifimgrd.http.api.requests import (
+    SwitchText,
+    idempotency_key,
+    invalid,
+    json_body,
+    merge_patch,
+    path_id,
+    query_switch,
+)
 from wifimgrd.http.description.operations import operation, parameter
-from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, shows_problems_in_form
+from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, shows_problems_in_form
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 from wifimgrd.http.routes import Routes
@@ -33,7 +40,7 @@ _NO_OBJECT: Final = "The body must be a JSON object."
 _NO_SETTINGS: Final = "connection_settings must be an object with ssid and password."
 
 
-@parameter("history", Annotated[str, Keywords(enum=["0", "1"], default="0")], "`1`: delete its history, too.")
+@parameter("history", SwitchText, "`1`: delete its history, too.")
 def query_history(request: web.Request) -> bool:
     """The query parameter `history`; False if it is not given."""
     return query_switch(request, "history")
@@ -48,8 +55,8 @@ class Devices:
         self._prefix = prefix
 
     def add_to(self, routes: Routes) -> None:
-        """Add the routes; the path segments of other resources are not ids."""
-        one = self._prefix + r"/{id:(?!(?:wifi|supported-devices|history)(?:/|$))[^/]+}/"
+        """Add the routes; ids are digits, and any other path segment is a resource of its own."""
+        one = self._prefix + r"/{id:-?[0-9]+}/"
         routes.add("GET HEAD", self._prefix + "/", self.list)
         routes.add("POST", self._prefix + "/", self.create)
         routes.add("GET HEAD", one, self.one)
@@ -110,13 +117,13 @@ class Devices:
         reads=(path_id,),
         body=ChangeInput,
         answer=DeviceJson,
-        errors=(*_OF_ONE, ErrorCode.BUSY, PAYLOAD_TOO_LARGE),
+        errors=(*_OF_ONE, ErrorCode.BUSY, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE),
     )
     async def update(self, request: web.Request) -> web.Response:
         """Change a registered device; members that are absent stay as they are."""
         available(self._client)
         device_id = known_device(self._client, path_id(request)).id
-        body = await json_body(request)
+        body = await merge_patch(request)
         if not isinstance(body, dict):
             raise invalid(_NO_OBJECT)
         if not isinstance(body.get("connection_settings", {}), dict):
@@ -142,11 +149,9 @@ class Devices:
         """
         available(self._client)
         device_id = known_device(self._client, path_id(request)).id
-        self._events.command_begins(device_id)
         with_history = query_history(request)
-        await self._client.remove_device(device_id)
-        if with_history:
-            await self._client.forget_history(device_id)
+        self._events.command_begins(device_id)
+        await self._client.remove_device(device_id, history=with_history)
         return web.Response(status=204)
 
 

@@ -14,7 +14,7 @@ from wifimgrd.client.json_text import loads
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.description.operations import parameter
-from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, Problem
+from wifimgrd.http.errors import ACCEPT_PATCH, PATCH_TYPES, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
 
 BODY_LIMIT: Final = 64 * 1024
 """Octets of a request body, after decompression."""
@@ -25,6 +25,9 @@ _WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 1
 """By content coding, for zlib."""
 _INTEGER: Final = re.compile(r"-?[0-9]+")
 _SECONDS: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,30})?")
+_SWITCH: Final = {"0": False, "1": True, "false": False, "true": True}
+SwitchText = Annotated[str, Keywords(enum=list(_SWITCH), default="0")]
+"""The type of a query parameter that is on or off."""
 _NO_DEVICE: Final = 0
 """An id that is never assigned."""
 
@@ -72,7 +75,7 @@ def query_wait(request: web.Request) -> float:
 
 @parameter(
     "when_free",
-    Annotated[str, Keywords(enum=["0", "1"], default="0")],
+    SwitchText,
     "`1`: where no adapter is free, let the device wait for one.",
 )
 def query_when_free(request: web.Request) -> bool:
@@ -81,11 +84,11 @@ def query_when_free(request: web.Request) -> bool:
 
 
 def query_switch(request: web.Request, name: str) -> bool:
-    """A query parameter that is `1` or `0`; False if it is not given."""
+    """A query parameter that is `1`, `0`, `true` or `false`; False if it is not given."""
     text, *again = request.query.getall(name, ["0"])
-    if again or text not in ("0", "1"):
-        raise invalid(f"{name} must be 0 or 1")
-    return text == "1"
+    if again or text not in _SWITCH:
+        raise invalid(f"{name} must be 0, 1, true or false")
+    return _SWITCH[text]
 
 
 @parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "This interface alone.")
@@ -117,6 +120,17 @@ def idempotency_key(request: web.Request) -> str | None:
 async def json_body(request: web.Request) -> Any:
     """The body as JSON, whatever its declared type: UTF-8 (RFC 8259), no duplicate keys, no NaN."""
     return loads(await _body(request), "the body")
+
+
+async def merge_patch(request: web.Request) -> Any:
+    """The body of a PATCH as JSON (RFC 7396): of one of `PATCH_TYPES`, or of no declared type."""
+    if "Content-Type" in request.headers and request.content_type not in PATCH_TYPES:
+        raise Problem(
+            UNSUPPORTED_MEDIA_TYPE,
+            f"the body must be {' or '.join(PATCH_TYPES)}, and is {request.content_type}",
+            headers={"Accept-Patch": ACCEPT_PATCH},
+        )
+    return await json_body(request)
 
 
 async def _body(request: web.Request) -> bytes:
