@@ -17,6 +17,7 @@ class StoreInMemory:
         self.devices: dict[DeviceId, Device] = {}
         self.secrets: dict[DeviceId, Passphrase] = {}
         self.keys: dict[str, DeviceId] = {}
+        self.requests: dict[DeviceId, bytes] = {}
         self.last = 0
         self.is_closed = False
 
@@ -24,19 +25,25 @@ class StoreInMemory:
         self.is_closed = False
         return dict(self.devices)
 
-    async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
+    async def add(
+        self, draft: Device, passphrase: Passphrase, key: str | None = None, request: bytes = b""
+    ) -> Device:
         await asyncio.sleep(0.001)
         if key is not None and key in self.keys:
             return self.devices[self.keys[key]]
         self.last += 1
         device = replace(draft, id=DeviceId(self.last))
         self.devices[device.id], self.secrets[device.id] = device, passphrase
+        self.requests[device.id] = request
         if key is not None:
             self.keys[key] = device.id
         return device
 
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)
+
+    async def request_of(self, device_id: DeviceId) -> bytes:
+        return self.requests[device_id]
 
     async def passphrase(self, device_id: DeviceId) -> Passphrase:
         await asyncio.sleep(0.001)

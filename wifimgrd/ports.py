@@ -184,9 +184,14 @@ class DeviceStore(Protocol):
     async def load(self) -> Mapping[DeviceId, Device]:
         """Every device that was ever acknowledged and not removed."""
 
-    async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
+    async def add(
+        self, draft: Device, passphrase: Passphrase, key: str | None = None, request: bytes = b""
+    ) -> Device:
         """Write a new device (its `id` is ignored) and return it with its new id, after it
-        is safe on disk. `key` is the idempotency key of the request."""
+        is safe on disk. `key` is the idempotency key of the request, `request` its fingerprint."""
+
+    async def request_of(self, device_id: DeviceId) -> bytes:
+        """The fingerprint of the request that created a device; empty if there is none."""
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The device that was created under an idempotency key, also where it was removed since."""

@@ -31,6 +31,7 @@ from wifimgrd.domain.errors import (
     Busy,
     DeviceNotFound,
     DeviceNotReachable,
+    IdempotencyKeyReused,
     InvalidRequest,
     NoInterfaceAvailable,
     WifimgrdError,
@@ -259,6 +260,23 @@ async def test_an_idempotency_key_repeated_gives_the_first_device(hub: Hub) -> N
     assert await hub.create(1, idempotency_key="once") == first
     assert await hub.create(1) == first + 1
     assert [record.name for record in hub.client.devices.values()] == ["SIM-CAM-1", "SIM-CAM-1 #2"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"name": "B"}, {"priority": 1}, {"password": "camera-pass-2"}, {"ssid": "SIM-CAM-2"}]
+)
+async def test_an_idempotency_key_of_another_request_is_refused_also_after_a_restart(
+    hub: Hub, other: dict[str, object]
+) -> None:
+    first = await hub.create(1, name="A", idempotency_key="once")
+    await hub.client.update_device(first, {"name": "Renamed"})
+    for _ in range(2):
+        with pytest.raises(IdempotencyKeyReused, match=f"which created device {first}"):
+            await hub.create(1, **{"name": "A", "idempotency_key": "once", **other})
+        assert await hub.create(1, name="A", idempotency_key="once") == first
+        await hub.end()
+        await hub.start()
+    assert list(hub.client.devices) == [first]
 
 
 async def test_an_update_changes_what_it_names_alone(hub: Hub) -> None:

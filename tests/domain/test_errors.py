@@ -44,6 +44,7 @@ def test_the_codes_are_those_of_the_contract() -> None:
         "backend-unavailable",
         "not-authorized",
         "too-many-requests",
+        "idempotency-key-reused",
         "internal",
     }
 

@@ -8,7 +8,7 @@ import random
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
@@ -29,8 +29,8 @@ class Ledger:
     going: set[int] = field(default_factory=set)
     """Their removal was asked for."""
     gone: set[int] = field(default_factory=set)
-    unanswered: str | None = None
-    """The idempotency key of a creation that may or may not have happened."""
+    unanswered: dict[str, Any] | None = None
+    """A creation that may or may not have happened, with its idempotency key."""
 
     def agrees(self, found: dict[int, str]) -> None:
         """Compare with the devices that the daemon has after a crash, and go on from there."""
@@ -53,11 +53,13 @@ async def act(hub: Hub, ledger: Ledger, chance: random.Random) -> None:
         known = sorted(ledger.names)
         match chance.choice(("create", "create", "rename", "remove", "connect", "disconnect")):
             case "create" if len(known) < 12:
-                ledger.unanswered = f"{chance.random()}"
-                device = await hub.create(
-                    chance.randint(1, 4), idempotency_key=ledger.unanswered, name=f"new {number}"
-                )
-                ledger.names[device], ledger.unanswered = {f"new {number}"}, None
+                ledger.unanswered = {
+                    "number": chance.randint(1, 4),
+                    "idempotency_key": f"{chance.random()}",
+                    "name": f"new {number} {chance.random()}",
+                }
+                device = await hub.create(**ledger.unanswered)
+                ledger.names[device], ledger.unanswered = {ledger.unanswered["name"]}, None
             case "rename" if known:
                 device, name = chance.choice(known), f"renamed {chance.random()}"
                 ledger.names[device].add(name)
@@ -103,7 +105,7 @@ async def test_a_crash_at_any_instant_loses_nothing_that_was_acknowledged(
             found = {device.id: device.name for device in hub.client.devices.values()}
             ledger.agrees(found)
             if ledger.unanswered is not None:
-                again = await hub.create(1, idempotency_key=ledger.unanswered, name=f"again {seed}")
+                again = await hub.create(**ledger.unanswered)
                 assert again in found or again > max([0, *found, *ledger.gone]), "the key was forgotten"
                 ledger.names[again] = {hub.client.devices[again].name}
                 ledger.unanswered = None

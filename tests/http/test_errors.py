@@ -11,6 +11,7 @@ STATUSES = {
     "invalid-request": 400,
     "payload-too-large": 413,
     "unsupported-media-type": 415,
+    "idempotency-key-reused": 422,
     "not-found": 404,
     "method-not-allowed": 405,
     "unauthorized": 401,

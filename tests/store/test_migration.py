@@ -85,7 +85,9 @@ def of_schema(directory: Path, version: int) -> None:
             " VALUES (5, 'Front', 'x', x'41', 6, 7, '02:00:00:00:00:01', '1-1', '', ?)",
             ('[["02:00:00:00:00:aa", 2412]]',),
         )
-        opened.execute("INSERT INTO secret VALUES (5, ?)", (SECRET.reveal().encode(),))
+        opened.execute(
+            "INSERT INTO secret (device_id, passphrase) VALUES (5, ?)", (SECRET.reveal().encode(),)
+        )
         opened.execute("INSERT INTO idempotency_key VALUES ('key', 5)")
 
 

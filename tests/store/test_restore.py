@@ -141,7 +141,7 @@ async def test_a_table_that_is_none_is_refused_unread(
         "UPDATE device SET priority = 1000000",
         "UPDATE device SET id = -1 WHERE id = 1",
         "DELETE FROM secret WHERE device_id = 1",
-        "INSERT INTO secret VALUES (77, x'41')",
+        "INSERT INTO secret (device_id, passphrase) VALUES (77, x'41')",
         "UPDATE secret SET passphrase = x'ff'",
         "UPDATE secret SET passphrase = CAST('short' AS BLOB)",
         "INSERT INTO idempotency_key VALUES ('', 1)",

@@ -44,7 +44,9 @@ def of_schema_3(directory: Path, *names: str) -> None:
                 " failure_message, sightings) VALUES (?, 'x', x'41', 6, 7, 'busy', 'it was busy', '[]')",
                 (name,),
             )
-            opened.execute("INSERT INTO secret VALUES (last_insert_rowid(), x'70617373776f7264')")
+            opened.execute(
+                "INSERT INTO secret (device_id, passphrase) VALUES (last_insert_rowid(), x'70617373776f7264')"
+            )
 
 
 def test_the_file_is_written_so_that_a_commit_survives_a_power_cut(tmp_path: Path) -> None:

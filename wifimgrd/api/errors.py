@@ -37,6 +37,7 @@ NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
             ErrorCode.BACKEND_UNAVAILABLE: "BackendUnavailable",
             ErrorCode.NOT_AUTHORIZED: "NotAuthorized",
             ErrorCode.TOO_MANY_REQUESTS: "LimitsExceeded",
+            ErrorCode.IDEMPOTENCY_KEY_REUSED: "IdempotencyKeyReused",
             ErrorCode.INTERNAL: "Failed",
         }.items()
     }

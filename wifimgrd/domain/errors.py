@@ -31,6 +31,7 @@ class ErrorCode(StrEnum):
     BACKEND_UNAVAILABLE = "backend-unavailable"
     NOT_AUTHORIZED = "not-authorized"
     TOO_MANY_REQUESTS = "too-many-requests"
+    IDEMPOTENCY_KEY_REUSED = "idempotency-key-reused"
     INTERNAL = "internal"
 
 
@@ -142,6 +143,12 @@ class NotAuthorized(WifimgrdError):
     """The caller may not do that."""
 
     code = ErrorCode.NOT_AUTHORIZED
+
+
+class IdempotencyKeyReused(WifimgrdError):
+    """Another request had that idempotency key."""
+
+    code = ErrorCode.IDEMPOTENCY_KEY_REUSED
 
 
 class DialogueNeeded(NotAuthorized):

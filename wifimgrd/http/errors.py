@@ -66,6 +66,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         ErrorCode.CONNECTION_LOST: Kind(502, "The connection was lost"),
         ErrorCode.BACKEND_UNAVAILABLE: Kind(503, "The service is not available"),
         ErrorCode.NOT_AUTHORIZED: Kind(403, "That is not allowed"),
+        ErrorCode.IDEMPOTENCY_KEY_REUSED: Kind(422, "Another request had this key"),
         ErrorCode.INTERNAL: Kind(500, "Internal error"),
     }
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -15,11 +16,12 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
-from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest, WifimgrdError
+from wifimgrd.domain.errors import DeviceNotReachable, IdempotencyKeyReused, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
+    SALT_LENGTH,
     Amendment,
     default_name,
     parse_amendment,
@@ -252,13 +254,18 @@ class Hub:
         """Register a device, safe on disk on return, and start its first attempt if so configured.
 
         Raises InvalidRequest; DeviceNotFound if an idempotency key is repeated whose device was
-        removed.
+        removed, IdempotencyKeyReused if another request had it.
         """
         request = parse_registration(fields, self._state.settings.codenames)
         async with self._naming:
             key = request.idempotency_key
             if key is not None and (known := await self._store.find_key(key)) is not None:
-                return self._state.entry(known).device.id
+                first = self._state.entry(known).device.id
+                if not request.is_repeat_of(await self._store.request_of(first)):
+                    raise IdempotencyKeyReused(
+                        f"this idempotency key was used for another request, which created device {first}"
+                    )
+                return first
             if request.name is not None:
                 self._require_free(request.name)
             taken = {entry.device.name for entry in self._state.entries.values()}
@@ -272,7 +279,8 @@ class Hub:
                 priority=request.priority,
                 address=self._free_address(),
             )
-            device = await self._store.add(draft, request.passphrase, key)
+            fingerprint = b"" if key is None else request.fingerprint(secrets.token_bytes(SALT_LENGTH))
+            device = await self._store.add(draft, request.passphrase, key, fingerprint)
             entry = DeviceEntry(device)
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)

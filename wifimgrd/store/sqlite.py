@@ -99,8 +99,10 @@ class SqliteStore:
 
         return await self._read(work)
 
-    async def add(self, draft: Device, passphrase: Passphrase, key: str | None = None) -> Device:
-        """Write a new device and return it with its id.
+    async def add(
+        self, draft: Device, passphrase: Passphrase, key: str | None = None, request: bytes = b""
+    ) -> Device:
+        """Write a new device and return it with its id; `request` is what `request_of` returns then.
 
         A `key` that was used before writes nothing and returns the device it created then, as
         it is on disk; raises DeviceNotFound if that was removed. So of two simultaneous requests with
@@ -112,7 +114,7 @@ class SqliteStore:
             if key is not None and (first := _created_under(connection, key)) is not None:
                 return _device(connection, first)
             ident = connection.execute(rows.INSERT_DEVICE, rows.row_of(draft)).lastrowid
-            connection.execute("INSERT INTO secret VALUES (?, ?)", (ident, _octets(passphrase)))
+            connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
             if key is not None:
                 connection.execute("INSERT INTO idempotency_key VALUES (?, ?)", (key, ident))
                 connection.execute(
@@ -125,6 +127,16 @@ class SqliteStore:
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""
         return await self._read(partial(_created_under, key=rows.text_of(key)))
+
+    async def request_of(self, device_id: DeviceId) -> bytes:
+        """The fingerprint of the request that created a device; empty if there is none."""
+        _check(device_id)
+
+        def work(connection: sqlite3.Connection) -> bytes:
+            found = connection.execute("SELECT request FROM secret WHERE device_id = ?", (device_id,))
+            return b"".join(request for (request,) in found)
+
+        return await self._read(work)
 
     async def passphrase(self, device_id: DeviceId) -> Passphrase:
         """A device's secret; raises DeviceNotFound."""

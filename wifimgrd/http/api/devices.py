@@ -85,7 +85,10 @@ class Devices:
         answer=DeviceJson,
         headers={"Location": "The device's address."},
         next=("get_device", "update_device", "connect", "connection_status", "disconnect", "remove_device"),
-        errors=(ErrorCode.DEVICE_NOT_FOUND, PAYLOAD_TOO_LARGE, ErrorCode.BACKEND_UNAVAILABLE),
+        errors=(
+            *(ErrorCode.DEVICE_NOT_FOUND, PAYLOAD_TOO_LARGE, ErrorCode.IDEMPOTENCY_KEY_REUSED),
+            ErrorCode.BACKEND_UNAVAILABLE,
+        ),
     )
     async def create(self, request: web.Request) -> web.StreamResponse:
         """Register a camera.
