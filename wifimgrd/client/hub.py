@@ -14,7 +14,6 @@ from wifimgrd.bus.connection import Variant
 from wifimgrd.client.command_result import CommandResult
 from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects
 from wifimgrd.client.records import HistoryRecord, NetworkRecord, SearchRecord
-from wifimgrd.client.variants import variant_of
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.runtime.tasks import Tasks
@@ -118,7 +117,7 @@ class HubClient(LiveObjects):
     async def search_networks(self, interface: str | None = None) -> SearchRecord:
         """Scan on every idle interface, or on one, and return the networks found; raises
         InterfaceNotFound."""
-        options = {} if interface is None else {"interface": variant_of(interface)}
+        options = {} if interface is None else {"interface": _variant(interface)}
         scanned, skipped = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
         [networks] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [options])
         return SearchRecord(tuple(map(NetworkRecord.of, networks)), tuple(scanned), skipped)
@@ -135,7 +134,7 @@ class HubClient(LiveObjects):
         """Rows of the history, the newest first: of one device, before the row with an id, at most so many;
         raises InvalidRequest."""
         wanted = {"device_id": device_id, "before": before, "limit": limit}
-        options = {name: variant_of(value) for name, value in wanted.items() if value is not None}
+        options = {name: _variant(value) for name, value in wanted.items() if value is not None}
         [rows] = await self._command(names.ROOT_PATH, names.MANAGER, "GetHistory", "a{sv}", [options])
         return list(map(HistoryRecord.of, rows))
 
@@ -193,4 +192,30 @@ class HubClient(LiveObjects):
 
 def _explained(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Properties for D-Bus; an error has a sentence for each field at fault."""
-    return {name: variant_of(value) for name, value in properties.items()} | {"explain": variant_of(True)}
+    return {name: _variant(value) for name, value in properties.items()} | {"explain": _variant(True)}
+
+
+def _variant(value: object) -> Variant:
+    """Wrap a plain value, of any JSON type or bytes, for D-Bus; None becomes an empty array.
+
+    A text that D-Bus cannot carry (NUL, lone surrogates) is passed as its octets.
+    """
+    match value:
+        case bool():
+            return Variant("b", value)
+        case str():
+            octets = value.encode("utf-8", "surrogatepass")
+            carried = "\0" not in value and octets.decode("utf-8", "replace") == value
+            return Variant("s", value) if carried else Variant("ay", octets)
+        case bytes():
+            return Variant("ay", value)
+        case int():
+            return Variant("x", value) if -(2**63) <= value < 2**63 else Variant("d", float("inf"))
+        case float():
+            return Variant("d", value)
+        case list() | tuple():
+            return Variant("av", [_variant(item) for item in value])
+        case dict():
+            return Variant("a{sv}", {str(key): _variant(item) for key, item in value.items()})
+        case _:
+            return Variant("av", [])
