@@ -59,7 +59,7 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class SignalMean:
     """The signal of a session up to a moment."""
 
     percent: int
@@ -70,14 +70,14 @@ class Signal:
     passed_us: int = 0
 
     @classmethod
-    def first(cls, percent: int, now_us: int) -> Signal:
+    def first(cls, percent: int, now_us: int) -> SignalMean:
         """A session begins."""
         return cls(percent, now_us, percent)
 
-    def changed(self, percent: int, now_us: int) -> Signal:
+    def changed(self, percent: int, now_us: int) -> SignalMean:
         """Another strength from now on."""
         passed_us = max(0, now_us - self.since_us)
-        return Signal(
+        return SignalMean(
             percent,
             now_us,
             min(self.minimum, percent),

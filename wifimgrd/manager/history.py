@@ -22,7 +22,7 @@ from wifimgrd.domain.events import (
     InterfaceRemoved,
     SignalChanged,
 )
-from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, Signal, ended_unseen
+from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
 from wifimgrd.manager.state import Clock
 from wifimgrd.ports import HistoryStore
 
@@ -43,7 +43,7 @@ class _Session:
     """A running session."""
 
     row: HistoryRow
-    signal: Signal
+    signal: SignalMean
     interruption: Failure | None = None
     """Why and since when its link is interrupted; None while it is up."""
 
@@ -202,7 +202,7 @@ class History:
             status.interface or "",
         )
         percent = status.link.signal_percent if status.link else 0
-        signal = Signal.first(percent, now_us)
+        signal = SignalMean.first(percent, now_us)
         if known is not None and known.signal_minimum is not None and known.signal_mean is not None:
             passed_us = max(0, known.seen_us - known.time_us)
             signal = replace(
