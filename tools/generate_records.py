@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +19,14 @@ from typing import Any, Final
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
+from wifimgrd.api.errors import NAME_OF  # noqa: E402
+from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
 from wifimgrd.api.properties import property_xml  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
 from wifimgrd.client.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.client.json_types import SearchJson  # noqa: E402
+from wifimgrd.domain.commands import CONNECT  # noqa: E402
+from wifimgrd.domain.errors import ErrorCode  # noqa: E402
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord  # noqa: E402
 from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
 
@@ -30,6 +35,16 @@ TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
 RECORDS: Final = {"Device": DeviceRecord, "Interface": InterfaceRecord}
 _FIRST_PROPERTY: Final = re.compile(r"    <!--(?:(?!-->)[\s\S])*-->\s*<property ")
 _NAMES: Final = {"integer": "number"}
+_ATTEMPT_ERRORS: Final = re.compile(r"(?<=with `wait` also )[^.]*(?=\.)")
+_REFUSALS: Final = frozenset(
+    {
+        ErrorCode.NO_INTERFACE_AVAILABLE,
+        ErrorCode.BUSY,
+        ErrorCode.BACKEND_UNAVAILABLE,
+        ErrorCode.INTERNAL,
+    }
+)
+"""With these Connect answers at once."""
 _END: Final = "  </interface>\n</node>\n"
 
 
@@ -38,7 +53,15 @@ def introspection(name: str) -> str:
     text = (INTROSPECTION / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
     first = _FIRST_PROPERTY.search(text)
     head = text[: first.start()] if first else text.removesuffix(_END)
+    head = _ATTEMPT_ERRORS.sub(_attempt_errors(), head)
     return head + property_xml(RECORDS[name]) + _END
+
+
+def _attempt_errors() -> str:
+    """The names of the errors by which Connect fails with `wait` only."""
+    names = (NAME_OF[code].removeprefix(ERROR_PREFIX) for code in CONNECT.errors if code not in _REFUSALS)
+    text = ", ".join(names)
+    return textwrap.fill(text, 96, subsequent_indent=" " * 8)
 
 
 def typescript() -> str:

@@ -8,6 +8,19 @@ from wifimgrd.api.errors import NAME_OF, error_of_reply
 from wifimgrd.bus.messages import BusError
 from wifimgrd.domain.errors import ErrorCode
 
+NAMES = {
+    "invalid-request": "InvalidArguments",
+    "too-many-requests": "LimitsExceeded",
+    "internal": "Failed",
+}
+"""The codes that have another name on D-Bus."""
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+def test_a_code_has_the_contracts_name_on_the_bus(code: ErrorCode) -> None:
+    name = NAMES.get(code) or "".join(part.capitalize() for part in code.split("-"))
+    assert NAME_OF[code] == f"org.wifimgrd1.Error.{name}"
+
 
 @pytest.mark.parametrize("code", list(ErrorCode))
 def test_a_code_of_the_daemon_is_the_same_code_at_the_client(code: ErrorCode) -> None:

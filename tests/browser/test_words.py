@@ -11,24 +11,12 @@ from playwright.async_api import Page, expect
 
 from tests.browser.looking import card, opened, shows
 from tests.browser.running_hub import RunningHub
+from wifimgrd.domain.commands import CONNECT
 from wifimgrd.domain.errors import ErrorCode
 
 ROOT = Path(__file__).parents[2]
 CHECK = ROOT / "frontend/check_messages.mjs"
-OF_CAMERAS = {
-    ErrorCode.NO_INTERFACE_AVAILABLE,
-    ErrorCode.DEVICE_NOT_REACHABLE,
-    ErrorCode.AUTHENTICATION_FAILED,
-    ErrorCode.ASSOCIATION_REFUSED,
-    ErrorCode.ADDRESS_FAILED,
-    ErrorCode.INTERFACE_LOST,
-    ErrorCode.CONNECTION_LOST,
-    ErrorCode.BACKEND_UNAVAILABLE,
-    ErrorCode.NOT_AUTHORIZED,
-    ErrorCode.BUSY,
-    ErrorCode.CANCELLED,
-    ErrorCode.INTERNAL,
-}
+OF_CAMERAS = {*CONNECT.errors, ErrorCode.NOT_AUTHORIZED}
 
 
 def test_all_texts_are_in_the_catalog() -> None:

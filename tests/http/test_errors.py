@@ -28,6 +28,9 @@ STATUSES = {
     "connection-lost": 502,
     "backend-unavailable": 503,
     "not-authorized": 403,
+    "too-many-requests": 429,
+    "tile-not-found": 404,
+    "tile-source-unavailable": 502,
     "internal": 500,
 }
 
@@ -37,7 +40,8 @@ def test_a_code_has_the_contracts_status(code: str, status: int) -> None:
     assert KINDS[code].status == status
 
 
-def test_every_code_of_the_daemon_has_a_status() -> None:
+def test_the_contract_has_every_code() -> None:
+    assert KINDS.keys() == STATUSES.keys()
     assert KINDS.keys() >= set(ErrorCode)
 
 

@@ -1,4 +1,4 @@
-"""The one map between the error codes and their D-Bus names."""
+"""The error codes as D-Bus names, and back."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.domain.errors import (
+    CLASSES,
     BackendUnavailable,
     DialogueNeeded,
     ErrorCode,
@@ -19,28 +20,7 @@ from wifimgrd.domain.errors import (
 )
 
 NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
-    {
-        code: ERROR_PREFIX + name
-        for code, name in {
-            ErrorCode.INVALID_REQUEST: "InvalidArguments",
-            ErrorCode.CANCELLED: "Cancelled",
-            ErrorCode.DEVICE_NOT_FOUND: "DeviceNotFound",
-            ErrorCode.INTERFACE_NOT_FOUND: "InterfaceNotFound",
-            ErrorCode.NO_INTERFACE_AVAILABLE: "NoInterfaceAvailable",
-            ErrorCode.BUSY: "Busy",
-            ErrorCode.DEVICE_NOT_REACHABLE: "DeviceNotReachable",
-            ErrorCode.AUTHENTICATION_FAILED: "AuthenticationFailed",
-            ErrorCode.ASSOCIATION_REFUSED: "AssociationRefused",
-            ErrorCode.ADDRESS_FAILED: "AddressFailed",
-            ErrorCode.INTERFACE_LOST: "InterfaceLost",
-            ErrorCode.CONNECTION_LOST: "ConnectionLost",
-            ErrorCode.BACKEND_UNAVAILABLE: "BackendUnavailable",
-            ErrorCode.NOT_AUTHORIZED: "NotAuthorized",
-            ErrorCode.TOO_MANY_REQUESTS: "LimitsExceeded",
-            ErrorCode.IDEMPOTENCY_KEY_REUSED: "IdempotencyKeyReused",
-            ErrorCode.INTERNAL: "Failed",
-        }.items()
-    }
+    {code: ERROR_PREFIX + (kind.dbus_name or kind.__name__) for code, kind in CLASSES.items()}
 )
 
 _BUS_ERROR: Final = "org.freedesktop.DBus.Error."

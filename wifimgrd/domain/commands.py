@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 
 
 class Right(StrEnum):
@@ -55,17 +55,7 @@ CONNECT: Final = DeviceCommand(
     {WAIT: False, WHEN_FREE: False},
     reaches=DeviceState.CONNECTED,
     passes=DeviceState.CONNECTING,
-    errors=(
-        ErrorCode.NO_INTERFACE_AVAILABLE,
-        ErrorCode.BUSY,
-        ErrorCode.CANCELLED,
-        ErrorCode.AUTHENTICATION_FAILED,
-        ErrorCode.ASSOCIATION_REFUSED,
-        ErrorCode.INTERFACE_LOST,
-        ErrorCode.CONNECTION_LOST,
-        ErrorCode.DEVICE_NOT_REACHABLE,
-        ErrorCode.ADDRESS_FAILED,
-    ),
+    errors=(*ATTEMPT_CODES, ErrorCode.BUSY, ErrorCode.CONNECTION_LOST),
 )
 DISCONNECT: Final = DeviceCommand(
     "disconnect",

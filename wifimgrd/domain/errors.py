@@ -1,8 +1,9 @@
-"""The errors of requests and links, as one small class tree.
+"""The errors of requests and links, as one small class tree. Each is declared here and nowhere else.
 
-The codes are public (docs/http.md, "Errors"). `api/errors.py` maps them to D-Bus error names,
-`http/errors.py` to HTTP statuses. The sentence of an error is where it is raised: that of a join or a link
-mostly in `backends/supplicant/diagnosis.py`, which the backends share, else in the backend.
+The codes are public (docs/http.md, "Errors"). Their names on D-Bus, their statuses over HTTP, the errors of a
+command and the counters of attempts are derived from the classes. The sentence of an error is where it is
+raised: that of a join or a link mostly in `backends/supplicant/diagnosis.py`, which the backends share, else
+in the backend.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class ErrorCode(StrEnum):
@@ -39,6 +40,13 @@ class WifimgrdError(Exception):
     """Root of the tree: a code for programs and a message for users."""
 
     code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Internal error"
+    """The status and the title of its answers over HTTP."""
+    dbus_name: ClassVar[str] = ""
+    """The last part of its name on D-Bus if that is not the name of the class."""
+    ends_attempt: ClassVar[bool] = False
+    """Whether an attempt to connect can end with it, before there is a link."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -49,6 +57,9 @@ class InvalidRequest(WifimgrdError):
     """An invalid request; `fields` maps each invalid field to its messages."""
 
     code = ErrorCode.INVALID_REQUEST
+    status = 400
+    title = "The request is not valid"
+    dbus_name = "InvalidArguments"
 
     def __init__(self, message: str, fields: Mapping[str, tuple[str, ...]] | None = None) -> None:
         super().__init__(message)
@@ -59,24 +70,34 @@ class Cancelled(WifimgrdError):
     """The attempt was ended by a disconnect or a removal."""
 
     code = ErrorCode.CANCELLED
+    status = 409
+    title = "The attempt was ended"
+    ends_attempt = True
 
 
 class DeviceNotFound(WifimgrdError):
     """No device has that id."""
 
     code = ErrorCode.DEVICE_NOT_FOUND
+    status = 404
+    title = "There is no such device"
 
 
 class InterfaceNotFound(WifimgrdError):
     """No listed interface has that name."""
 
     code = ErrorCode.INTERFACE_NOT_FOUND
+    status = 404
+    title = "There is no such interface"
 
 
 class NoInterfaceAvailable(WifimgrdError):
     """Every interface is in use, unavailable or unsuitable; `reasons` has the reason for each."""
 
     code = ErrorCode.NO_INTERFACE_AVAILABLE
+    status = 409
+    title = "No Wi-Fi interface is available"
+    ends_attempt = True
 
     def __init__(self, message: str, reasons: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -87,12 +108,17 @@ class Busy(WifimgrdError):
     """The device is disconnecting or being removed."""
 
     code = ErrorCode.BUSY
+    status = 409
+    title = "The device is busy"
 
 
 class DeviceNotReachable(WifimgrdError):
     """Its network was not seen, or did not answer: powered off or out of range."""
 
     code = ErrorCode.DEVICE_NOT_REACHABLE
+    status = 504
+    title = "The camera was not reached"
+    ends_attempt = True
 
 
 class ServiceRefused(DeviceNotReachable):
@@ -103,24 +129,36 @@ class AuthenticationFailed(WifimgrdError):
     """The network refused the passphrase."""
 
     code = ErrorCode.AUTHENTICATION_FAILED
+    status = 502
+    title = "The camera refused the password"
+    ends_attempt = True
 
 
 class AssociationRefused(WifimgrdError):
     """The camera is there and refused the association; often another phone or host is connected to it."""
 
     code = ErrorCode.ASSOCIATION_REFUSED
+    status = 502
+    title = "The camera refused the connection"
+    ends_attempt = True
 
 
 class AddressFailed(WifimgrdError):
     """Associated, but without an address, or with one that this host cannot use."""
 
     code = ErrorCode.ADDRESS_FAILED
+    status = 504
+    title = "The camera gave no address"
+    ends_attempt = True
 
 
 class InterfaceLost(WifimgrdError):
     """The adapter cannot be used any more; the message says what happened to it (`domain/interface.py`)."""
 
     code = ErrorCode.INTERFACE_LOST
+    status = 502
+    title = "The Wi-Fi adapter was lost"
+    ends_attempt = True
 
 
 class AdapterTaken(InterfaceLost):
@@ -131,24 +169,33 @@ class ConnectionLost(WifimgrdError):
     """The link dropped after it was up."""
 
     code = ErrorCode.CONNECTION_LOST
+    status = 502
+    title = "The connection was lost"
 
 
 class BackendUnavailable(WifimgrdError):
     """A service behind the backend, or for clients the daemon, is not running, does not answer or refuses."""
 
     code = ErrorCode.BACKEND_UNAVAILABLE
+    status = 503
+    title = "The service is not available"
+    ends_attempt = True
 
 
 class NotAuthorized(WifimgrdError):
     """The caller may not do that."""
 
     code = ErrorCode.NOT_AUTHORIZED
+    status = 403
+    title = "That is not allowed"
 
 
 class IdempotencyKeyReused(WifimgrdError):
     """Another request had that idempotency key."""
 
     code = ErrorCode.IDEMPOTENCY_KEY_REUSED
+    status = 422
+    title = "Another request had this key"
 
 
 class DialogueNeeded(NotAuthorized):
@@ -159,19 +206,26 @@ class LimitsExceeded(WifimgrdError):
     """The caller has more commands under way than one client may have."""
 
     code = ErrorCode.TOO_MANY_REQUESTS
+    status = 429
+    title = "Too many requests"
 
 
 class InternalError(WifimgrdError):
     """A bug: the traceback is in the log, not in the reply."""
 
     code = ErrorCode.INTERNAL
+    dbus_name = "Failed"
+    ends_attempt = True
 
 
-_CLASSES: Mapping[ErrorCode, type[WifimgrdError]] = MappingProxyType(
+CLASSES: Final[Mapping[ErrorCode, type[WifimgrdError]]] = MappingProxyType(
     {kind.code: kind for kind in WifimgrdError.__subclasses__()}
 )
+"""The error of each code."""
+ATTEMPT_CODES: Final = tuple(code for code, kind in CLASSES.items() if kind.ends_attempt)
+"""The codes that an attempt to connect can end with, before there is a link."""
 
 
 def error_of(code: ErrorCode, message: str) -> WifimgrdError:
     """Build the error of the tree that carries `code`."""
-    return _CLASSES[code](message)
+    return CLASSES[code](message)

@@ -1,4 +1,4 @@
-"""All errors over HTTP, as problem details (RFC 9457), in one table."""
+"""All errors over HTTP, as problem details (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import structlog
 from aiohttp import web
 
-from wifimgrd.domain.errors import ErrorCode, InvalidRequest, WifimgrdError
+from wifimgrd.domain.errors import CLASSES, ErrorCode, InvalidRequest, WifimgrdError
 from wifimgrd.http.json_text import json_response
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -35,41 +35,26 @@ _log = structlog.get_logger("wifimgrd.http")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Status:
     """The status and the title of the problems of one code."""
 
     status: int
     title: str
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, Status]] = MappingProxyType(
     {
-        ErrorCode.INVALID_REQUEST: Kind(400, "The request is not valid"),
-        PAYLOAD_TOO_LARGE: Kind(413, "The request body is too large"),
-        UNSUPPORTED_MEDIA_TYPE: Kind(415, "The type of the body is not supported"),
-        NOT_FOUND: Kind(404, "There is nothing at this address"),
-        METHOD_NOT_ALLOWED: Kind(405, "The method is not allowed here"),
-        UNAUTHORIZED: Kind(401, "A token is needed"),
-        TOO_MANY_REQUESTS: Kind(429, "Too many requests"),
-        TILE_NOT_FOUND: Kind(404, "There is no such tile"),
-        TILE_SOURCE_UNAVAILABLE: Kind(502, "The tile server cannot be used"),
-        ErrorCode.CANCELLED: Kind(409, "The attempt was ended"),
-        ErrorCode.DEVICE_NOT_FOUND: Kind(404, "There is no such device"),
-        ErrorCode.INTERFACE_NOT_FOUND: Kind(404, "There is no such interface"),
-        ErrorCode.NO_INTERFACE_AVAILABLE: Kind(409, "No Wi-Fi interface is available"),
-        ErrorCode.BUSY: Kind(409, "The device is busy"),
-        ErrorCode.DEVICE_NOT_REACHABLE: Kind(504, "The camera was not reached"),
-        ErrorCode.AUTHENTICATION_FAILED: Kind(502, "The camera refused the password"),
-        ErrorCode.ASSOCIATION_REFUSED: Kind(502, "The camera refused the connection"),
-        ErrorCode.ADDRESS_FAILED: Kind(504, "The camera gave no address"),
-        ErrorCode.INTERFACE_LOST: Kind(502, "The Wi-Fi adapter was lost"),
-        ErrorCode.CONNECTION_LOST: Kind(502, "The connection was lost"),
-        ErrorCode.BACKEND_UNAVAILABLE: Kind(503, "The service is not available"),
-        ErrorCode.NOT_AUTHORIZED: Kind(403, "That is not allowed"),
-        ErrorCode.IDEMPOTENCY_KEY_REUSED: Kind(422, "Another request had this key"),
-        ErrorCode.INTERNAL: Kind(500, "Internal error"),
+        **{code: Status(kind.status, kind.title) for code, kind in CLASSES.items()},
+        PAYLOAD_TOO_LARGE: Status(413, "The request body is too large"),
+        UNSUPPORTED_MEDIA_TYPE: Status(415, "The type of the body is not supported"),
+        NOT_FOUND: Status(404, "There is nothing at this address"),
+        METHOD_NOT_ALLOWED: Status(405, "The method is not allowed here"),
+        UNAUTHORIZED: Status(401, "A token is needed"),
+        TILE_NOT_FOUND: Status(404, "There is no such tile"),
+        TILE_SOURCE_UNAVAILABLE: Status(502, "The tile server cannot be used"),
     }
 )
+"""The codes of the hub, and those that only HTTP has."""
 _CODE_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
     {
         401: UNAUTHORIZED,

@@ -91,7 +91,7 @@ class Connect:
             answer=_ANSWERS.get(command.name, CommandAnswer),
             further={202: _WAITS} if can_wait else {},
             further_types={202: WaitingAnswer} if can_wait else {},
-            errors=(*_OF_ALL, *command.errors),
+            errors=tuple(dict.fromkeys((*_OF_ALL, *command.errors))),
         )
         async def handle(request: web.Request) -> web.StreamResponse:
             client = available(self._client)

@@ -27,7 +27,7 @@ from wifimgrd.client.changes import (
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import UNKNOWN, is_current
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.records import DeviceRecord
@@ -41,17 +41,6 @@ _SENDING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
 _OUTAGE_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600)
 _SUCCESS: Final = "success"
 _RESERVED: Final = "reserved"
-_ATTEMPT_CODES: Final = (
-    ErrorCode.NO_INTERFACE_AVAILABLE,
-    ErrorCode.DEVICE_NOT_REACHABLE,
-    ErrorCode.AUTHENTICATION_FAILED,
-    ErrorCode.ASSOCIATION_REFUSED,
-    ErrorCode.ADDRESS_FAILED,
-    ErrorCode.INTERFACE_LOST,
-    ErrorCode.BACKEND_UNAVAILABLE,
-    ErrorCode.CANCELLED,
-    ErrorCode.INTERNAL,
-)
 
 TileCounts = Callable[[], Mapping[tuple[str, str, str], int]]
 """Requests for tiles so far, by tileset, type of source and outcome."""
@@ -115,7 +104,7 @@ class Metrics:
             "wifimgrd_links_lost", "Links that ended for good, by the error's code.", ["code"],
             registry=self._registry,
         )  # fmt: skip
-        for outcome in (_SUCCESS, *_ATTEMPT_CODES):
+        for outcome in (_SUCCESS, *ATTEMPT_CODES):
             self._attempts.labels(str(outcome))
         for code in (ErrorCode.CONNECTION_LOST, ErrorCode.INTERFACE_LOST):
             self._lost.labels(str(code))
