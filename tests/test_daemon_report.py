@@ -13,12 +13,11 @@ import pytest
 from tests.processes import Hub
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import daemon_report
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.config import Config, Http, Interfaces, Map, Platform, Reserve, Tiles, TileSource
 from wifimgrd.daemon_report import KEPT_S, DaemonReport, Facts, report_text
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryKind, HistoryRow
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 from wifimgrd.report.settings import settings_of
 from wifimgrd.runtime.tasks import Tasks
 

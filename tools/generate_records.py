@@ -2,7 +2,7 @@
 """generate_records.py [--page]: write what is derived from the records' fields (wifimgrd/domain/records.py).
 
 - frontend/src/records.ts, the page's types, which the build makes and git does not hold;
-- the properties in wifimgrd/api/introspection/org.wifimgrd1.{Device,Interface}.xml, unless --page.
+- the properties, and the entries of rows, in wifimgrd/api/introspection, unless --page.
 
 It needs Python's standard library alone. tests/api/test_records.py proves that the XML is current.
 """
@@ -21,18 +21,21 @@ sys.path.insert(0, str(CHECKOUT))
 
 from wifimgrd.api.errors import NAME_OF  # noqa: E402
 from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
-from wifimgrd.api.properties import property_xml  # noqa: E402
+from wifimgrd.api.properties import property_xml, row_xml  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
+from wifimgrd.client.json_members import SearchJson  # noqa: E402
 from wifimgrd.client.json_schema import REFERENCE, Schemas  # noqa: E402
-from wifimgrd.client.json_types import SearchJson  # noqa: E402
 from wifimgrd.domain.commands import CONNECT  # noqa: E402
 from wifimgrd.domain.errors import ErrorCode  # noqa: E402
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord  # noqa: E402
+from wifimgrd.domain.records import DeviceRecord, HistoryRecord, InterfaceRecord, NetworkRecord, ServiceRecord  # noqa: E402
 from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
 
 INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
 TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
-RECORDS: Final = {"Device": DeviceRecord, "Interface": InterfaceRecord}
+RECORDS: Final = {"Device": DeviceRecord, "Interface": InterfaceRecord, "Manager": ServiceRecord}
+ROWS: Final = {"networks": NetworkRecord, "rows": HistoryRecord}
+"""The arguments of methods that are rows, by name."""
+_ROWS: Final = re.compile(rf"(?<=      )({'|'.join(ROWS)})(: .*)\n(?:        .*\n)+")
 _FIRST_PROPERTY: Final = re.compile(r"    <!--(?:(?!-->)[\s\S])*-->\s*<property ")
 _NAMES: Final = {"integer": "number"}
 _ATTEMPT_ERRORS: Final = re.compile(r"(?<=with `wait` also )[^.]*(?=\.)")
@@ -53,6 +56,7 @@ def introspection(name: str) -> str:
     text = (INTROSPECTION / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
     first = _FIRST_PROPERTY.search(text)
     head = text[: first.start()] if first else text.removesuffix(_END)
+    head = _ROWS.sub(lambda found: f"{found[1]}{found[2]}\n{row_xml(ROWS[found[1]])}\n", head)
     head = _ATTEMPT_ERRORS.sub(_attempt_errors(), head)
     return head + property_xml(RECORDS[name]) + _END
 

@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd import __version__
-from wifimgrd.client.json_members import time_text
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.config import Config
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, device_record, interface_record
+from wifimgrd.domain.records import (
+    DeviceRecord,
+    InterfaceRecord,
+    ServiceRecord,
+    device_record,
+    interface_record,
+)
+from wifimgrd.kinds import time_text
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.report.anonymize import Anonymizer
@@ -90,7 +95,7 @@ class DaemonReport:
         history = [] if self._history is None else await self._history.read(HistoryFilter(limit=_ROWS))
         facts = Facts(
             ServiceRecord(
-                __version__, hub.backend_name, backend.state.value, backend.reason, hub.backend_choice
+                __version__, hub.backend_name, hub.backend_choice, backend.state.value, backend.reason
             ),
             {one.name: one for one in interfaces},
             list(map(device_record, hub.device_statuses())),
@@ -135,7 +140,7 @@ def report_text(facts: Facts, key: bytes, host: str) -> str:
 
 def _history_line(row: HistoryRow) -> str:
     """A row without its sentence, which may name a device that was removed since."""
-    parts = [time_text(row.time_us) or "", row.kind.value, row.code or "-"]
+    parts = [time_text(row.time_us), row.kind.value, row.code or "-"]
     if row.device_id is not None:
         parts.append(f"device {row.device_id}")
     if row.interface:

@@ -25,8 +25,7 @@ from benchmarks.fleet.pipes import lines_of_stdin, reply
 from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt.bridge import Bridge
 from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
@@ -45,7 +44,7 @@ class Table:
     def __init__(self) -> None:
         self.available = True
         self.reason = ""
-        self.service = ServiceRecord("1.0", "simulated", "ready", total_interfaces=CAMERAS)
+        self.service = ServiceRecord("1.0", "simulated", backend_state="ready", total_interfaces=CAMERAS)
         self.devices = {number: _device(number) for number in range(1, CAMERAS + 1)}
         self.interfaces = {name: InterfaceRecord(name) for name in (f"wlan{n}" for n in range(CAMERAS))}
         self._listener: Callable[[Change], None] = lambda _: None

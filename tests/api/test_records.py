@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,11 +13,31 @@ from tools import generate_records
 from wifimgrd.api import names
 from wifimgrd.api import properties as on_dbus
 from wifimgrd.api.definitions import definition
-from wifimgrd.api.properties import SIGNATURES, properties_of, updated
+from wifimgrd.api.properties import properties_of, record_of, row_of, updated, variants_of
 from wifimgrd.bus import library
 from wifimgrd.client.json_records import device_json
-from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.records import BoundField, DeviceRecord, Field, InterfaceRecord, Kind, fields_of
+from wifimgrd.domain.adapter import AdapterPin
+from wifimgrd.domain.device import DeviceId, DeviceState, Sighting, Ssid
+from wifimgrd.domain.history import HistoryKind, HistoryRow
+from wifimgrd.domain.network import Network, ScanResult, Security
+from wifimgrd.domain.records import (
+    AbsentRecord,
+    BoundField,
+    DeviceRecord,
+    Field,
+    HistoryRecord,
+    InterfaceRecord,
+    Kind,
+    NetworkRecord,
+    Record,
+    ServiceRecord,
+    absent_record,
+    fields_of,
+    history_record,
+    network_record,
+)
+from wifimgrd.domain.reservation import AbsentAdapter
+from wifimgrd.kinds import FORMS
 
 DEVICE = {
     "Id": "t",
@@ -63,9 +82,57 @@ INTERFACE = {
 """The properties of released versions: each stays, with its type."""
 
 
+NETWORK = {
+    "ssid": ("ay", b"Kamera"),
+    "bssids": ("as", ["02:00:00:00:00:01"]),
+    "frequencies": ("au", [2412]),
+    "security": ("s", "wpa2"),
+    "bands": ("as", ["2.4GHz"]),
+    "signal_strength": ("y", 70),
+    "last_seen": ("t", 0),
+    "interfaces": ("as", ["wlan0"]),
+    "device": ("o", "/"),
+    "codename": ("s", ""),
+}
+ADAPTER = {
+    "device": ("o", "/org/wifimgrd1/devices/3"),
+    "mac": ("s", ""),
+    "usb_port": ("s", "1-1.3"),
+    "interface": ("s", ""),
+    "product": ("s", ""),
+    "unplugged": ("t", 0),
+}
+FAILURE = {
+    "id": ("t", 7),
+    "time": ("t", 5),
+    "device_id": ("t", 3),
+    "device_name": ("s", "Front"),
+    "kind": ("s", "failure"),
+    "code": ("s", "busy"),
+    "message": ("s", "why"),
+}
+SESSION = {"id": ("t", 8), "time": ("t", 5), "kind": ("s", "session"), "ended": ("t", 6)} | {
+    "signal_minimum": ("y", 0),
+    "signal_mean": ("y", 1),
+}
+
+
 @pytest.mark.parametrize(("name", "properties"), [(names.DEVICE, DEVICE), (names.INTERFACE, INTERFACE)])
 def test_no_property_of_a_released_version_is_gone_or_changed(name: str, properties: dict[str, str]) -> None:
     assert properties.items() <= dict(definition(name).properties).items()
+
+
+def test_rows_have_the_entries_of_released_versions() -> None:
+    """What is unknown is empty in a network, and left out of the history."""
+    point = ScanResult("wlan0", Ssid(b"Kamera"), Sighting("02:00:00:00:00:01", 2412), Security.WPA2, 70, 0)
+    network = Network(point.ssid, point.security, (point,), ("wlan0",))
+    assert row_of(network_record(network)) == NETWORK
+    absent = AbsentAdapter(DeviceId(3), AdapterPin(usb_port="1-1.3"))
+    assert row_of(absent_record(absent)) == ADAPTER
+    failure = HistoryRow(7, 5, HistoryKind.FAILURE, DeviceId(3), "Front", code="busy", message="why")
+    assert row_of(history_record(failure)) == FAILURE
+    session = HistoryRow(8, 5, HistoryKind.SESSION, ended_us=6, signal_minimum=0, signal_mean=1)
+    assert row_of(history_record(session)) == SESSION
 
 
 @pytest.mark.parametrize("name", list(generate_records.RECORDS))
@@ -80,8 +147,11 @@ def test_the_pages_types_have_the_fields_of_the_records() -> None:
     assert generate_records.TYPES.read_text() == generate_records.typescript()
 
 
-@pytest.mark.parametrize("record", [DeviceRecord, InterfaceRecord])
-def test_each_attribute_of_a_record_is_declared_as_a_field(record: type) -> None:
+ROWS = [NetworkRecord, HistoryRecord, AbsentRecord]
+
+
+@pytest.mark.parametrize("record", [DeviceRecord, InterfaceRecord, ServiceRecord, *ROWS])
+def test_each_attribute_of_a_record_is_declared_as_a_field(record: type[Record]) -> None:
     assert [one.name for one in fields_of(record)] == list(inspect.signature(record).parameters)
 
 
@@ -92,15 +162,19 @@ VALUES = {
     Kind.TIME: st.integers(1, 2**52),
     Kind.PERCENT: st.integers(0, 100),
     Kind.NUMBER: st.integers(-(2**31), 2**31 - 1),
+    Kind.COUNT: st.integers(0, 2**32 - 1),
+    Kind.NUMBERS: st.lists(st.integers(0, 2**32 - 1), max_size=2).map(tuple),
     Kind.FLAG: st.booleans(),
     Kind.TEXTS: st.lists(st.text("ab"), max_size=2).map(tuple),
     Kind.MAPPING: st.dictionaries(st.text("ab"), st.text("ab"), min_size=1, max_size=2),
+    Kind.COUNTS: st.dictionaries(st.text("ab"), st.integers(0, 9), max_size=2),
+    Kind.RECORDS: st.sampled_from([(), (AbsentRecord(1, product="a", unplugged_at=5), AbsentRecord(2))]),
     Kind.INTERFACE: st.text("wlan0123456789.-_", min_size=1),
     Kind.DEVICE: st.integers(1, 2**60),
 }
 
 
-def values_of(record: type) -> st.SearchStrategy[dict[str, Any]]:
+def values_of(record: type[Record]) -> st.SearchStrategy[dict[str, Any]]:
     """Values of all fields of a record that is connected, if it is a device's."""
     return st.fixed_dictionaries(
         {
@@ -112,12 +186,20 @@ def values_of(record: type) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-def as_signalled(record: DeviceRecord | InterfaceRecord) -> dict[str, Any]:
+def as_signalled(record: Record) -> dict[str, Any]:
     """The properties after the D-Bus library checked their types."""
-    signatures = {one.dbus_name: SIGNATURES[one.field.kind] for one in fields_of(type(record))}
+    signatures = {one.dbus_name: FORMS[one.field.kind].signature for one in fields_of(type(record))}
     properties = properties_of(record)
     assert properties.keys() == signatures.keys()
-    return {name: library.Variant(signatures[name], value).value for name, value in properties.items()}
+    return {name: received(signatures[name], value) for name, value in properties.items()}
+
+
+def received(signature: str, value: object) -> Any:
+    """A value after the D-Bus library checked its type, its variants unpacked."""
+    checked = library.Variant(signature, value).value
+    if signature == "aa{sv}":
+        return [{name: variant.value for name, variant in row.items()} for row in checked]
+    return checked
 
 
 @given(values_of(DeviceRecord))
@@ -130,6 +212,20 @@ def test_a_device_is_the_same_on_the_other_side_of_the_bus(values: dict[str, Any
 def test_an_interface_is_the_same_on_the_other_side_of_the_bus(values: dict[str, Any]) -> None:
     interface = InterfaceRecord(**values)
     assert updated(InterfaceRecord(interface.name), as_signalled(interface)) == interface
+
+
+@given(values_of(ServiceRecord))
+def test_the_service_is_the_same_on_the_other_side_of_the_bus(values: dict[str, Any]) -> None:
+    service = ServiceRecord(**values)
+    assert updated(ServiceRecord(), as_signalled(service)) == service
+
+
+@pytest.mark.parametrize("kind", ROWS)
+@given(data=st.data())
+def test_a_row_is_the_same_on_the_other_side_of_the_bus(kind: type[Record], data: st.DataObject) -> None:
+    record = kind(**data.draw(values_of(kind)))
+    row = {name: variant.value for name, variant in variants_of(record).items()}
+    assert record_of(kind, row | {"unknown": 1}) == record
 
 
 @given(values_of(DeviceRecord), st.sampled_from(DeviceState))
@@ -145,13 +241,11 @@ def test_what_counts_while_connected_alone_is_null_in_other_states(
         assert (signal, reachable) == (None, None)
 
 
-@pytest.mark.parametrize(
-    "kind", [one for one in Kind if one not in (Kind.ID, Kind.OCTETS, Kind.FLAG, Kind.TEXTS)]
-)
-def test_a_field_of_each_other_kind_may_be_none(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [kind for kind, form in FORMS.items() if form.empty is not None])
+def test_a_field_of_a_kind_with_an_empty_value_may_be_none(kind: Kind) -> None:
     one = BoundField("name", Field(kind, "A description."), is_nullable=True)
-    on_the_bus = on_dbus._encoder(one)(SimpleNamespace(name=None))
-    assert on_dbus._decoder(one)(library.Variant(SIGNATURES[kind], on_the_bus).value) is None
+    entry = on_dbus._entry(one, leaves_out=False)
+    assert entry.decode(library.Variant(entry.signature, entry.encode(None)).value) is None
 
 
 def test_a_property_that_is_not_known_is_ignored() -> None:

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.config import Config, Http, Interfaces, Mqtt, Reserve, Tiles, TileSource
 from wifimgrd.daemon_report import Facts, report_text
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import report, state_of
 from wifimgrd.report.settings import hide_settings

@@ -13,9 +13,8 @@ import pytest
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, local_time, networks_view
 from wifimgrd.client.json_records import device_json
-from wifimgrd.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import CameraState, last_known
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
 NOW: Final = 1_764_000_000_000_000
@@ -135,7 +134,7 @@ def test_an_adapter_in_use_is_no_warning() -> None:
 
 def test_a_reserved_adapter_that_is_away_has_a_row() -> None:
     plain = Screen(json=False, out=io.StringIO(), err=io.StringIO(), colour=False)
-    absent = [AbsentRecord(3, usb_port="1-1.3", interface="wlan2", unplugged_us=1_700_000_000_000_000)]
+    absent = [AbsentRecord(3, usb_port="1-1.3", interface="wlan2", unplugged_at=1_700_000_000_000_000)]
     _, row = interfaces_view([], {3: DeviceRecord(3, "Nose")}, plain, [*absent])
     assert row.split()[:2] == ["wlan2", "away"]
     assert f"unplugged since {local_time(1_700_000_000_000_000)}; reserved for 3 Nose" in row
@@ -149,7 +148,13 @@ def test_every_state_is_in_the_table() -> None:
 
 def test_a_network_that_is_encrypted_without_a_password_is_called_so() -> None:
     network = NetworkRecord(
-        b"CAM", ("02:00:00:00:00:01",), (2412,), "owe", ("2.4GHz",), 70, None, ("wlan0",), None
+        ssid=b"CAM",
+        bssids=("02:00:00:00:00:01",),
+        frequencies_mhz=(2412,),
+        security="owe",
+        bands=("2.4GHz",),
+        signal_strength=70,
+        interfaces=("wlan0",),
     )
     [_, row] = networks_view([network], {}, screen())
     assert "Open, encrypted" in row

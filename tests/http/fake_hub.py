@@ -24,10 +24,9 @@ from wifimgrd.client.changes import (
 )
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.live_objects import ObjectCache
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 from wifimgrd.helper.sockets import open_socket
 
 
@@ -56,7 +55,7 @@ class FakeHub(HubClient):
 
     def appear(self, *devices: DeviceRecord) -> None:
         self._cache = ObjectCache()
-        self._cache.service = ServiceRecord("1", "simulated", "ready")
+        self._cache.service = ServiceRecord("1", "simulated", backend_state="ready")
         self._cache.devices = {device.id: device for device in devices}
         self._reason = ""
         self._notify(DaemonAppeared())

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd import catalog
-from wifimgrd.client.json_members import settings_json, time_text
 from wifimgrd.client.json_records import (
     connection_status_json,
     device_json,
@@ -19,8 +18,8 @@ from wifimgrd.client.json_records import (
     status_json,
 )
 from wifimgrd.client.json_text import dumps
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.kinds import settings_json, time_text
 
 CONNECTED = DeviceRecord(
     3,
@@ -93,13 +92,8 @@ def test_times_are_rfc_3339_with_microseconds(moment: datetime) -> None:
     delta = moment - datetime(1970, 1, 1)  # noqa: DTZ001
     microseconds = (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
     text = time_text(microseconds)
-    assert text is not None
     assert datetime.fromisoformat(text).replace(tzinfo=None) == moment
     assert len(text) == len("2023-11-14T22:13:20.000001Z")
-
-
-def test_never_is_null() -> None:
-    assert time_text(None) is None
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from tests.mqtt.observer import PATIENCE_S, Observer
 from wifimgrd.client.json_records import device_json
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 from wifimgrd.fleet.client import FleetClient
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import RECONNECT
@@ -53,7 +52,7 @@ def is_online(client: FleetClient, hub: str = "boat") -> bool:
 
 async def publish_hub(broker: Observer, hub: str, devices: int = 1) -> None:
     """Publish the records of a hub, as its bridge does."""
-    service = ServiceRecord("1.0", "simulated", "ready")
+    service = ServiceRecord("1.0", "simulated", backend_state="ready")
     records = {f"devices/{number}": device(number) for number in range(1, devices + 1)}
     records["hub"] = encoded(hub_json(hub, service, "0" * 16, commands=True))
     records["availability"] = b"online"

@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from wifimgrd.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved, InterfaceAdded, ServiceChanged
 from wifimgrd.client.json_records import device_json, interface_json
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.fleet.fleet import AvailabilityChanged, Fleet, FleetChange, HubAppeared, HubVanished, Limits
 from wifimgrd.fleet.records import (
     CommandAnswer,
-    RecordError,
     parse_answer,
     parse_device,
     parse_hub,
     parse_interface,
 )
+from wifimgrd.kinds import RecordError
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.topics import Topics
 
@@ -46,7 +45,7 @@ FRONT = DeviceRecord(
 ADAPTER = InterfaceRecord(
     "wlan1", state="in-use", device_id=3, usb_vendor_id="0bda", usb_port="1-1.4", bands=("2.4GHz",)
 )
-SERVICE = ServiceRecord("1.0", "simulated", "ready", total_interfaces=2, assigned_interfaces=1)
+SERVICE = ServiceRecord("1.0", "simulated", backend_state="ready", total_interfaces=2, assigned_interfaces=1)
 HUB = encoded(hub_json("boat", SERVICE, "0" * 16, commands=True))
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.device_object import DeviceObject
-from wifimgrd.api.manager_object import ManagerObject, absent_properties, backend_properties
+from wifimgrd.api.manager_object import ManagerObject
 from wifimgrd.api.object_server import ObjectServer
-from wifimgrd.api.objects import ExportedObject, valid_text
+from wifimgrd.api.objects import ExportedObject
 from wifimgrd.api.properties import properties_of
 from wifimgrd.api.simulator_object import SimulatorObject, World
 from wifimgrd.bus import names as bus_names
@@ -34,8 +35,8 @@ from wifimgrd.domain.events import (
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
-from wifimgrd.domain.records import device_record, interface_record
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.records import ServiceRecord, absent_record, device_record, interface_record
+from wifimgrd.kinds import valid_text
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.runtime.tasks import Tasks
@@ -57,7 +58,6 @@ class HubService:
         self._server = ObjectServer(connection, self._objects, self._authorization, tasks)
         self._hub: Hub | None = None
         self._manager: ManagerObject | None = None
-        self._recoveries = dict.fromkeys(map(str, RecoveryStep), 0)
         self._name_lost = asyncio.Event()
 
     async def claim(self) -> None:
@@ -108,6 +108,7 @@ class HubService:
         """Apply an event to the objects on the bus."""
         if self._hub is None or self._manager is None:
             return
+        service = self._manager.record
         match event:
             case DeviceCreated(status):
                 self._export(DeviceObject(self._hub, status))
@@ -133,12 +134,16 @@ class HubService:
                 self._unexport(names.interface_path(name))
                 self._update_counts()
             case AdapterRecovery(step=step):
-                self._recoveries[step.value] += 1
-                self._change(self._manager, {"Recoveries": dict(self._recoveries)})
+                taken = service.recoveries[step.value] + 1
+                recoveries = {**service.recoveries, step.value: taken}
+                self._change_service(self._manager, replace(service, recoveries=recoveries))
             case AbsentAdaptersChanged(adapters):
-                self._change(self._manager, absent_properties(adapters))
+                absent = tuple(map(absent_record, adapters))
+                self._change_service(self._manager, replace(service, absent_adapters=absent))
             case BackendChanged(backend):
-                self._change(self._manager, backend_properties(backend))
+                state, reason = backend.state.value, backend.reason
+                changed = replace(service, backend_state=state, backend_reason=reason)
+                self._change_service(self._manager, changed)
 
     def _device(self, device_id: DeviceId) -> ExportedObject:
         return self._exported(names.device_path(device_id))
@@ -152,8 +157,14 @@ class HubService:
     def _update_counts(self) -> None:
         if self._hub is not None and self._manager is not None:
             counts = self._hub.interface_counts
-            values = {"TotalInterfaces": counts.total, "AssignedInterfaces": counts.in_use}
-            self._change(self._manager, values)
+            record = replace(
+                self._manager.record, total_interfaces=counts.total, assigned_interfaces=counts.in_use
+            )
+            self._change_service(self._manager, record)
+
+    def _change_service(self, manager: ManagerObject, record: ServiceRecord) -> None:
+        manager.record = record
+        self._change(manager, properties_of(record))
 
     # -- objects and their signals
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from wifimgrd import __version__
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedObject, switch, valid_text
-from wifimgrd.bus.connection import MethodCall, Variant
-from wifimgrd.bus.packing import Value, pack_rows
+from wifimgrd.api.objects import ExportedObject, switch
+from wifimgrd.api.properties import properties_of, row_of, variants_of
+from wifimgrd.bus.connection import MethodCall
+from wifimgrd.bus.packing import pack_rows
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
-from wifimgrd.domain.events import BackendStatus
-from wifimgrd.domain.history import HistoryRow, parse_filter
-from wifimgrd.domain.network import Network
+from wifimgrd.domain.history import parse_filter
+from wifimgrd.domain.records import ServiceRecord, absent_record, history_record, network_record
 from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 
@@ -39,20 +38,16 @@ class ManagerObject(ExportedObject):
         self._is_exported = is_exported
         self._reload_configuration = reload
         self._make_report = report
-        super().__init__(
-            names.ROOT_PATH,
-            names.MANAGER,
-            {
-                "Version": __version__,
-                "Backend": hub.backend_name,
-                "BackendChoice": hub.backend_choice,
-                **backend_properties(hub.backend_status),
-                "TotalInterfaces": 0,
-                "AssignedInterfaces": 0,
-                **absent_properties(hub.absent_adapters),
-                "Recoveries": dict.fromkeys(map(str, RecoveryStep), 0),
-            },
+        self.record = ServiceRecord(
+            version=__version__,
+            backend=hub.backend_name,
+            backend_choice=hub.backend_choice,
+            backend_state=hub.backend_status.state.value,
+            backend_reason=hub.backend_status.reason,
+            absent_adapters=tuple(map(absent_record, hub.absent_adapters)),
+            recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
         )
+        super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))
         self.methods = {
             "CreateDevice": self._create_device,
             "RemoveDevice": self._remove_device,
@@ -104,7 +99,8 @@ class ManagerObject(ExportedObject):
         return list(report.scanned), dict(report.skipped)
 
     async def _get_networks(self, call: MethodCall) -> Sequence[Any]:
-        return ([_network_dictionary(one) for one in await self._hub.networks(_interface(call))],)
+        networks = await self._hub.networks(_interface(call))
+        return ([variants_of(network_record(one)) for one in networks],)
 
     async def _reload(self, call: MethodCall) -> Sequence[Any]:
         del call
@@ -114,7 +110,7 @@ class ManagerObject(ExportedObject):
     async def _get_history(self, call: MethodCall) -> Sequence[Any]:
         wanted = parse_filter(call.body[0])
         rows = [] if self._history is None else await self._history.read(wanted)
-        return (pack_rows(map(_row_dictionary, rows)),)
+        return (pack_rows(row_of(history_record(one)) for one in rows),)
 
     async def _forget_history(self, call: MethodCall) -> Sequence[Any]:
         if self._history is not None:
@@ -126,70 +122,8 @@ class ManagerObject(ExportedObject):
         return (await self._make_report(),)
 
 
-def absent_properties(adapters: Iterable[AbsentAdapter]) -> dict[str, Any]:
-    """The property of the adapters that are kept for a device and not plugged in."""
-    rows = [
-        {
-            "device": Variant("o", names.device_path(one.device)),
-            "mac": Variant("s", one.pin.mac),
-            "usb_port": Variant("s", one.pin.usb_port),
-            "interface": Variant("s", valid_text(one.interface)),
-            "product": Variant("s", valid_text(one.product)),
-            "unplugged": Variant("t", one.unplugged_us),
-        }
-        for one in adapters
-    ]
-    return {"AbsentAdapters": rows}
-
-
-def _row_dictionary(row: HistoryRow) -> dict[str, Value]:
-    """A row as GetHistory returns it; absent values are left out."""
-    row_properties: dict[str, Value] = {
-        "id": ("t", row.id),
-        "time": ("t", max(0, row.time_us)),
-        "kind": ("s", row.kind.value),
-    }
-    for name, signature, value in (
-        ("device_id", "t", row.device_id),
-        ("device_name", "s", row.device_name),
-        ("interface", "s", row.interface),
-        ("code", "s", row.code),
-        ("message", "s", row.message),
-        ("ended", "t", row.ended_us),
-    ):
-        if value:
-            row_properties[name] = (signature, value)
-    if row.signal_minimum is not None and row.signal_mean is not None:
-        row_properties["signal_minimum"] = ("y", row.signal_minimum)
-        row_properties["signal_mean"] = ("y", row.signal_mean)
-    return row_properties
-
-
 def _interface(call: MethodCall) -> str | None:
     name = call.body[0].get("interface")
     if name is not None and not isinstance(name, str):
         raise InvalidRequest("the option interface is a text", {"interface": ("Not a valid string.",)})
     return name
-
-
-def _network_dictionary(network: Network) -> dict[str, Any]:
-    """A network as GetNetworks returns it."""
-    sightings = [point.sighting for point in network.points]
-    device = names.NO_OBJECT if network.device_id is None else names.device_path(network.device_id)
-    return {
-        "ssid": Variant("ay", network.ssid.octets),
-        "bssids": Variant("as", [sighting.bssid for sighting in sightings]),
-        "frequencies": Variant("au", [sighting.frequency_mhz for sighting in sightings]),
-        "security": Variant("s", network.security.value),
-        "bands": Variant("as", [band.value for band in network.bands]),
-        "signal_strength": Variant("y", network.signal_percent),
-        "last_seen": Variant("t", network.last_seen_us),
-        "interfaces": Variant("as", list(network.interfaces)),
-        "device": Variant("o", device),
-        "codename": Variant("s", network.codename),
-    }
-
-
-def backend_properties(status: BackendStatus) -> dict[str, Any]:
-    """The manager's properties of the backend."""
-    return {"BackendState": status.state.value, "BackendReason": status.reason}

@@ -32,7 +32,7 @@ class ExportedObject:
 
     def variant(self, name: str) -> Any:
         """One value, for an outgoing message."""
-        return Variant(self.definition.properties[name], valid_text(self.values[name]))
+        return Variant(self.definition.properties[name], self.values[name])
 
     def variants(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """The values of these names, or all, for an outgoing message."""
@@ -48,11 +48,4 @@ def switch(options: Mapping[str, object], name: str, *, default: bool) -> bool:
     value = options.get(name, default)
     if not isinstance(value, bool):
         raise InvalidRequest(f"the option {name} is a boolean", {name: ("Not a boolean.",)})
-    return value
-
-
-def valid_text(value: Any) -> Any:
-    """A text that is valid in D-Bus: the bus closes the connection for a NUL or a lone surrogate."""
-    if isinstance(value, str):
-        return value.replace("\0", "").encode("utf-8", "replace").decode()
     return value

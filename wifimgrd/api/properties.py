@@ -1,89 +1,147 @@
-"""The records of `wifimgrd.domain.records` as properties on D-Bus, and back."""
+"""The records of `wifimgrd.domain.records` on D-Bus, and back: as the properties of an object, or as a row,
+which is one dictionary of a list."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from html import escape
-from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from wifimgrd.api import names
+from wifimgrd.bus.library import Variant
+from wifimgrd.bus.packing import Value
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.records import BoundField, DeviceRecord, InterfaceRecord, Kind, fields_of
+from wifimgrd.domain.records import (
+    AbsentRecord,
+    BoundField,
+    DeviceRecord,
+    HistoryRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    Record,
+    ServiceRecord,
+    fields_of,
+)
+from wifimgrd.kinds import FORMS
 
 Properties = Mapping[str, Any]
-"""Property name -> plain Python value (variants already unpacked)."""
+"""The name of a property, or of an entry of a row -> plain Python value (variants already unpacked)."""
 
-_Record = TypeVar("_Record", DeviceRecord, InterfaceRecord)
-_Conversion = Callable[[Any], Any]
+_Record = TypeVar("_Record", bound=Record)
 
-SIGNATURES: Final[Mapping[Kind, str]] = MappingProxyType(
-    {
-        Kind.ID: "t",
-        Kind.TEXT: "s",
-        Kind.OCTETS: "ay",
-        Kind.TIME: "t",
-        Kind.PERCENT: "y",
-        Kind.NUMBER: "i",
-        Kind.FLAG: "b",
-        Kind.TEXTS: "as",
-        Kind.MAPPING: "a{ss}",
-        Kind.INTERFACE: "o",
-        Kind.DEVICE: "o",
-    }
-)
-"""The D-Bus type of each kind."""
-_EMPTY: Final[Mapping[Kind, Any]] = MappingProxyType(
-    {
-        Kind.TEXT: "",
-        Kind.TIME: 0,
-        Kind.PERCENT: 0,
-        Kind.NUMBER: 0,
-        Kind.INTERFACE: names.NO_OBJECT,
-        Kind.DEVICE: names.NO_OBJECT,
-    }
-)
-"""What stands for None on D-Bus, which has no such value; an empty mapping for a mapping."""
+_LEAVES_OUT: Final = frozenset({HistoryRecord})
+"""Records in whose rows an entry is left out for None; in others its empty value stands for None."""
 _LONGEST_LINE: Final = 100
-_UNITS: Final[Mapping[Kind, str]] = MappingProxyType(
-    {Kind.TIME: "Microseconds since the epoch", Kind.PERCENT: "Percent"}
-)
 
 
-def properties_of(record: DeviceRecord | InterfaceRecord) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A field of a record on D-Bus."""
+
+    attribute: str
+    property_name: str
+    row_name: str
+    signature: str
+    encode: Callable[[Any], object]
+    decode: Callable[[Any], object]
+    is_left_out: bool
+    """Whether it is, in a row, if it is None."""
+
+
+def _entry(one: BoundField, *, leaves_out: bool) -> _Entry:
+    form, encode, decode = FORMS[one.field.kind], _encoder(one), _decoder(one, leaves_out=leaves_out)
+    left_out = leaves_out and one.is_nullable
+    return _Entry(one.name, one.dbus_name, one.row_name, form.signature, encode, decode, left_out)
+
+
+def _encoder(one: BoundField) -> Callable[[Any], object]:
+    """How a value is converted for D-Bus."""
+    form = FORMS[one.field.kind]
+    if one.records is not None:
+        return lambda records: list(map(variants_of, records))
+    if one.is_nullable:
+        return lambda value: form.empty if value is None else form.to_dbus(value)
+    return form.to_dbus
+
+
+def _decoder(one: BoundField, *, leaves_out: bool) -> Callable[[Any], object]:
+    """How a value from D-Bus is converted. 0 % is a value, while a device is connected, and if None is left
+    out."""
+    form, records = FORMS[one.field.kind], one.records
+    if records is not None:
+        return lambda rows: tuple(record_of(records, row) for row in rows)
+    if one.is_nullable and not one.field.while_connected and not leaves_out:
+        return lambda value: None if value == form.empty else form.of_dbus(value)
+    return form.of_dbus
+
+
+def properties_of(record: Record) -> dict[str, object]:
     """All properties of a record."""
-    return {name: encode(record) for name, encode in _ENCODERS[type(record)]}
+    return {one.property_name: one.encode(getattr(record, one.attribute)) for one in _ENTRIES[type(record)]}
 
 
 def updated(record: _Record, properties: Properties) -> _Record:
     """A record with changed properties; unknown ones are ignored."""
-    decoders = _DECODERS[type(record)]
-    changes: dict[str, Any] = {}
-    for name, value in properties.items():
-        if (decoder := decoders.get(name)) is not None:
-            attribute, decode = decoder
-            changes[attribute] = decode(value)
+    changes: dict[str, Any] = {
+        one.attribute: one.decode(properties[one.property_name])
+        for one in _ENTRIES[type(record)]
+        if one.property_name in properties
+    }
     if isinstance(record, DeviceRecord) and changes.get("state", record.state) != DeviceState.CONNECTED:
         changes |= _WHILE_NOT_CONNECTED
     return replace(record, **changes)
 
 
-def property_xml(record: type[DeviceRecord] | type[InterfaceRecord]) -> str:
+def row_of(record: Record) -> dict[str, Value]:
+    """A record as a row: the signature and the value of each entry."""
+    row: dict[str, Value] = {}
+    for one in _ENTRIES[type(record)]:
+        value = getattr(record, one.attribute)
+        if value is not None or not one.is_left_out:
+            row[one.row_name] = one.signature, one.encode(value)
+    return row
+
+
+def variants_of(record: Record) -> dict[str, Variant]:
+    """A record as a row, for an outgoing message."""
+    return {name: Variant(signature, value) for name, (signature, value) in row_of(record).items()}
+
+
+def record_of(kind: type[_Record], row: Properties) -> _Record:
+    """The record of a row; unknown entries are ignored, and a field without one has its default."""
+    values: dict[str, Any] = {
+        one.attribute: one.decode(row[one.row_name]) for one in _ENTRIES[kind] if one.row_name in row
+    }
+    return kind(**values)
+
+
+# -- descriptions
+
+
+def property_xml(record: type[Record]) -> str:
     """The properties of a record's D-Bus interface as introspection XML, each with its description."""
     lines = []
     for one in fields_of(record):
-        text = escape(" ".join([one.field.description, *_on_dbus(one)]), quote=False)
-        lines += _comment(text)
-        signature = SIGNATURES[one.field.kind]
+        rows = [] if one.records is None else _row_texts(one.records)
+        lines += _comment(" ".join((_described(one), *rows)))
+        signature = FORMS[one.field.kind].signature
         lines.append(f'    <property name="{one.dbus_name}" type="{signature}" access="read"/>')
     return "\n".join(lines) + "\n"
 
 
+def row_xml(record: type[Record]) -> str:
+    """The entries of a record's rows, as lines of the description of the method that returns them."""
+    indent = " " * 8
+    lines: list[str] = []
+    for text in _row_texts(record):
+        lines += textwrap.wrap(text, _LONGEST_LINE, initial_indent=indent, subsequent_indent=indent + "  ")
+    return escape("\n".join(lines), quote=False)
+
+
 def _comment(text: str) -> list[str]:
     """A comment of the introspection XML, on lines that are not too long."""
+    text = escape(text, quote=False)
     if len(text) <= _LONGEST_LINE:
         return [f"    <!-- {text} -->"]
     indent = " " * 6
@@ -91,64 +149,38 @@ def _comment(text: str) -> list[str]:
     return ["    <!--", *lines, "    -->"]
 
 
-def _on_dbus(one: BoundField) -> list[str]:
-    """The conventions for a field's value on D-Bus, as sentences."""
-    parts = [_UNITS[one.field.kind]] if one.field.kind in _UNITS else []
-    if one.is_nullable:
-        empty = _EMPTY.get(one.field.kind, "")
-        parts.append(f"`{empty}` if there is none" if empty != "" else "empty if there is none")
+def _row_texts(record: type[Record]) -> list[str]:
+    """The description of each entry of a record's rows."""
+    leaves_out = record in _LEAVES_OUT
+    return [
+        f"`{one.row_name}` ({FORMS[one.field.kind].signature}): {_described(one, leaves_out=leaves_out)}"
+        for one in fields_of(record)
+    ]
+
+
+def _described(one: BoundField, *, leaves_out: bool = False) -> str:
+    """The description of a field, with the conventions for its value on D-Bus as sentences."""
+    form = FORMS[one.field.kind]
+    parts = [form.unit] if form.unit else []
+    if one.is_nullable and not leaves_out:
+        empty = "empty" if form.empty in ("", {}) else f"`{form.empty}`"
+        parts.append(f"{empty} if there is none")
     text = "; ".join(parts)
-    return [f"{text[0].upper()}{text[1:]}."] if text else []
+    return " ".join([one.field.description, *([f"{text[0].upper()}{text[1:]}."] if text else [])])
 
 
-def _encoder(one: BoundField) -> _Conversion:
-    """How the value of its property is made of a record."""
-    kind, value = one.field.kind, attrgetter(one.name)
-    match kind:
-        case Kind.MAPPING:
-            return lambda record: dict(value(record) or {})
-        case Kind.TEXTS:
-            return lambda record: list(value(record))
-        case Kind.INTERFACE:
-            return lambda record: names.interface_path(value(record)) if value(record) else names.NO_OBJECT
-        case Kind.DEVICE:
-            return lambda record: names.device_path(value(record)) if value(record) else names.NO_OBJECT
-        case _ if one.is_nullable:
-            empty = _EMPTY[kind]
-            return lambda record: empty if (found := value(record)) is None else found
-    return value
-
-
-def _decoder(one: BoundField) -> _Conversion:
-    match one.field.kind:
-        case Kind.OCTETS:
-            return bytes
-        case Kind.TEXTS:
-            return tuple
-        case Kind.INTERFACE:
-            return names.interface_name_of
-        case Kind.DEVICE:
-            return names.device_id_of
-        case Kind.MAPPING:
-            return lambda value: MappingProxyType(dict(value)) if value else None
-        case _ if one.is_nullable and not one.field.while_connected:
-            return lambda value: value or None
-    return _unchanged  # 0 % is a value, while the device is connected
-
-
-def _unchanged(value: Any) -> Any:
-    return value
-
-
-_RECORDS: Final = (DeviceRecord, InterfaceRecord)
-_ENCODERS: Final[Mapping[type, Sequence[tuple[str, _Conversion]]]] = {
-    record: [(one.dbus_name, _encoder(one)) for one in fields_of(record)] for record in _RECORDS
+_RECORDS: Final[tuple[type[Record], ...]] = (
+    DeviceRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    HistoryRecord,
+    AbsentRecord,
+    ServiceRecord,
+)
+_ENTRIES: Final[Mapping[type[Record], tuple[_Entry, ...]]] = {
+    record: tuple(_entry(one, leaves_out=record in _LEAVES_OUT) for one in fields_of(record))
+    for record in _RECORDS
 }
-"""Of each record the names of its properties, and how their values are made of a record."""
-_DECODERS: Final[Mapping[type, Mapping[str, tuple[str, _Conversion]]]] = {
-    record: {one.dbus_name: (one.name, _decoder(one)) for one in fields_of(record)} for record in _RECORDS
-}
-"""Of each record the names of its properties, their fields, and how their values are converted."""
 _DEFAULTS: Final = {one.name: one.default for one in fields(DeviceRecord)}
 _WHILE_NOT_CONNECTED: Final = {
     one.name: _DEFAULTS[one.name] for one in fields_of(DeviceRecord) if one.field.while_connected

@@ -16,7 +16,6 @@ from wifimgrd.cli.outcome import TIMEOUT, progress, summary, title
 from wifimgrd.cli.password import UsageError, read_broker_password
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import safe
-from wifimgrd.client.json_members import time_text
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.commands import DEVICE_COMMANDS, WHEN_FREE
@@ -25,6 +24,7 @@ from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.client import FleetClient, connected
 from wifimgrd.fleet.fleet import FleetHub
 from wifimgrd.fleet.records import CommandAnswer
+from wifimgrd.kinds import time_text
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.connection import BrokerError, any_of
 from wifimgrd.mqtt.hub_record import hub_json
@@ -94,7 +94,7 @@ def _hub_json(hub: FleetHub) -> dict[str, Any]:
     return {
         **hub_json(hub.id, record.service, record.epoch, commands=record.commands),
         "online": hub.online,
-        "last_message": time_text(hub.last_message_us),
+        "last_message": None if hub.last_message_us is None else time_text(hub.last_message_us),
         "total_devices": len(devices),
         "connected_devices": sum(device.is_connected for device in devices),
     }

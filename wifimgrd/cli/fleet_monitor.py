@@ -12,7 +12,6 @@ from wifimgrd.cli.monitor import show_sentence
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import Style
 from wifimgrd.client.channel_messages import ChannelMessages, Message
-from wifimgrd.client.json_members import time_text
 from wifimgrd.client.json_records import device_json, interface_json, service_json
 from wifimgrd.fleet.client import FleetClient
 from wifimgrd.fleet.fleet import (
@@ -24,6 +23,7 @@ from wifimgrd.fleet.fleet import (
     HubAppeared,
     HubVanished,
 )
+from wifimgrd.kinds import time_text
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.runtime.tasks import Tasks

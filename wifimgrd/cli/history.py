@@ -12,9 +12,9 @@ from wifimgrd.cli.text import Style
 from wifimgrd.cli.views import local_time, moment, span
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json
-from wifimgrd.client.records import HistoryRecord
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
+from wifimgrd.domain.records import HistoryRecord
 
 _HEADS = ("TIME", "DEVICE", "ADAPTER", "WHAT", "(LASTED)", "(SIGNAL)", "(REASON)")
 
@@ -51,9 +51,9 @@ async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> 
     rows: list[HistoryRecord] = []
     before = None
     while page := await hub.history(device_id, before, LARGEST_LIMIT):
-        rows += [row for row in page if max(row.time_us, row.ended_us or row.time_us) >= since_us]
+        rows += [row for row in page if max(row.time, row.ended or row.time) >= since_us]
         before = page[-1].id
-        if page[-1].time_us < since_us:
+        if page[-1].time < since_us:
             break
     return rows
 
@@ -61,8 +61,8 @@ async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> 
 def _line(row: HistoryRecord, now_us: int) -> Row:
     is_session = row.kind == "session"
     lasted = None
-    if is_session or row.ended_us:
-        lasted = span((row.ended_us or now_us) - row.time_us) + ("" if row.ended_us else " so far")
+    if is_session or row.ended:
+        lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
     what = _WHAT.get(row.kind, row.kind)
     signal = None if row.signal_mean is None else f"{row.signal_mean} %"
     if signal and row.signal_minimum != row.signal_mean:
@@ -70,7 +70,7 @@ def _line(row: HistoryRecord, now_us: int) -> Row:
     is_bad = row.kind in ("failure", "interruption") or (is_session and row.code)
     reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
     return (
-        local_time(row.time_us),
+        local_time(row.time),
         row.device_name if row.device_id else None,
         row.interface,
         what,

@@ -14,8 +14,8 @@ from wifimgrd.cli.text import Style, safe
 from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_members import time_text
 from wifimgrd.client.json_records import device_json, interface_json, service_json
+from wifimgrd.kinds import time_text
 
 
 async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

@@ -11,11 +11,10 @@ from typing import Final
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.table import Cell, Row, fields
 from wifimgrd.cli.text import STYLE_OF_STATE, Style, safe
-from wifimgrd.client.records import AbsentRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 
 DEVICE_HEADS: Final = (
     "ID",
@@ -90,7 +89,7 @@ def interfaces_view(
         for interface in interfaces
     ]
     for adapter in absent:
-        since = "" if adapter.unplugged_us is None else f" since {local_time(adapter.unplugged_us)}"
+        since = "" if adapter.unplugged_at is None else f" since {local_time(adapter.unplugged_at)}"
         rows.append(
             (
                 adapter.interface,

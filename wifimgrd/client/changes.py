@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord, fields_of
+
+BACKEND: Final = frozenset(one.dbus_name for one in fields_of(ServiceRecord) if one.field.in_status)
+"""The properties of the manager object that `service.updated` reports."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.client.changes import (
+    BACKEND,
     AttemptFailed,
     Change,
     DaemonAppeared,
@@ -27,6 +28,7 @@ from wifimgrd.client.json_members import (
     DEVICE_MEMBERS,
     DeviceJson,
     InterfaceJson,
+    ServiceJson,
     StatusUpdateJson,
     reachability,
 )
@@ -35,17 +37,14 @@ from wifimgrd.client.json_types import (
     FAILED,
     RemovedDeviceJson,
     RemovedInterfaceJson,
-    ServiceJson,
     SignalJson,
 )
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 
 SIGNAL_STEP: Final = 5
 """Percent."""
 STATUS: Final = "device.connection_status.update"
 """The type of the messages with the state of a device's connection."""
-_BACKEND: Final = frozenset({"Backend", "BackendState", "BackendReason"})
 
 DATA: Final[Mapping[str, type]] = MappingProxyType(
     {
@@ -124,7 +123,7 @@ class ChannelMessages:
                 return [Message("interface.removed", {"name": name})]
             case ServiceChanged(service, changed):
                 self._backend = service.backend
-                return [Message("service.updated", service_json(service))] if changed & _BACKEND else []
+                return [Message("service.updated", service_json(service))] if changed & BACKEND else []
             case DaemonVanished(reason):
                 self._failures.clear()
                 gone = ServiceRecord(backend=self._backend, backend_reason=reason)

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from wifimgrd.api import names
 from wifimgrd.api.errors import with_own_errors
+from wifimgrd.api.properties import record_of
 from wifimgrd.bus.connection import Variant
 from wifimgrd.client.command_result import CommandResult
 from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects
-from wifimgrd.client.records import HistoryRecord, NetworkRecord, SearchRecord
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.errors import InternalError
+from wifimgrd.domain.records import HistoryRecord, NetworkRecord, SearchRecord
 from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
@@ -120,12 +121,12 @@ class HubClient(LiveObjects):
         options = {} if interface is None else {"interface": _variant(interface)}
         scanned, skipped = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
         [networks] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [options])
-        return SearchRecord(tuple(map(NetworkRecord.of, networks)), tuple(scanned), skipped)
+        return SearchRecord(tuple(record_of(NetworkRecord, row) for row in networks), tuple(scanned), skipped)
 
     async def guess_codename(self, ssid: bytes) -> str | None:
         """The camera model of a network that was received recently, without a scan."""
         [reply] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [{}])
-        networks = map(NetworkRecord.of, reply)
+        networks = (record_of(NetworkRecord, row) for row in reply)
         return next((one.codename for one in networks if one.ssid == ssid and one.codename), None)
 
     async def history(
@@ -136,7 +137,7 @@ class HubClient(LiveObjects):
         wanted = {"device_id": device_id, "before": before, "limit": limit}
         options = {name: _variant(value) for name, value in wanted.items() if value is not None}
         [rows] = await self._command(names.ROOT_PATH, names.MANAGER, "GetHistory", "a{sv}", [options])
-        return list(map(HistoryRecord.of, rows))
+        return [record_of(HistoryRecord, row) for row in rows]
 
     async def diagnose(self) -> str:
         """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""

@@ -1,23 +1,32 @@
-"""The JSON objects of a device and of an interface.
+"""The JSON objects of the records in `wifimgrd.domain.records`.
 
-Their members are derived from the fields of `wifimgrd.domain.records`, with the few beside them that are
-computed from a field.
+Their members are derived from the fields, with the few that replace one, or are computed from one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Self, TypedDict, get_args, get_origin
 
-from wifimgrd.client.json_types import FAILED, AbsentAdapterJson, Id, InterfaceName, Keywords, SettingsJson
+from wifimgrd.client.json_types import FAILED, Id, InterfaceName, Keywords, SettingsJson
+from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.records import BoundField, DeviceRecord, InterfaceRecord, Kind, fields_of
+from wifimgrd.domain.records import (
+    AbsentRecord,
+    BoundField,
+    DeviceRecord,
+    HistoryRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    Record,
+    ServiceRecord,
+    fields_of,
+)
+from wifimgrd.kinds import FORMS, settings_json, unchanged
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PANORAMA_ICON: Final = "/icons/panorama-camera.svg"
 """The icon in the catalog of models with a camera for all directions."""
 
@@ -28,33 +37,30 @@ class Member:
 
     name: str
     type: Any
-    """Its type for `wifimgrd.http.description`: plain, Annotated or a RecordJson."""
-    read: Callable[[Any], Any]
+    """Its type for `wifimgrd.http.description`: plain, Annotated or a JsonObject."""
+    read: Callable[[Any], object]
     """Its value in a record's object."""
     in_status: bool = False
 
 
-class RecordJson(dict[str, Any]):
+class JsonObject(dict[str, Any]):
     """A JSON object whose members are derived from a record's fields."""
 
     members: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Name -> type, as in a TypedDict."""
+    _readers: ClassVar[tuple[tuple[str, Callable[[Any], object]], ...]] = ()
 
+    def __init_subclass__(cls, *, of: Iterable[Member] | None = None) -> None:
+        if of is None:
+            return  # it declares its members itself
+        of = tuple(of)
+        cls.members = MappingProxyType({one.name: one.type for one in of})
+        cls._readers = tuple((one.name, one.read) for one in of)
 
-def time_text(microseconds: int | None) -> str | None:
-    """Microseconds since the epoch as RFC 3339 in UTC; None stays None."""
-    if microseconds is None:
-        return None
-    moment = _EPOCH + timedelta(microseconds=microseconds)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
-def settings_json(ssid: bytes) -> SettingsJson:
-    """The SSID as text, and also in hexadecimal if it is not UTF-8."""
-    try:
-        return {"ssid": ssid.decode()}
-    except UnicodeDecodeError:
-        return {"ssid": ssid.decode("utf-8", "replace"), "ssid_hex": ssid.hex()}
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        """The object of a record."""
+        return cls((name, read(record)) for name, read in cls._readers)
 
 
 def reachability(device: DeviceRecord) -> str:
@@ -69,28 +75,32 @@ def type_icon(icon: str | None) -> str:
     return "icons.device.camera-360" if icon == _PANORAMA_ICON else "icons.device.video-camera"
 
 
-_PLAIN: Final[Mapping[Kind, Any]] = MappingProxyType(
+_REPLACED: Final[Mapping[tuple[type[Record], str], tuple[Member, ...]]] = MappingProxyType(
     {
-        Kind.ID: Annotated[int, Keywords(minimum=1)],
-        Kind.TEXT: str,
-        Kind.TIME: Annotated[str, "RFC 3339, in UTC.", Keywords(format="date-time")],
-        Kind.PERCENT: Annotated[int, "Percent.", Keywords(minimum=0, maximum=100)],
-        Kind.NUMBER: int,
-        Kind.FLAG: bool,
-        Kind.MAPPING: dict[str, str],
-        Kind.INTERFACE: InterfaceName,
-        Kind.DEVICE: int,
+        (DeviceRecord, "ssid"): (
+            Member("connection_settings", SettingsJson, lambda device: settings_json(device.ssid)),
+        ),
+        (NetworkRecord, "ssid"): (
+            Member(
+                "ssid",
+                Annotated[str, "Its name; octets that are not UTF-8 are replaced."],
+                lambda network: network.ssid.decode("utf-8", "replace"),
+            ),
+            Member(
+                "ssid_hex",
+                Annotated[str, Keywords(pattern="^[0-9a-f]+$")],
+                lambda network: network.ssid.hex(),
+            ),
+        ),
     }
 )
-"""The type of each kind in JSON, but for OCTETS, which have members of their own, and TEXTS."""
-_INSTEAD: Final[Mapping[str, Member]] = MappingProxyType(
-    {"ssid": Member("connection_settings", SettingsJson, lambda device: settings_json(device.ssid))}
-)
-"""Members in place of that of a device's field."""
-_BESIDE: Final[Mapping[str, Member]] = MappingProxyType(
+"""Members in place of that of a record's field."""
+_COMPUTED: Final[Mapping[tuple[type[Record], str], Member]] = MappingProxyType(
     {
-        "state": Member("connected", bool, lambda device: device.is_connected, in_status=True),
-        "reachable": Member(
+        (DeviceRecord, "state"): Member(
+            "connected", bool, lambda device: device.is_connected, in_status=True
+        ),
+        (DeviceRecord, "reachable"): Member(
             "device_reachability",
             Annotated[
                 str,
@@ -100,7 +110,7 @@ _BESIDE: Final[Mapping[str, Member]] = MappingProxyType(
             reachability,
             in_status=True,
         ),
-        "icon": Member(
+        (DeviceRecord, "icon"): Member(
             "device_type_icon",
             Annotated[
                 str,
@@ -109,111 +119,109 @@ _BESIDE: Final[Mapping[str, Member]] = MappingProxyType(
             ],
             lambda device: type_icon(device.icon),
         ),
+        (NetworkRecord, "security"): Member(
+            "band",
+            Annotated[str, Keywords(enum=[one.value for one in Band]), "Of the strongest access point."],
+            lambda network: network.bands[0],
+        ),
     }
 )
-"""Members that are computed, behind that of the device's field which they are computed from."""
+"""Members that are computed, behind that of a record's field."""
+
+
+def members_of(record: type[Record]) -> tuple[Member, ...]:
+    """The members of a record's JSON object, in order."""
+    members: list[Member] = []
+    for one in fields_of(record):
+        key = record, one.name
+        members += _REPLACED[key] if key in _REPLACED else (_member(one),)
+        members += (_COMPUTED[key],) if key in _COMPUTED else ()
+    return tuple(members)
 
 
 def _member(one: BoundField) -> Member:
-    declared = one.field
-    keywords = Keywords(**declared.keywords)
-    if declared.kind is Kind.TEXTS:
-        of_json: Any = Annotated[list[Annotated[str, keywords]], declared.description]
+    declared, form = one.field, FORMS[one.field.kind]
+    base, keywords = Keywords(**form.keywords), Keywords(**declared.keywords)
+    of_json: Any = form.json_type
+    if get_origin(of_json) is list:
+        item: Any = get_args(of_json)[0]
+        of_json = Annotated[list[Annotated[item, base, keywords]], declared.description]
     else:
-        of_json = Annotated[_PLAIN[declared.kind], declared.description, keywords]
+        of_json = Annotated[of_json, base, declared.description, keywords]
     if one.is_nullable or declared.while_connected:
         of_json |= None
     return Member(one.json_name, of_json, _reader(one), declared.in_status)
 
 
-def _reader(one: BoundField) -> Callable[[Any], Any]:
-    name = one.name
+def _reader(one: BoundField) -> Callable[[Any], object]:
+    value, to_json = attrgetter(one.name), FORMS[one.field.kind].to_json
     if one.field.while_connected:
-        return lambda device: getattr(device, name) if device.is_connected else None
-    value = attrgetter(name)
-    match one.field.kind:
-        case Kind.TIME:
-            return lambda record: time_text(value(record))
-        case Kind.TEXTS:
-            return lambda record: list(value(record))
-        case Kind.MAPPING:
-            return lambda record: None if value(record) is None else dict(value(record))
-    return value
+        return lambda device: to_json(value(device)) if device.is_connected else None
+    if to_json is unchanged:
+        return value
+    return lambda record: None if (found := value(record)) is None else to_json(found)
 
 
-def _device_members() -> tuple[Member, ...]:
-    members = []
-    for one in fields_of(DeviceRecord):
-        members.append(_INSTEAD.get(one.name) or _member(one))
-        if one.name in _BESIDE:
-            members.append(_BESIDE[one.name])
-    return tuple(members)
-
-
-DEVICE_MEMBERS: Final = _device_members()
+DEVICE_MEMBERS: Final = members_of(DeviceRecord)
 """The members of a device's JSON object, in order."""
 STATUS_MEMBERS: Final = tuple(one for one in DEVICE_MEMBERS if one.in_status)
 """Those about the state of its connection."""
+_BY_NAME: Final = {one.name: one for one in DEVICE_MEMBERS}
+_STEPS: Final = [*(one.value for one in DeviceState), FAILED]
 
 
-class DeviceJson(RecordJson):
+class DeviceJson(JsonObject, of=DEVICE_MEMBERS):
     """A registered camera."""
 
-    members = MappingProxyType({one.name: one.type for one in DEVICE_MEMBERS})
 
-
-class StatusUpdateJson(RecordJson):
+class StatusUpdateJson(
+    JsonObject,
+    of=(
+        _BY_NAME["id"],
+        _BY_NAME["name"],
+        replace(_BY_NAME["connection_status"], type=Annotated[str, Keywords(enum=_STEPS)]),
+        *STATUS_MEMBERS[1:],
+    ),
+):
     """A step of a device's connection."""
 
-    members = MappingProxyType(
-        {"id": DeviceJson.members["id"], "name": DeviceJson.members["name"]}
-        | {one.name: one.type for one in STATUS_MEMBERS}
-        | {"connection_status": Annotated[str, Keywords(enum=[*(one.value for one in DeviceState), FAILED])]}
-    )
 
-
-class StatusJson(RecordJson):
+class StatusJson(
+    JsonObject,
+    of=(
+        Member("device_connection_id", Id, attrgetter("id")),
+        Member("device_name", str, attrgetter("name")),
+        _BY_NAME["connection_type"],
+        *STATUS_MEMBERS,
+        Member("is_wifi_connection", Annotated[bool, Keywords(const=True)], lambda _: True),
+    ),
+):
     """The state of a device's connection."""
-
-    members = MappingProxyType(
-        {
-            "device_connection_id": Id,
-            "device_name": str,
-            "connection_type": DeviceJson.members["connection_type"],
-        }
-        | {one.name: one.type for one in STATUS_MEMBERS}
-        | {"is_wifi_connection": Annotated[bool, Keywords(const=True)]}
-    )
 
 
 _USB: Final = "usb."
-_INTERFACE: Final = tuple(map(_member, fields_of(InterfaceRecord)))
-USB_MEMBERS: Final = tuple(
-    Member(one.name.removeprefix(_USB), one.type, one.read) for one in _INTERFACE if one.name.startswith(_USB)
-)
-"""The members of the USB device's JSON object."""
+_INTERFACE: Final = members_of(InterfaceRecord)
 
 
-class UsbJson(RecordJson):
+class UsbJson(
+    JsonObject,
+    of=[replace(one, name=one.name.removeprefix(_USB)) for one in _INTERFACE if one.name.startswith(_USB)],
+):
     """The USB device behind an interface."""
-
-    members = MappingProxyType({one.name: one.type for one in USB_MEMBERS})
 
 
 def _interface_members() -> tuple[Member, ...]:
-    usb = Member("usb", UsbJson, lambda record: UsbJson((one.name, one.read(record)) for one in USB_MEMBERS))
+    usb = Member("usb", UsbJson, UsbJson.of)
     named = {(usb.name if one.name.startswith(_USB) else one.name): one for one in _INTERFACE}
     return tuple(usb if name == usb.name else one for name, one in named.items())
 
 
-INTERFACE_MEMBERS: Final = _interface_members()
-"""The members of an interface's JSON object, in order."""
-
-
-class InterfaceJson(RecordJson):
+class InterfaceJson(JsonObject, of=_interface_members()):
     """A Wi-Fi interface of this host."""
 
-    members = MappingProxyType({one.name: one.type for one in INTERFACE_MEMBERS})
+
+class AbsentAdapterJson(JsonObject, of=members_of(AbsentRecord)):
+    """An adapter that is reserved for a device, and is not plugged in."""
 
 
 class InterfacesJson(TypedDict):
@@ -225,3 +233,29 @@ class InterfacesJson(TypedDict):
     total_interfaces: Annotated[int, Keywords(minimum=0)]
     assigned_interfaces: Annotated[int, Keywords(minimum=0)]
     absent_adapters: Annotated[list[AbsentAdapterJson], "Reserved, and not plugged in: no interfaces."]
+
+
+class NetworkJson(JsonObject, of=members_of(NetworkRecord)):
+    """A network in the scan results."""
+
+
+class SearchJson(TypedDict):
+    """The result of a scan."""
+
+    networks: Annotated[list[NetworkJson], "The strongest first."]
+    scanned_interfaces: Annotated[list[InterfaceName], "The interfaces that have scanned."]
+    skipped_interfaces: Annotated[dict[str, str], "Why each of the others has not."]
+
+
+class HistoryRowJson(JsonObject, of=members_of(HistoryRecord)):
+    """One entry of the history."""
+
+
+class HistoryJson(TypedDict):
+    """Entries of the history."""
+
+    history: Annotated[list[HistoryRowJson], "The newest first."]
+
+
+class ServiceJson(JsonObject, of=[one for one in members_of(ServiceRecord) if one.in_status]):
+    """The state of the backend, which joins networks."""

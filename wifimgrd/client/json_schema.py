@@ -12,7 +12,7 @@ import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, NotRequired, TypeGuard, get_args, get_origin, is_typeddict
 
-from wifimgrd.client.json_members import RecordJson
+from wifimgrd.client.json_members import JsonObject
 from wifimgrd.client.json_types import Keywords
 
 REFERENCE: Final = "#/components/schemas/"
@@ -79,8 +79,8 @@ class Schemas:
         return schema
 
 
-def _is_record(kind: Any) -> TypeGuard[type[RecordJson]]:
-    return isinstance(kind, type) and issubclass(kind, RecordJson)
+def _is_record(kind: Any) -> TypeGuard[type[JsonObject]]:
+    return isinstance(kind, type) and issubclass(kind, JsonObject)
 
 
 def schema_name(kind: type) -> str:

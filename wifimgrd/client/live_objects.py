@@ -26,10 +26,9 @@ from wifimgrd.client.changes import (
     InterfaceRemoved,
     ServiceChanged,
 )
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import natural_key
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 
 Listener = Callable[[Change], None]
@@ -261,7 +260,7 @@ class ObjectCache:
             self.interfaces = dict(sorted(self.interfaces.items(), key=lambda item: natural_key(item[0])))
             return [InterfaceAdded(interface)]
         if names.MANAGER in faces:
-            self.service = self.service.updated(faces[names.MANAGER])
+            self.service = updated(self.service, faces[names.MANAGER])
         return []
 
     def _removed(self, path: str, faces: Collection[str]) -> list[Change]:
@@ -285,6 +284,6 @@ class ObjectCache:
             interface = self.interfaces[name] = updated(self.interfaces[name], properties)
             return [InterfaceChanged(interface)]
         if face == names.MANAGER and path == names.ROOT_PATH:
-            self.service = self.service.updated(properties)
+            self.service = updated(self.service, properties)
             return [ServiceChanged(self.service, frozenset(properties))]
         return []

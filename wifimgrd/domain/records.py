@@ -1,8 +1,11 @@
-"""What clients see of a device and of an interface. Each field is declared here and nowhere else.
+"""What clients see: devices, interfaces, networks, rows of the history, and the service.
 
-The properties on D-Bus and their introspection XML, the JSON of HTTP, of the channel and of
-`wifimgrctl --json`, OpenAPI, AsyncAPI and the page's types are derived from these classes. A field has one
-name: `waiting_since` here and in JSON is `WaitingSince` on D-Bus, unless its Field gives another one.
+Each field is declared here and nowhere else.
+
+What D-Bus has of them and its introspection XML, the JSON of HTTP, of the channel and of `wifimgrctl --json`,
+OpenAPI, AsyncAPI and the page's types are derived from these classes. A field has one name: `waiting_since`
+here and in JSON is the property `WaitingSince` on D-Bus, unless its Field gives another one; an entry of a
+row, which is a dictionary in the reply of a method, is named as here.
 """
 
 from __future__ import annotations
@@ -11,18 +14,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Final, get_args, get_origin, get_type_hints
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import CONNECTION_TYPE, DeviceState, DeviceStatus
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.network import Network, Security
 from wifimgrd.domain.registration import MAC_PATTERN, USB_PORT_PATTERN
+from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.domain.sentences import SHARES_RADIO
 
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+INTERFACE_NAME: Final = "The kernel's name of the interface, e.g. `wlan0`."
 
-PIN_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
+PIN_SCHEMA: Final[Mapping[str, object]] = MappingProxyType(
     {
         "properties": {
             "mac": {"type": "string", "pattern": f"^{MAC_PATTERN}$"},
@@ -37,8 +45,10 @@ PIN_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
 
 
 class Kind(StrEnum):
-    """What the value of a field is. If the field may be None, D-Bus has 0, an empty value or `/` for that,
-    which is no value of its own then, unless it is `while_connected`. ID, OCTETS, FLAG, TEXTS are never None.
+    """What the value of a field is; `wifimgrd.kinds` has how it is written.
+
+    If the field may be None, D-Bus has 0, an empty value or `/` for that, which is no value of its own then,
+    unless it is `while_connected`. OCTETS, FLAG, lists and COUNTS are never None.
     """
 
     ID = "id"
@@ -49,14 +59,22 @@ class Kind(StrEnum):
     PERCENT = "percent"
     NUMBER = "number"
     """Signed, 32 bits."""
+    COUNT = "count"
+    """Unsigned, 32 bits."""
+    NUMBERS = "numbers"
+    """Unsigned, 32 bits each."""
     FLAG = "flag"
     TEXTS = "texts"
     MAPPING = "mapping"
     """Text -> text."""
+    COUNTS = "counts"
+    """Text -> count."""
     INTERFACE = "interface"
     """An interface's name; its object's path on D-Bus."""
     DEVICE = "device"
     """A device's id; its object's path on D-Bus."""
+    RECORDS = "records"
+    """Rows: records of another class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +84,21 @@ class Field:
     kind: Kind
     description: str
     """For clients, of D-Bus and of JSON alike."""
-    keywords: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    """Further keywords of its JSON Schema; those of TEXTS are for each of them."""
+    keywords: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    """Further keywords of its JSON Schema; those of a list are for each item."""
     dbus: str = ""
-    """Its name on D-Bus if that is not the camel case of its name."""
+    """Its name on D-Bus if that is not its name, for a property in camel case."""
     json: str = ""
     """Its name in JSON if that is not its name; `outer.inner` for a member of an inner object."""
     in_status: bool = False
-    """It is part of the messages and answers about the state of a device's connection."""
+    """It is part of the messages and answers about the state of a device's connection, or of the backend."""
     while_connected: bool = False
     """It has its default unless the device is connected; JSON has null then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The base of what clients see; each of its attributes is declared as a Field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +108,8 @@ class BoundField:
     name: str
     field: Field
     is_nullable: bool
+    records: type[Record] | None = None
+    """The class of its RECORDS."""
 
     @property
     def dbus_name(self) -> str:
@@ -92,28 +117,34 @@ class BoundField:
         return self.field.dbus or "".join(part.capitalize() for part in self.name.split("_"))
 
     @property
+    def row_name(self) -> str:
+        """The name of its entry in a row on D-Bus."""
+        return self.field.dbus or self.name
+
+    @property
     def json_name(self) -> str:
         """The name of its member in JSON; `outer.inner` for a member of an inner object."""
         return self.field.json or self.name
 
 
-def fields_of(record: type) -> tuple[BoundField, ...]:
+def fields_of(record: type[Record]) -> tuple[BoundField, ...]:
     """The fields of a record class, in the order of their declaration."""
     hints = get_type_hints(record, include_extras=True)
     bound = []
     for name, hint in hints.items():
         if get_origin(hint) is Annotated:
             plain, declared = get_args(hint)
-            bound.append(BoundField(name, declared, type(None) in get_args(plain)))
+            records = get_args(plain)[0] if declared.kind is Kind.RECORDS else None
+            bound.append(BoundField(name, declared, type(None) in get_args(plain), records))
     return tuple(bound)
 
 
-def _one_of(values: type[StrEnum]) -> Mapping[str, Any]:
+def _one_of(values: type[StrEnum]) -> Mapping[str, object]:
     return {"enum": [one.value for one in values]}
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceRecord:
+class DeviceRecord(Record):
     """A device, as clients see it."""
 
     id: Annotated[int, Field(Kind.ID, "The device's id: positive, never reused.")]
@@ -245,10 +276,10 @@ class DeviceRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class InterfaceRecord:
+class InterfaceRecord(Record):
     """A Wi-Fi interface of this host, as clients see it."""
 
-    name: Annotated[str, Field(Kind.TEXT, "The kernel's name of the interface, e.g. `wlan0`.")]
+    name: Annotated[str, Field(Kind.TEXT, INTERFACE_NAME)]
     state: Annotated[
         str, Field(Kind.TEXT, "`available`, `in-use` or `unavailable`.", _one_of(InterfaceState))
     ] = InterfaceState.AVAILABLE.value
@@ -299,6 +330,157 @@ class InterfaceRecord:
         return self.state == InterfaceState.AVAILABLE.value and self.reserved_device_id is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkRecord(Record):
+    """A network in the scan results."""
+
+    ssid: Annotated[bytes, Field(Kind.OCTETS, "The network's name, as octets.")]
+    bssids: Annotated[tuple[str, ...], Field(Kind.TEXTS, "Its access points, the strongest first.")]
+    frequencies_mhz: Annotated[
+        tuple[int, ...], Field(Kind.NUMBERS, "In MHz, one for each access point.", dbus="frequencies")
+    ]
+    security: Annotated[
+        str,
+        Field(
+            Kind.TEXT,
+            "`open`, `owe`, `wep`, `wpa`, `wpa2`, `wpa2-wpa3`, `wpa3` or `enterprise`.",
+            _one_of(Security),
+        ),
+    ]
+    bands: Annotated[
+        tuple[str, ...],
+        Field(
+            Kind.TEXTS, "`2.4GHz`, `5GHz`, `6GHz`, that of the strongest access point first.", _one_of(Band)
+        ),
+    ]
+    signal_strength: Annotated[int, Field(Kind.PERCENT, "That of the strongest access point.")]
+    last_seen: Annotated[int | None, Field(Kind.TIME, "When it was last received, if that is known.")] = None
+    interfaces: Annotated[
+        tuple[str, ...],
+        Field(Kind.TEXTS, "The interfaces that received it.", {"description": INTERFACE_NAME}),
+    ]
+    device_id: Annotated[
+        int | None,
+        Field(Kind.DEVICE, "The registered device with this SSID, the first of several.", dbus="device"),
+    ] = None
+    codename: Annotated[str | None, Field(Kind.TEXT, "The camera model that it seems to be of.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """The result of a scan: the replies of two methods."""
+
+    networks: tuple[NetworkRecord, ...]
+    scanned: tuple[str, ...]
+    """The interfaces that have scanned."""
+    skipped: Mapping[str, str]
+    """Why each of the other interfaces has not scanned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRecord(Record):
+    """A row of the history."""
+
+    id: Annotated[int, Field(Kind.ID, "Larger than that of any row before.")]
+    time: Annotated[int, Field(Kind.TIME, "When it happened or began.")]
+    device_id: Annotated[int | None, Field(Kind.ID, "The device, which may have been removed since.")] = None
+    device_name: Annotated[str | None, Field(Kind.TEXT, "Its name at that time.")] = None
+    kind: Annotated[
+        str,
+        Field(
+            Kind.TEXT,
+            "`session`, `interruption` (a link that dropped and came back in time, while its session goes"
+            " on), `failure`, `adapter` or `backend`. Later versions may have others.",
+            _one_of(HistoryKind),
+        ),
+    ]
+    interface: Annotated[str | None, Field(Kind.TEXT, INTERFACE_NAME)] = None
+    code: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "Why a session ended, a link was interrupted or an attempt failed; what happened to an adapter or"
+            " a backend.",
+        ),
+    ] = None
+    message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
+    ended: Annotated[int | None, Field(Kind.TIME, "When a session or an interruption ended.")] = None
+    signal_minimum: Annotated[int | None, Field(Kind.PERCENT, "The weakest signal of a session.")] = None
+    signal_mean: Annotated[int | None, Field(Kind.PERCENT, "The mean signal of a session.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentRecord(Record):
+    """An adapter that is reserved for a device, and is not plugged in."""
+
+    device_id: Annotated[
+        int | None,
+        Field(Kind.DEVICE, "The device that it is reserved for.", {"minimum": 1}, dbus="device"),
+    ]
+    mac_address: Annotated[str | None, Field(Kind.TEXT, "By which it is reserved.", dbus="mac")] = None
+    usb_port: Annotated[str | None, Field(Kind.TEXT, "By which it is reserved.")] = None
+    interface: Annotated[str | None, Field(Kind.TEXT, "Its interface when it was last plugged in.")] = None
+    product: Annotated[str | None, Field(Kind.TEXT, "The product's name in its descriptor.")] = None
+    unplugged_at: Annotated[
+        int | None,
+        Field(
+            Kind.TIME,
+            "When it was unplugged, if it was there since the daemon's start.",
+            dbus="unplugged",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRecord(Record):
+    """The daemon and its backend, which joins networks."""
+
+    version: Annotated[str, Field(Kind.TEXT, "The version of wifimgrd; empty if it was never available.")] = (
+        ""
+    )
+    backend: Annotated[
+        str,
+        Field(
+            Kind.TEXT,
+            "What joins networks: `networkmanager`, `wpa_supplicant` or `simulated`; empty if the daemon was"
+            " never available.",
+            in_status=True,
+        ),
+    ] = ""
+    backend_choice: Annotated[
+        str,
+        Field(Kind.TEXT, "Why it is this backend, as a sentence; empty if the configuration names it."),
+    ] = ""
+    backend_state: Annotated[
+        str,
+        Field(Kind.TEXT, "`ready`, `starting` or `unavailable`.", _one_of(BackendState), in_status=True),
+    ] = BackendState.UNAVAILABLE.value
+    backend_reason: Annotated[
+        str,
+        Field(Kind.TEXT, "Why it is not ready, as a sentence; empty if it is ready.", in_status=True),
+    ] = ""
+    total_interfaces: Annotated[
+        int, Field(Kind.COUNT, "How many interfaces are listed; of several of one radio, one counts.")
+    ] = 0
+    assigned_interfaces: Annotated[int, Field(Kind.COUNT, "How many interfaces are in use by a device.")] = 0
+    absent_adapters: Annotated[
+        tuple[AbsentRecord, ...],
+        Field(
+            Kind.RECORDS,
+            "The adapters that are reserved for a device, by the configuration or its pin, and that are not"
+            " plugged in: one row for each.",
+        ),
+    ] = ()
+    recoveries: Annotated[
+        Mapping[str, int],
+        Field(
+            Kind.COUNTS,
+            "How often each step was taken with adapters that do not work, since the daemon's start:"
+            " `rescan`, `restart`, `replug` and `quarantine`.",
+        ),
+    ] = field(default_factory=lambda: MappingProxyType({}))
+
+
 def device_record(status: DeviceStatus) -> DeviceRecord:
     """A device for clients."""
     device, link, failure, pin = status.device, status.link, status.device.failure, status.device.pin
@@ -347,4 +529,51 @@ def interface_record(status: InterfaceStatus) -> InterfaceRecord:
         usb_product=adapter.usb_product,
         usb_port=adapter.identity.usb_port,
         bands=tuple(sorted(band.value for band in status.interface.facts.bands)),
+    )
+
+
+def network_record(network: Network) -> NetworkRecord:
+    """A network for clients."""
+    sightings = [point.sighting for point in network.points]
+    return NetworkRecord(
+        ssid=network.ssid.octets,
+        bssids=tuple(sighting.bssid for sighting in sightings),
+        frequencies_mhz=tuple(sighting.frequency_mhz for sighting in sightings),
+        security=network.security.value,
+        bands=tuple(band.value for band in network.bands),
+        signal_strength=network.signal_percent,
+        last_seen=network.last_seen_us or None,
+        interfaces=network.interfaces,
+        device_id=network.device_id,
+        codename=network.codename or None,
+    )
+
+
+def history_record(row: HistoryRow) -> HistoryRecord:
+    """A row of the history for clients."""
+    has_signal = row.signal_minimum is not None and row.signal_mean is not None
+    return HistoryRecord(
+        id=row.id,
+        time=max(0, row.time_us),
+        device_id=row.device_id or None,
+        device_name=row.device_name or None,
+        kind=row.kind.value,
+        interface=row.interface or None,
+        code=row.code or None,
+        message=row.message or None,
+        ended=row.ended_us or None,
+        signal_minimum=row.signal_minimum if has_signal else None,
+        signal_mean=row.signal_mean if has_signal else None,
+    )
+
+
+def absent_record(adapter: AbsentAdapter) -> AbsentRecord:
+    """A reserved adapter that is not plugged in, for clients."""
+    return AbsentRecord(
+        device_id=adapter.device,
+        mac_address=adapter.pin.mac or None,
+        usb_port=adapter.pin.usb_port or None,
+        interface=adapter.interface or None,
+        product=adapter.product or None,
+        unplugged_at=adapter.unplugged_us or None,
     )

@@ -20,7 +20,8 @@ from typing import Any, Final
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
-from wifimgrd.fleet.records import CommandAnswer, RecordError, parse_answer
+from wifimgrd.fleet.records import CommandAnswer, parse_answer
+from wifimgrd.kinds import RecordError
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of

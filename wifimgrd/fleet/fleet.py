@@ -14,6 +14,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from wifimgrd.client.changes import (
+    BACKEND,
     Change,
     DeviceAdded,
     DeviceChanged,
@@ -24,17 +25,16 @@ from wifimgrd.client.changes import (
     ServiceChanged,
 )
 from wifimgrd.client.json_members import STATUS_MEMBERS
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.config import TOPIC_LEVEL
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
-from wifimgrd.fleet.records import HubRecord, RecordError, parse_device, parse_hub, parse_interface
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.fleet.records import HubRecord, parse_device, parse_hub, parse_interface
+from wifimgrd.kinds import RecordError
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
 _HUB_ID: Final = re.compile(TOPIC_LEVEL)
 _DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")
 _LONGEST_NAME: Final = 1024
 _STATUS: Final = tuple(one.read for one in STATUS_MEMBERS)
-_BACKEND: Final = frozenset({"Backend", "BackendState", "BackendReason"})
 _UNREADABLE_KEPT: Final = 100
 
 
@@ -258,7 +258,7 @@ class Fleet:
         hub.record = after
         if before == after:
             return []
-        changed = _BACKEND if _backend(before.service) != _backend(after.service) else frozenset()
+        changed = BACKEND if _backend(before.service) != _backend(after.service) else frozenset()
         return [ServiceChanged(after.service, changed)]
 
     @staticmethod

@@ -9,14 +9,13 @@ from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from wifimgrd import __version__
 from wifimgrd.client.channel_messages import DATA, STATUS
-from wifimgrd.client.json_members import DeviceJson, InterfaceJson
+from wifimgrd.client.json_members import DeviceJson, InterfaceJson, NetworkJson
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
 from wifimgrd.client.json_schema import Schemas
-from wifimgrd.client.json_types import Id, Keywords, NetworkJson
-from wifimgrd.client.records import ServiceRecord
+from wifimgrd.client.json_types import Id, Keywords
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt.command_messages import OF_HUB, PAYLOAD_TOO_LARGE
 from wifimgrd.mqtt.discovery import Discovery, DiscoveryRecordJson
 from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
@@ -156,7 +155,9 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         interface="wlan1",
     )
     interface = replace(InterfaceRecord("wlan1"), state="in-use", device_id=3)
-    service = ServiceRecord("0.1.0", "networkmanager", "ready", total_interfaces=2, assigned_interfaces=1)
+    service = ServiceRecord(
+        "0.1.0", "networkmanager", backend_state="ready", total_interfaces=2, assigned_interfaces=1
+    )
     hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True)
     answered = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connecting"}
     refused = answered | {"ok": False, "code": "busy", "message": "Front is disconnecting"}

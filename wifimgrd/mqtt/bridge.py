@@ -21,10 +21,9 @@ from wifimgrd.client.changes import (
 )
 from wifimgrd.client.channel_messages import ChannelMessages
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_members import time_text
 from wifimgrd.client.json_records import device_json, interface_json
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.kinds import time_text
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.commands import Commands
 from wifimgrd.mqtt.connection import BrokerError
@@ -101,7 +100,7 @@ class Bridge:
             case InterfaceRemoved(name):
                 self._discover_hub()
                 self._records.remove(self._topics.interface(name))
-        now = time_text(time.time_ns() // 1000) or ""
+        now = time_text(time.time_ns() // 1000)
         if isinstance(change, DaemonAppeared):
             messages = self._messages.resynchronise(self._hub.service, self._hub.devices.values())
         else:

@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypedDict
+from types import MappingProxyType
+from typing import Annotated, Final
 
+from wifimgrd.client.json_members import JsonObject, members_of
 from wifimgrd.client.json_text import dumps
-from wifimgrd.client.json_types import Keywords
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.records import ServiceRecord
 
-_STATES: Final = [one.value for one in BackendState]
+OF_SERVICE: Final = frozenset(
+    {
+        "version",
+        "backend",
+        "backend_state",
+        "backend_reason",
+        "total_interfaces",
+        "assigned_interfaces",
+    }
+)
+"""The fields of the service that the record has."""
+_SERVICE: Final = tuple(one for one in members_of(ServiceRecord) if one.name in OF_SERVICE)
 
 
-class HubRecordJson(TypedDict):
+class HubRecordJson(JsonObject):
     """A hub: the state of its service."""
 
-    hub: Annotated[str, "The hub's id, as in its topics."]
-    version: Annotated[str, "Of wifimgrd; empty if it was never available."]
-    backend: Annotated[str, "`networkmanager`, `wpa_supplicant` or `simulated`."]
-    backend_state: Annotated[str, Keywords(enum=_STATES)]
-    backend_reason: Annotated[str, "Why it is not ready, as a sentence; empty if it is ready."]
-    total_interfaces: int
-    assigned_interfaces: int
-    epoch: Annotated[str, "That of the events now."]
-    commands: Annotated[bool, "Whether commands are carried out."]
+    members = MappingProxyType(
+        {
+            "hub": Annotated[str, "The hub's id, as in its topics."],
+            **{one.name: one.type for one in _SERVICE},
+            "epoch": Annotated[str, "That of the events now."],
+            "commands": Annotated[bool, "Whether commands are carried out."],
+        }
+    )
 
 
 def hub_json(hub: str, service: ServiceRecord, epoch: str, *, commands: bool) -> HubRecordJson:
     """The record of the hub."""
-    return {
-        "hub": hub,
-        "version": service.version,
-        "backend": service.backend,
-        "backend_state": service.backend_state,
-        "backend_reason": service.backend_reason,
-        "total_interfaces": service.total_interfaces,
-        "assigned_interfaces": service.assigned_interfaces,
-        "epoch": epoch,
-        "commands": commands,
-    }
+    of_service = {one.name: one.read(service) for one in _SERVICE}
+    return HubRecordJson(hub=hub, **of_service, epoch=epoch, commands=commands)
 
 
-def encoded(record: Mapping[str, Any]) -> bytes:
+def encoded(record: Mapping[str, object]) -> bytes:
     """A record as it is published."""
     return dumps(record).encode()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from wifimgrd import __version__
 from wifimgrd.client.json_records import device_json, interface_json, service_json
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.settings import hide_logged
 

@@ -26,8 +26,7 @@ from wifimgrd.client.changes import (
 )
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.json_records import device_json, interface_json
-from wifimgrd.client.records import ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 
 UPDATE = "device.connection_status.update"
 DEVICE = DeviceRecord(3, "Front", "x", ssid=b"CAM")
@@ -69,7 +68,7 @@ class Translator(ChannelMessages):
 def translator() -> ChannelMessages:
     """Knows DEVICE, disconnected."""
     translator = Translator()
-    translator.resynchronise(ServiceRecord("1", "simulated", "ready"), [DEVICE])
+    translator.resynchronise(ServiceRecord("1", "simulated", backend_state="ready"), [DEVICE])
     return translator
 
 
@@ -217,7 +216,9 @@ def test_interfaces_are_reported_as_objects_and_by_name(translator: ChannelMessa
 
 @pytest.mark.parametrize("name", ["Backend", "BackendState", "BackendReason"])
 def test_a_change_of_the_backend_is_reported(translator: ChannelMessages, name: str) -> None:
-    service = ServiceRecord("1", "networkmanager", "unavailable", "it is not running")
+    service = ServiceRecord(
+        "1", "networkmanager", backend_state="unavailable", backend_reason="it is not running"
+    )
     assert translator.messages(ServiceChanged(service, frozenset({name}))) == [
         Message(
             "service.updated",

@@ -12,9 +12,8 @@ from tests.http.channel.test_channel import UPDATE, receive, register, until
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
 from wifimgrd.client.changes import DeviceAdded, DeviceRemoved, ServiceChanged
-from wifimgrd.client.records import ServiceRecord
 from wifimgrd.domain.errors import Busy
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 from wifimgrd.http.channel.message_types import LoggedEvent
 from wifimgrd.http.platform import squawk
 

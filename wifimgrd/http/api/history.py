@@ -9,8 +9,9 @@ from aiohttp import web
 
 from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import HistoryJson
 from wifimgrd.client.json_records import history_json
-from wifimgrd.client.json_types import HistoryJson, Keywords
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
 from wifimgrd.http.api.requests import invalid

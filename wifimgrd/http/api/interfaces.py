@@ -6,9 +6,8 @@ from aiohttp import web
 
 from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_members import InterfacesJson
+from wifimgrd.client.json_members import InterfacesJson, SearchJson
 from wifimgrd.client.json_records import interfaces_json, search_json
-from wifimgrd.client.json_types import SearchJson
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.requests import query_interface
 from wifimgrd.http.description.operations import operation

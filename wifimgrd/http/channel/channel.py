@@ -18,7 +18,6 @@ from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.client.channel_messages import STATUS, ChannelMessages, Message
 from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_members import time_text
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.errors import ErrorCode
@@ -29,6 +28,7 @@ from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
 from wifimgrd.http.description.operations import operation, parameter
 from wifimgrd.http.platform.status_hold import StatusHold
 from wifimgrd.http.routes import Routes
+from wifimgrd.kinds import time_text
 
 REPLAYED: Final = 2048
 """Events that are kept, for clients that reconnect."""

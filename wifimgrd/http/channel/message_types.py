@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Annotated, Final, NotRequired, TypedDict
 
 from wifimgrd.client import channel_messages
-from wifimgrd.client.json_members import DeviceJson, InterfaceJson
-from wifimgrd.client.json_types import Keywords, ServiceJson
+from wifimgrd.client.json_members import DeviceJson, InterfaceJson, ServiceJson
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.commands import DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.errors import ErrorCode
 

@@ -15,10 +15,17 @@ from urllib.parse import quote, urlencode
 
 from wifimgrd import __version__
 from wifimgrd.catalog import load
+from wifimgrd.client.json_members import HistoryJson
 from wifimgrd.client.json_records import device_json, history_json, interfaces_json, search_json, status_json
-from wifimgrd.client.json_types import HistoryJson
-from wifimgrd.client.records import AbsentRecord, HistoryRecord, NetworkRecord, SearchRecord, ServiceRecord
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.domain.records import (
+    AbsentRecord,
+    DeviceRecord,
+    HistoryRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    SearchRecord,
+    ServiceRecord,
+)
 from wifimgrd.http.api.body_types import (
     ChangeInput,
     ConnectAnswer,
@@ -115,7 +122,7 @@ _SERVICE: Final = ServiceRecord(
             usb_port="1-1.3",
             interface="wlan2",
             product="Simulated 802.11ac adapter",
-            unplugged_us=_microseconds("2026-11-20T17:02:12.000000+00:00"),
+            unplugged_at=_microseconds("2026-11-20T17:02:12.000000+00:00"),
         ),
     ),
 )
@@ -148,7 +155,7 @@ _NETWORKS: Final = SearchRecord(
             security="wpa2",
             bands=("5GHz",),
             signal_strength=70,
-            last_seen_us=_microseconds("2026-11-20T17:09:12.500110+00:00"),
+            last_seen=_microseconds("2026-11-20T17:09:12.500110+00:00"),
             interfaces=("wlan1",),
             device_id=None,
         ),
@@ -158,23 +165,23 @@ _NETWORKS: Final = SearchRecord(
 )
 _SESSION: Final = HistoryRecord(
     id=1,
-    time_us=_microseconds("2026-11-20T17:07:44.021139+00:00"),
+    time=_microseconds("2026-11-20T17:07:44.021139+00:00"),
     kind="session",
     device_id=1,
     device_name="Front",
     interface="wlan0",
     code="connection-lost",
     message="the connection was lost: the camera SIM-CAM-1 was switched off",
-    ended_us=_microseconds("2026-11-20T18:30:02.113045+00:00"),
+    ended=_microseconds("2026-11-20T18:30:02.113045+00:00"),
     signal_minimum=55,
     signal_mean=68,
 )
 _INTERRUPTION: Final = replace(
     _SESSION,
     id=2,
-    time_us=_microseconds("2026-11-20T17:52:10.305872+00:00"),
+    time=_microseconds("2026-11-20T17:52:10.305872+00:00"),
     kind="interruption",
-    ended_us=_microseconds("2026-11-20T17:52:14.471220+00:00"),
+    ended=_microseconds("2026-11-20T17:52:14.471220+00:00"),
     signal_minimum=None,
     signal_mean=None,
 )
