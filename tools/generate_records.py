@@ -19,12 +19,12 @@ from typing import Any, Final
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
+from tools.descriptions.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.api.errors import NAME_OF  # noqa: E402
 from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
 from wifimgrd.api.properties import property_xml, row_xml  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
 from wifimgrd.client.json_members import SearchJson  # noqa: E402
-from wifimgrd.client.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.domain.commands import CONNECT  # noqa: E402
 from wifimgrd.domain.errors import ErrorCode  # noqa: E402
 from wifimgrd.domain.records import DeviceRecord, HistoryRecord, InterfaceRecord, NetworkRecord, ServiceRecord  # noqa: E402

@@ -11,11 +11,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
+from tools.descriptions.json_schema import Schemas
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_schema import Schemas
-from wifimgrd.config import TileSource
 from wifimgrd.http.channel.message_types import DATA
+from wifimgrd.http.description.resource import PLATFORM, SCRIPT
 from wifimgrd.http.settings import Settings
 from wifimgrd.tiles.tile import TYPE_OF_FORMAT
 
@@ -36,13 +37,8 @@ async def test_it_is_valid_openapi(served: Served) -> None:
     OpenAPIV31SpecValidator(document).validate()
 
 
-@pytest.mark.parametrize("configured", [False, True])
-async def test_it_describes_every_address_that_answers(configured: bool, tmp_path: Path) -> None:
-    """An address that is wired and not described makes the description fail."""
-    from tests.http.fake_hub import FakeHub  # noqa: PLC0415
-
-    sources = (TileSource("map", "folder", tmp_path),) if configured else ()
-    async with Served.start(FakeHub(), Settings(tile_sources=sources, token="t")) as served:
+async def test_with_a_token_it_describes_sessions_too() -> None:
+    async with Served.start(FakeHub(), Settings(token="t")) as served:
         answer = await served.get("/openapi.json", headers={"Authorization": "Bearer t"})
         assert answer.status == 200
         paths = answer.json["paths"]
@@ -52,6 +48,18 @@ async def test_it_describes_every_address_that_answers(configured: bool, tmp_pat
         assert set(paths[f"{P}/wifi/connect"]) == {"get", "post"}
         ids = [one["operationId"] for path in paths.values() for one in path.values()]
         assert len(ids) == len(set(ids))
+
+
+async def test_it_names_the_platform_and_the_script_of_the_page(served: Served) -> None:
+    answer = await served.get("/openapi.json")
+    paths = answer.json["paths"]
+    assert f"{P}/" in paths
+    asset = paths["/assets/{name}"]["get"]
+    assert (await served.get(f"/assets/{asset['parameters'][0]['example']}")).status == 200
+    async with Served.start(FakeHub(), Settings(platform="b.os")) as other:
+        assert P.replace("platform_", "b.os_") + "/" in (await other.get("/openapi.json")).json["paths"]
+    for marker in (PLATFORM, SCRIPT):
+        assert marker not in answer.octets.decode()
 
 
 @pytest.mark.parametrize("name", TYPE_OF_FORMAT)

@@ -17,9 +17,9 @@ from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import write_map
 from tests.http.served import Answer, Served
 from tests.http.tiles.making import pyramid, write_folder
+from tools.descriptions.examples import EXAMPLES
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import Map, TileSource
-from wifimgrd.http.description.examples import EXAMPLES
 from wifimgrd.http.settings import Fleet, Settings
 from wifimgrd.web_address import web_socket_address
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
+from importlib import resources
+from typing import Any, Final
 
 import jsonschema
 
 from tests.mqtt.conftest import HUB
 from tests.mqtt.observer import Observer
 from tests.processes import Hub
-from wifimgrd.mqtt.asyncapi import asyncapi
+
+DOCUMENT: Final = json.loads((resources.files("wifimgrd.mqtt") / "asyncapi.json").read_text())
 
 
 def check(value: Any, name: str) -> None:
     """Check a value against the schema of a message."""
-    document = asyncapi()
-    schema = document["components"]["messages"][name]["payload"] | {"components": document["components"]}
+    schema = DOCUMENT["components"]["messages"][name]["payload"] | {"components": DOCUMENT["components"]}
     jsonschema.Draft202012Validator(schema).validate(value)
 
 
 def test_every_example_is_valid() -> None:
-    messages = asyncapi()["components"]["messages"]
+    messages = DOCUMENT["components"]["messages"]
     examples = [(name, example) for name, one in messages.items() for example in one.get("examples", [])]
     assert len(examples) >= 10
     for name, example in examples:
@@ -31,21 +32,19 @@ def test_every_example_is_valid() -> None:
 
 
 def test_every_reference_has_its_place() -> None:
-    document = asyncapi()
-    text = json.dumps(document)
+    text = json.dumps(DOCUMENT)
     for part in text.split('"$ref": "#/')[1:]:
-        place: Any = document
+        place: Any = DOCUMENT
         for step in part.partition('"')[0].split("/"):
             place = place[step]
 
 
 def test_each_command_has_an_answer() -> None:
-    document = asyncapi()
-    commands = [one for one in document["operations"].values() if one["action"] == "receive"]
+    commands = [one for one in DOCUMENT["operations"].values() if one["action"] == "receive"]
     assert len(commands) == 2
     for command in commands:
         reply = command["reply"]
-        channel = document["channels"][reply["channel"]["$ref"].rpartition("/")[2]]
+        channel = DOCUMENT["channels"][reply["channel"]["$ref"].rpartition("/")[2]]
         assert reply["address"]["location"] == "$message.header#/responseTopic"
         assert (channel["address"], list(channel["messages"])) == (None, ["answer"])
 
@@ -53,7 +52,7 @@ def test_each_command_has_an_answer() -> None:
 def test_the_program_prints_it() -> None:
     command = [sys.executable, "-m", "wifimgrd.mqtt", "--asyncapi"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout) == asyncapi()
+    assert json.loads(done.stdout) == DOCUMENT
 
 
 async def test_what_is_published_fits_it(hub: Hub, seen: Observer) -> None:

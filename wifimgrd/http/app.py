@@ -62,7 +62,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
 
     routes = Routes(app)
     prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
-    Description(routes, with_token=token is not None).add_to(routes)
+    Description(settings.platform, with_token=token is not None).add_to(routes)
     Page(prefix, token=token, fleet=settings.fleet).add_to(routes)
     Models(client, prefix, settings.models).add_to(routes)
     Interfaces(client, prefix).add_to(routes)

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 from aiohttp import web
 
 from wifimgrd.http.api.requests import BODY_LIMIT
-from wifimgrd.http.description.operations import Operation, operation_of
 from wifimgrd.http.errors import Handler
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """One registered route."""
-
-    methods: tuple[str, ...]
-    path: str
-    operation: Operation | None
-
-
 class Routes:
-    """Adds handlers to an application, and stores them for its description."""
+    """Adds handlers to an application."""
 
     def __init__(self, app: web.Application) -> None:
         self._app = app
-        self.wired: list[Route] = []
 
     def add(self, methods: str, path: str, handler: Handler) -> None:
-        """Serve `methods`, e.g. `GET HEAD`, at `path`."""
-        self.wired.append(Route(tuple(methods.split()), path, operation_of(handler)))
-        bare = path.rstrip("/")
-        for form in (bare, bare + "/"):
+        """Serve `methods`, e.g. `GET HEAD`, at `path`, whose form is the one that is described."""
+        for form in (path, path[:-1] if path.endswith("/") else path + "/"):
             for method in methods.split():
                 self._app.router.add_route(method, form, handler, expect_handler=_go_on)
 

@@ -15,9 +15,9 @@ sys.modules["urllib.request"] = ModuleType("urllib.request")
 import argparse
 import asyncio
 import faulthandler
-import json
 import signal
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -92,9 +92,8 @@ async def _run(settings: Settings, bus: str, make_bridge: type[Bridge]) -> None:
 
 
 def _print_description() -> None:
-    from wifimgrd.mqtt.asyncapi import asyncapi  # noqa: PLC0415 - a running bridge does not need it
-
-    sys.stdout.write(json.dumps(asyncapi(), indent=2) + "\n")
+    """`tools/generate_descriptions.py` makes it."""
+    sys.stdout.write((resources.files(__package__) / "asyncapi.json").read_text("utf-8"))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -26,8 +26,8 @@ class TilesResource:
 
     def add_to(self, routes: Routes) -> None:
         """Add the routes."""
-        routes.add("GET HEAD", self._platform_path + "/", self.of_platform)
         routes.add("GET HEAD", "/tiles/", self.list)
+        routes.add("GET HEAD", self._platform_path + "/", self.of_platform)
         routes.add("GET HEAD", "/tiles/{tileset}.json", self.tilejson)
         routes.add("GET HEAD", "/tiles/{tileset}/{z}/{x}/{y}", self.xyz)
 

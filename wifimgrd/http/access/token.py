@@ -14,7 +14,7 @@ from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.access.throttle import Throttle
 from wifimgrd.http.api.body_types import SessionInput
 from wifimgrd.http.api.requests import json_body
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS, UNAUTHORIZED, Handler, Problem
 from wifimgrd.http.routes import Routes
 
@@ -59,7 +59,7 @@ class AccessToken:
 
     @public
     @own_site_only
-    @operation(
+    @Operation(
         "create_session",
         "service",
         body=SessionInput,
@@ -86,7 +86,7 @@ class AccessToken:
         return self._with_cookie(request, self._cookie)
 
     @public
-    @operation(
+    @Operation(
         "end_session",
         "service",
         status=204,

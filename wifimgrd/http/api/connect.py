@@ -20,7 +20,7 @@ from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
 from wifimgrd.http.api.requests import query_id, query_wait, query_when_free
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.errors import Handler
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
@@ -83,7 +83,7 @@ class Connect:
         reads, can_wait = _reads(command), WHEN_FREE in command.options
 
         @own_site_only
-        @operation(
+        @Operation(
             command.name,
             "connection",
             reads=reads,
@@ -125,7 +125,7 @@ class Connect:
             answer["interface"] = known_device(self._client, known.id).interface
         return json_response(answer, status=202 if outcome.is_waiting else 200)
 
-    @operation("connection_status", "connection", reads=(query_id,), answer=StatusJson, errors=_OF_ALL)
+    @Operation("connection_status", "connection", reads=(query_id,), answer=StatusJson, errors=_OF_ALL)
     async def status(self, request: web.Request) -> web.Response:
         """The state of a device's connection."""
         client = available(self._client)

@@ -23,7 +23,7 @@ from wifimgrd.http.api.requests import (
     path_id,
     query_switch,
 )
-from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, shows_problems_in_form
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
@@ -40,7 +40,7 @@ _NO_OBJECT: Final = "The body must be a JSON object."
 _NO_SETTINGS: Final = "connection_settings must be an object with ssid and password."
 
 
-@parameter("history", SwitchText, "`1`: delete its history, too.")
+@Parameter("history", SwitchText, "`1`: delete its history, too.")
 def query_history(request: web.Request) -> bool:
     """The query parameter `history`; False if it is not given."""
     return query_switch(request, "history")
@@ -63,12 +63,12 @@ class Devices:
         routes.add("PATCH", one, self.update)
         routes.add("DELETE", one, self.remove)
 
-    @operation("list_devices", "devices", answer=list[DeviceJson], errors=(ErrorCode.BACKEND_UNAVAILABLE,))
+    @Operation("list_devices", "devices", answer=list[DeviceJson], errors=(ErrorCode.BACKEND_UNAVAILABLE,))
     async def list(self, _: web.Request) -> web.Response:
         """Every device, in order of id."""
         return json_response([device_json(device) for device in available(self._client).devices.values()])
 
-    @operation("get_device", "devices", reads=(path_id,), answer=DeviceJson, errors=_OF_ONE)
+    @Operation("get_device", "devices", reads=(path_id,), answer=DeviceJson, errors=_OF_ONE)
     async def one(self, request: web.Request) -> web.Response:
         """One device."""
         available(self._client)
@@ -76,7 +76,7 @@ class Devices:
 
     @own_site_only
     @shows_problems_in_form
-    @operation(
+    @Operation(
         "create_device",
         "devices",
         reads=(idempotency_key,),
@@ -114,7 +114,7 @@ class Devices:
         )
 
     @own_site_only
-    @operation(
+    @Operation(
         "update_device",
         "devices",
         reads=(path_id,),
@@ -138,7 +138,7 @@ class Devices:
         return json_response(device_json(known_device(self._client, device_id)))
 
     @own_site_only
-    @operation(
+    @Operation(
         "remove_device",
         "devices",
         reads=(path_id, query_history),

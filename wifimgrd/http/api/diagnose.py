@@ -11,7 +11,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.exposure import is_loopback
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name, own_site_only
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.errors import Problem
 from wifimgrd.http.routes import Routes
 
@@ -37,7 +37,7 @@ class Diagnose:
         routes.add("GET HEAD", "/diagnose", self.diagnose)
 
     @own_site_only
-    @operation(
+    @Operation(
         "diagnose",
         "service",
         media_types=("text/plain",),

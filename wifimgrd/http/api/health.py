@@ -10,12 +10,12 @@ from aiohttp import web
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.api.body_types import HealthJson
-from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
 
 
-@parameter("verbose", str, "Given with any value: more details.")
+@Parameter("verbose", str, "Given with any value: more details.")
 def query_verbose(request: web.Request) -> bool:
     """Whether the answer has further details."""
     return "verbose" in request.query
@@ -35,7 +35,7 @@ class Health:
         routes.add("GET HEAD", "/healthz", self.health)
 
     @public
-    @operation("health", "service", reads=(query_verbose,), answer=HealthJson, public=True)
+    @Operation("health", "service", reads=(query_verbose,), answer=HealthJson, public=True)
     async def health(self, request: web.Request) -> web.Response:
         """The state of this service, the daemon and its backend.
 

@@ -15,14 +15,14 @@ from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
 from wifimgrd.http.api.requests import invalid
-from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
 
 _NUMBER: Final = re.compile("[0-9]{1,19}")
 
 
-@parameter(
+@Parameter(
     "device_id",
     Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)],
     "Of this device alone, which may have been removed since.",
@@ -32,7 +32,7 @@ def query_device(request: web.Request) -> int | None:
     return _number(request, "device_id", LARGEST_ID)
 
 
-@parameter(
+@Parameter(
     "before", Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)], "Rows before the one of this id alone."
 )
 def query_before(request: web.Request) -> int | None:
@@ -40,7 +40,7 @@ def query_before(request: web.Request) -> int | None:
     return _number(request, "before", LARGEST_ID)
 
 
-@parameter(
+@Parameter(
     "limit",
     Annotated[int, Keywords(minimum=1, maximum=LARGEST_LIMIT, default=DEFAULT_LIMIT)],
     "At most so many rows.",
@@ -70,7 +70,7 @@ class History:
         """Add the route."""
         routes.add("GET HEAD", self._prefix + "/history", self.list)
 
-    @operation(
+    @Operation(
         "list_history",
         "service",
         reads=(query_device, query_before, query_limit),

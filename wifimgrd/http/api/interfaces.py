@@ -10,7 +10,7 @@ from wifimgrd.client.json_members import InterfacesJson, SearchJson
 from wifimgrd.client.json_records import interfaces_json, search_json
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.requests import query_interface
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
 
@@ -27,7 +27,7 @@ class Interfaces:
         routes.add("GET HEAD", self._prefix + "/wifi/interfaces", self.list)
         routes.add("GET", self._prefix + "/wifi/networks", self.networks)
 
-    @operation(
+    @Operation(
         "list_interfaces", "interfaces", answer=InterfacesJson, errors=(ErrorCode.BACKEND_UNAVAILABLE,)
     )
     async def list(self, _: web.Request) -> web.Response:
@@ -35,7 +35,7 @@ class Interfaces:
         client = available(self._client)
         return json_response(interfaces_json(client.interfaces, client.service))
 
-    @operation(
+    @Operation(
         "list_networks",
         "interfaces",
         reads=(query_interface,),

@@ -33,7 +33,7 @@ from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http.channel.channel import now_us
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.routes import Routes
 
 _ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
@@ -116,7 +116,7 @@ class Metrics:
         """Add the route."""
         routes.add("GET HEAD", "/metrics", self.metrics)
 
-    @operation("metrics", "service", media_types=("text/plain", "application/openmetrics-text"), answer=str)
+    @Operation("metrics", "service", media_types=("text/plain", "application/openmetrics-text"), answer=str)
     async def metrics(self, request: web.Request) -> web.Response:
         """Metrics, for Prometheus.
 

@@ -14,7 +14,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, Wizard
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.body_types import ModelJson, ModelsJson, StepJson
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.page.files import LARGE
 from wifimgrd.http.routes import Routes
@@ -36,7 +36,7 @@ class Models:
         """Add the route."""
         routes.add("GET HEAD", self._prefix + "/supported-devices/", self.list)
 
-    @operation("list_models", "devices", answer=ModelsJson, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
+    @Operation("list_models", "devices", answer=ModelsJson, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
     async def list(self, _: web.Request) -> web.Response:
         """Every model, with the fields that a form for it needs."""
         available(self._client)

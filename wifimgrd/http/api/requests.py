@@ -13,7 +13,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from wifimgrd.client.json_text import loads
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.http.description.operations import parameter
+from wifimgrd.http.description.operations import Parameter
 from wifimgrd.http.errors import ACCEPT_PATCH, PATCH_TYPES, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
 
 BODY_LIMIT: Final = 64 * 1024
@@ -45,13 +45,13 @@ def integer_id(text: str, name: str) -> int:
     return int(text) if len(text) <= 20 else _NO_DEVICE
 
 
-@parameter("id", int, "The device's id.", place="path", required=True)
+@Parameter("id", int, "The device's id.", place="path", required=True)
 def path_id(request: web.Request) -> int:
     """The device id in the path."""
     return integer_id(request.match_info["id"], "the device id in the path")
 
 
-@parameter("device_id", int, "The device's id.", required=True)
+@Parameter("device_id", int, "The device's id.", required=True)
 def query_id(request: web.Request) -> int:
     """The query parameter `device_id`."""
     values = request.query.getall("device_id", [])
@@ -60,7 +60,7 @@ def query_id(request: web.Request) -> int:
     return integer_id(values[0], "device_id")
 
 
-@parameter(
+@Parameter(
     "wait",
     Annotated[float, Keywords(minimum=0, maximum=LONGEST_WAIT_S, multipleOf=0.001, default=0)],
     "Seconds to wait for the outcome, in decimal; where they run out the attempt goes on.",
@@ -73,7 +73,7 @@ def query_wait(request: web.Request) -> float:
     return float(text)
 
 
-@parameter(
+@Parameter(
     "when_free",
     SwitchText,
     "`1`: where no adapter is free, let the device wait for one.",
@@ -91,7 +91,7 @@ def query_switch(request: web.Request, name: str) -> bool:
     return _SWITCH[text]
 
 
-@parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "This interface alone.")
+@Parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "This interface alone.")
 def query_interface(request: web.Request) -> str | None:
     """The query parameter `interface`, if it is given."""
     values = request.query.getall("interface", [])
@@ -100,7 +100,7 @@ def query_interface(request: web.Request) -> str | None:
     return values[0] if values else None
 
 
-@parameter(
+@Parameter(
     "Idempotency-Key",
     Annotated[str, Keywords(pattern=f"^[ -~]{{1,{KEY_LIMIT}}}$")],
     "A repeat of the same key answers with the first result.",

@@ -25,7 +25,7 @@ from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.channel.commands import ClientCommands
 from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
-from wifimgrd.http.description.operations import operation, parameter
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.platform.status_hold import StatusHold
 from wifimgrd.http.routes import Routes
 from wifimgrd.kinds import time_text
@@ -47,7 +47,7 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
-@parameter("since", str, "EPOCH:SEQ, the last event that the client received.")
+@Parameter("since", str, "EPOCH:SEQ, the last event that the client received.")
 def query_since(request: web.Request) -> str:
     """The mark of the last event that a client received."""
     return request.query.get("since", "")
@@ -248,7 +248,7 @@ class Channel:
         await asyncio.gather(*ends)
 
     @own_site_only
-    @operation(
+    @Operation(
         "join_channel",
         "service",
         reads=(query_since,),

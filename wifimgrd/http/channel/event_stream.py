@@ -19,16 +19,16 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import changes_nothing, own_site_only
 from wifimgrd.http.channel.channel import HEARTBEAT_S, QUEUE_LIMIT, Channel, bound_send_buffer, query_since
 from wifimgrd.http.channel.message_types import LoggedEvent
-from wifimgrd.http.description.operations import Parameter, operation
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.front.transport import front_of
 from wifimgrd.http.routes import Routes
 
 _MEDIA_TYPE: Final = "text/event-stream"
 _LAST_EVENT_ID: Final = Parameter(
     "Last-Event-ID",
-    "header",
-    "EPOCH:SEQ, the last event that the client received; it takes precedence over `since`.",
     str,
+    "EPOCH:SEQ, the last event that the client received; it takes precedence over `since`.",
+    "header",
 )
 _COMES_BACK_MS: Final = 1000
 """The time after which a browser reconnects."""
@@ -109,7 +109,7 @@ class EventStream:
 
     @own_site_only
     @changes_nothing
-    @operation(
+    @Operation(
         "follow_events",
         "service",
         reads=(query_since, _LAST_EVENT_ID),

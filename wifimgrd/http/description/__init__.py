@@ -1,2 +1,2 @@
-"""The API's description, made of the code that serves the requests: OpenAPI for HTTP, AsyncAPI for the
-channel."""
+"""The API's description: OpenAPI for HTTP, AsyncAPI for the channel. `tools/generate_descriptions.py` makes
+both of the code that serves the requests."""

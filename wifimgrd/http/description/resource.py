@@ -2,52 +2,73 @@
 
 from __future__ import annotations
 
+import json
+import re
 from functools import cached_property
-from typing import Any
+from importlib import resources
+from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.http.description.operations import operation
-from wifimgrd.http.json_text import json_response
+from wifimgrd.client.json_text import dumps
+from wifimgrd.http.description.operations import JSON, Operation
+from wifimgrd.http.page.files import Files
 from wifimgrd.http.routes import Routes
+
+PLATFORM: Final = "{platform}"
+"""In a file: the host platform's name."""
+SCRIPT: Final = "{script}"
+"""In a file: the page's script, whose name has a hash in it once it is built."""
+OPENAPI: Final = "openapi.json"
+OPENAPI_OF_TOKEN: Final = "openapi-with-token.json"  # noqa: S105 - a file's name
+"""Where a token is required: with sessions, and what is answered without one."""
+ASYNCAPI: Final = "asyncapi.json"
 
 
 class Description:
-    """The resources at `/openapi.json` and `/asyncapi.json`, made at the first request."""
+    """The resources at `/openapi.json` and `/asyncapi.json`, read at the first request."""
 
-    def __init__(self, routes: Routes, *, with_token: bool) -> None:
-        self._routes = routes
-        self._with_token = with_token
+    def __init__(self, platform: str, *, with_token: bool) -> None:
+        self._platform = platform
+        self._file = OPENAPI_OF_TOKEN if with_token else OPENAPI
 
     def add_to(self, routes: Routes) -> None:
         """Add the routes."""
         routes.add("GET HEAD", "/openapi.json", self.openapi)
         routes.add("GET HEAD", "/asyncapi.json", self.asyncapi)
 
-    @operation("openapi", "service", answer=dict[str, Any])
+    @Operation("openapi", "service", answer=dict[str, object])
     async def openapi(self, _: web.Request) -> web.Response:
         """Describe the HTTP API, as OpenAPI 3.1."""
         return _answer(self._openapi)
 
-    @operation("asyncapi", "service", answer=dict[str, Any])
+    @Operation("asyncapi", "service", answer=dict[str, object])
     async def asyncapi(self, _: web.Request) -> web.Response:
         """Describe the management channel, as AsyncAPI 3.0."""
         return _answer(self._asyncapi)
 
-    # The modules that make the documents are imported at the first request.
+    @cached_property
+    def _openapi(self) -> bytes:
+        text = _text(self._file).replace(PLATFORM, self._platform).replace(SCRIPT, _script())
+        return _compact(text)
 
     @cached_property
-    def _openapi(self) -> dict[str, Any]:
-        from wifimgrd.http.description.openapi import openapi  # noqa: PLC0415
-
-        return openapi(self._routes.wired, with_token=self._with_token)
-
-    @cached_property
-    def _asyncapi(self) -> dict[str, Any]:
-        from wifimgrd.http.description.asyncapi import asyncapi  # noqa: PLC0415
-
-        return asyncapi()
+    def _asyncapi(self) -> bytes:
+        return _compact(_text(ASYNCAPI))
 
 
-def _answer(document: dict[str, Any]) -> web.Response:
-    return json_response(document, headers={"Cache-Control": "no-cache"})
+def _text(file: str) -> str:
+    return (resources.files(__package__) / file).read_text("utf-8")
+
+
+def _script() -> str:
+    found = re.search(r'assets/([^"/]+\.js)"', Files().document("index.html") or "")
+    return found[1] if found else "page.js"
+
+
+def _compact(text: str) -> bytes:
+    return dumps(json.loads(text)).encode()
+
+
+def _answer(document: bytes) -> web.Response:
+    return web.Response(body=document, content_type=JSON, headers={"Cache-Control": "no-cache"})

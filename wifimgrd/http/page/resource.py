@@ -7,7 +7,7 @@ from typing import Final
 from aiohttp import ETag, web
 
 from wifimgrd.http.access.token import AccessToken, public
-from wifimgrd.http.description.operations import Parameter, operation
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.errors import NOT_FOUND, Problem
 from wifimgrd.http.page.files import File, Files
 from wifimgrd.http.routes import Routes
@@ -77,20 +77,20 @@ class Page:
         routes.add("GET HEAD", "/icons/{name}", self.icon)
 
     @public
-    @operation("page", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
+    @Operation("page", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
     async def page(self, request: web.Request) -> web.Response:
         """Show the page for people."""
         return _answer(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
 
     @public
-    @operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
+    @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
     async def docs(self, request: web.Request) -> web.Response:
         """Show this description to people."""
         root = "../" if request.path.endswith("/") else ""
         return _answer(request, self._document("docs.html", root), _DOCUMENT_HEADERS)
 
     @public
-    @operation(
+    @Operation(
         "fleet",
         "service",
         media_types=("text/html",),
@@ -107,10 +107,10 @@ class Page:
         return _answer(request, self._document("fleet.html", root), self._fleet_headers)
 
     @public
-    @operation(
+    @Operation(
         "asset",
         "service",
-        reads=(Parameter("name", "path", "As the page names it.", str, required=True),),
+        reads=(Parameter("name", str, "As the page names it.", "path", required=True),),
         media_types=("text/javascript", "text/css", "image/svg+xml", "image/png", "text/plain"),
         errors=(NOT_FOUND,),
         public=True,
@@ -124,10 +124,10 @@ class Page:
         return _answer(request, file, _ASSET_HEADERS)
 
     @public
-    @operation(
+    @Operation(
         "icon",
         "service",
-        reads=(Parameter("name", "path", "As the catalog of camera models names it.", str, required=True),),
+        reads=(Parameter("name", str, "As the catalog of camera models names it.", "path", required=True),),
         media_types=("image/svg+xml",),
         errors=(NOT_FOUND,),
         public=True,

@@ -22,7 +22,7 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.channel.channel import Channel, ChannelClient
 from wifimgrd.http.channel.message_types import ACTION_FAILED, COMMAND_FAILED, ActionFailedJson, LoggedEvent
-from wifimgrd.http.description.operations import operation
+from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.routes import Routes
 
 ADDRESS: Final = "/ws/squawk/"
@@ -100,7 +100,7 @@ class Squawk:
         routes.add("GET", ADDRESS, self.join)
 
     @own_site_only
-    @operation("join_squawk", "service", status=101, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
+    @Operation("join_squawk", "service", status=101, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
     async def join(self, request: web.Request) -> web.StreamResponse:
         """Receive the devices' statuses, in the dialect of the platform's newest frontend.
 

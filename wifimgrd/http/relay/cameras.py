@@ -18,7 +18,7 @@ from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid, path_id
 from wifimgrd.http.client import HttpBroken, HttpConnection
-from wifimgrd.http.description.operations import Parameter, operation
+from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.errors import Problem
 from wifimgrd.http.relay.camera_socket import MESSAGE_BYTES, CameraSocket
 from wifimgrd.http.relay.headers import from_camera, reason_of, to_camera
@@ -31,7 +31,7 @@ CLOSE_S: Final = 2.0
 """The time within which each side of a WebSocket has to close."""
 CAMERA_PORT: Final = 80
 _METHODS: Final = "GET HEAD POST PUT PATCH DELETE OPTIONS"
-_REMAINDER: Final = Parameter("rest", "path", "The path on the camera.", str, required=True)
+_REMAINDER: Final = Parameter("rest", str, "The path on the camera.", "path", required=True)
 
 
 class Cameras:
@@ -46,7 +46,7 @@ class Cameras:
         routes.add(_METHODS, "/cameras/{id}/{rest:.*}", self.relay)
 
     @own_site_only
-    @operation(
+    @Operation(
         "relay",
         "cameras",
         reads=(path_id, _REMAINDER),

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
+from tools.descriptions.json_schema import Schemas
 from wifimgrd import __version__
 from wifimgrd.client.channel_messages import DATA, STATUS
 from wifimgrd.client.json_members import DeviceJson, InterfaceJson, NetworkJson
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
-from wifimgrd.client.json_schema import Schemas
 from wifimgrd.client.json_types import Id, Keywords
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode
@@ -186,7 +186,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         "device.removed": [_event("device.removed", {"id": 3})],
     }
     messages["discovery_message"] = _discovery_message(device, interface)
-    for kind in DATA.keys() - _UNSENT:
+    for kind in (one for one in DATA if one not in _UNSENT):
         schema = _event_schema(kind, schemas)
         messages[f"event.{kind}"] = _message(kind, schema, examples.get(kind, []))
     return dict(sorted(messages.items()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tools.descriptions.json_schema import Schemas
 from wifimgrd import __version__
-from wifimgrd.client.json_schema import Schemas
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,

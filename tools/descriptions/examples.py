@@ -5,7 +5,6 @@ They are those of the simulated world. `tests/http/test_examples.py` sends each 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +16,7 @@ from wifimgrd import __version__
 from wifimgrd.catalog import load
 from wifimgrd.client.json_members import HistoryJson
 from wifimgrd.client.json_records import device_json, history_json, interfaces_json, search_json, status_json
+from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import (
     AbsentRecord,
     DeviceRecord,
@@ -40,8 +40,8 @@ from wifimgrd.http.api.body_types import (
     WaitingAnswer,
 )
 from wifimgrd.http.api.models import model_json
-from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.page.files import Files
+from wifimgrd.http.description.operations import Operation, Parameter, parameter_of
+from wifimgrd.http.description.resource import SCRIPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,8 @@ _DISCONNECT: Final[DisconnectAnswer] = {
     "status": "disconnected",
     "device_connection_id": 1,
 }
+_PLAIN: Final = {"message": "", "status": "connected", "device_connection_id": 1}
+"""The answer to a command that has none of its own below."""
 _MODELS: Final[ModelsJson] = {"supported_devices": [model_json(load()["insta360-x3"])]}
 _HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}
 _HEALTH: Final[HealthJson] = {
@@ -261,15 +263,11 @@ data: {"type":"device.signal","time":"2026-11-20T17:07:49.000000Z","data":{"id":
 _CAMERA: Final = {"manufacturer": "Insta360", "model": "Insta360 X3", "apiLevel": [2]}
 
 
-def _asset() -> str:
-    """The page's script as it was built, whose name has a hash in it."""
-    document = Files().document("index.html") or ""
-    found = re.search(r'assets/([^"/]+\.js)"', document)
-    return found[1] if found else "page.js"
-
-
 EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
     {
+        **{
+            name: Example(answer=_PLAIN | {"message": f"{name} Front: connected"}) for name in DEVICE_COMMANDS
+        },
         "list_devices": Example(answer=[device_json(_DEVICE)]),
         "get_device": Example(answer=device_json(_DEVICE)),
         "create_device": Example(body=_CREATE, answer=device_json(_NEW)),
@@ -296,7 +294,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "page": Example(),
         "docs": Example(),
         "fleet": Example(),
-        "asset": Example(parameters={"name": _asset()}),
+        "asset": Example(parameters={"name": SCRIPT}),
         "icon": Example(parameters={"name": "camera.svg"}),
         "openapi": Example(),
         "asyncapi": Example(),
@@ -329,9 +327,9 @@ def value_of(operation: Operation, parameter: Parameter) -> Any:
 def example_address(operation: Operation, path: str) -> str:
     """The path of an operation with the example's values, and its query with what is required."""
     query = {}
-    for one in operation.parameters:
+    for one in map(parameter_of, operation.reads):
         if one.place == "path":
-            path = path.replace(f"{{{one.name}}}", quote(str(value_of(operation, one))))
+            path = path.replace(f"{{{one.name}}}", quote(str(value_of(operation, one)), safe="/{}"))
         elif one.place == "query" and one.required:
             query[one.name] = value_of(operation, one)
     return f"{path}?{urlencode(query)}" if query else path

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from tools.descriptions.examples import Example, example_address, example_of, value_of
+from tools.descriptions.json_schema import REFERENCE, Schemas
 from wifimgrd import __version__
-from wifimgrd.client.json_schema import REFERENCE, Schemas
+from wifimgrd.client.hub import HubClient
+from wifimgrd.config import TileSource
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.token import COOKIE
-from wifimgrd.http.description.examples import Example, example_address, example_of, value_of
-from wifimgrd.http.description.operations import JSON, Operation, Parameter
+from wifimgrd.http.app import build_app
+from wifimgrd.http.description.operations import JSON, Operation, Parameter, operation_of, parameter_of
+from wifimgrd.http.description.resource import PLATFORM
 from wifimgrd.http.errors import KINDS, UNAUTHORIZED
-from wifimgrd.http.routes import Route
+from wifimgrd.http.settings import Settings
+from wifimgrd.runtime.tasks import Tasks
 
 _PROBLEM: Final = "application/problem+json"
 _ANYWHERE: Final = (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_AUTHORIZED, ErrorCode.INTERNAL)
@@ -32,22 +38,30 @@ _ABOUT: Final = (
 )
 
 
-def openapi(routes: Collection[Route], *, with_token: bool) -> dict[str, Any]:
-    """The description of routes; raises LookupError where a handler declares no operation, or one that has no
-    example."""
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An operation at its place."""
+
+    method: str
+    path: str
+    operation: Operation
+    text: str
+
+
+def openapi(*, with_token: bool, tile_sources: tuple[TileSource, ...] = ()) -> dict[str, Any]:
+    """The description of all that is served; raises LookupError if a handler declares no operation, or one
+    that has no example."""
+    settings = Settings(platform=PLATFORM, token="any" if with_token else None, tile_sources=tile_sources)
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
-    for route in routes:
-        if route.operation is None:
-            raise LookupError(f"{route.path} is not described")
-        path = re.sub(r"\{(\w+):[^{}]*\}", r"{\1}", route.path)
-        first, *others = [method for method in route.methods if method != "HEAD"]
-        for method in (first, *others):
-            described = _operation(route.operation, path, schemas, with_token=with_token)
-            if method != first:
-                described["operationId"] += f"_{method.lower()}"
-            paths.setdefault(path, {})[method.lower()] = described
-    _link({route.operation.name: route.operation for route in routes if route.operation}, paths)
+    operations: dict[str, Operation] = {}
+    for one in _served(settings):
+        described = _operation(one, schemas, with_token=with_token)
+        if one.operation.name in operations:  # by another method
+            described["operationId"] += f"_{one.method}"
+        operations[one.operation.name] = one.operation
+        paths.setdefault(one.path, {})[one.method] = described
+    _link(operations, paths)
     schemas.named["Problem"] = _problem()
     document: dict[str, Any] = {
         "openapi": "3.1.0",
@@ -71,6 +85,24 @@ def openapi(routes: Collection[Route], *, with_token: bool) -> dict[str, Any]:
     return document
 
 
+def _served(settings: Settings) -> Iterator[Described]:
+    """What each route serves, in the order in which they are wired. Each is wired in two forms, first in the
+    one that is described."""
+    seen: set[str] = set()
+    for resource in build_app(HubClient(), settings, Tasks("")).router.resources():
+        path = resource.canonical
+        if (path.removesuffix("/") if path.endswith("/") else path + "/") in seen:
+            continue
+        seen.add(path)
+        for route in resource:
+            operation = operation_of(route.handler)
+            if operation is None:
+                raise LookupError(f"{path} is not described")
+            if route.method != "HEAD":
+                text = inspect.cleandoc(operation.text or route.handler.__doc__ or "")
+                yield Described(route.method.lower(), path, operation, text)
+
+
 def _link(operations: Mapping[str, Operation], paths: Mapping[str, Mapping[str, Any]]) -> None:
     """Links to the operations that are possible next on the device that an answer describes."""
     for methods in paths.values():
@@ -88,20 +120,25 @@ def _link(operations: Mapping[str, Operation], paths: Mapping[str, Mapping[str, 
 
 def _names_device(operation: Operation) -> str:
     """The parameter that names the device."""
-    return next(one.name for one in operation.parameters if one.name in ("id", "device_id"))
+    names = (parameter_of(reader).name for reader in operation.reads)
+    return next(name for name in names if name in ("id", "device_id"))
 
 
-def _operation(operation: Operation, path: str, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+def _operation(one: Described, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+    operation = one.operation
+    summary, description = (" ".join(part.split()) for part in one.text.partition("\n\n")[::2])
     described: dict[str, Any] = {
         "operationId": operation.name,
         "tags": [operation.tag],
-        "summary": operation.summary.rstrip("."),
-        "responses": _responses(operation, path, schemas, with_token=with_token),
+        "summary": summary.rstrip("."),
+        "responses": _responses(operation, summary, one.path, schemas, with_token=with_token),
     }
-    if operation.description:
-        described["description"] = operation.description
-    if operation.parameters:
-        described["parameters"] = [_parameter(operation, one, schemas) for one in operation.parameters]
+    if description:
+        described["description"] = description
+    if operation.reads:
+        described["parameters"] = [
+            _parameter(operation, parameter_of(reader), schemas) for reader in operation.reads
+        ]
     if operation.body is not None:
         content = {"schema": schemas.of(operation.body), "example": example_of(operation).body}
         described["requestBody"] = {"required": True, "content": {JSON: content}}
@@ -121,9 +158,11 @@ def _parameter(operation: Operation, one: Parameter, schemas: Schemas) -> dict[s
     }
 
 
-def _responses(operation: Operation, path: str, schemas: Schemas, *, with_token: bool) -> dict[str, Any]:
+def _responses(
+    operation: Operation, summary: str, path: str, schemas: Schemas, *, with_token: bool
+) -> dict[str, Any]:
     example = example_of(operation)
-    success: dict[str, Any] = {"description": operation.summary}
+    success: dict[str, Any] = {"description": summary}
     if operation.answer is not None or operation.media_types != (JSON,):
         schema = {} if operation.answer is None else {"schema": schemas.of(operation.answer)}
         shown = _shown(example, example_address(operation, path))
@@ -138,8 +177,9 @@ def _responses(operation: Operation, path: str, schemas: Schemas, *, with_token:
     for status, kind in operation.further_types.items():
         content = {"schema": schemas.of(kind), "example": example.further[status]}
         responses[str(status)]["content"] = {JSON: content}
-    problems = operation.problems()
-    for code in (*_ANYWHERE, *((UNAUTHORIZED,) if with_token and not operation.public else ())):
+    problems: dict[int, list[str]] = {}
+    of_token = (UNAUTHORIZED,) if with_token and not operation.public else ()
+    for code in (*operation.errors, *_ANYWHERE, *of_token):
         codes = problems.setdefault(KINDS[code].status, [])
         if str(code) not in codes:
             codes.append(str(code))
