@@ -17,8 +17,7 @@ from tests.http.tiles.scripted_upstream import ScriptedUpstream
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.tiles.tile import NotReadyError, Tile, UnavailableError
-from wifimgrd.tiles.upstream import UpstreamSlot
-from wifimgrd.tiles.upstream_cache import Kept, UpstreamCache
+from wifimgrd.tiles.upstream import Kept, UpstreamCache, UpstreamSlot
 
 PATIENCE_S, HASTE_S = 30.0, 0.3
 

@@ -7,8 +7,10 @@ import hashlib
 import json
 from contextlib import closing
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+import structlog
 from aiohttp import web
 
 from wifimgrd.client.json_text import dumps
@@ -17,6 +19,7 @@ from wifimgrd.http.errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILA
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
 from wifimgrd.tiles.coordinates import exists, place_of
+from wifimgrd.tiles.files import identity_of
 from wifimgrd.tiles.map import operations
 from wifimgrd.tiles.map.open_file import OpenFile, ResourceFolder
 from wifimgrd.tiles.map.send_file import send_file
@@ -24,7 +27,7 @@ from wifimgrd.tiles.replies import Reply, Terms, is_named, tile_reply
 from wifimgrd.tiles.tile import VECTOR, VECTOR_TYPES, DamagedError
 
 if TYPE_CHECKING:  # the modules that read archives are imported only if there is an archive
-    from wifimgrd.tiles.map.archive import Archive
+    from wifimgrd.tiles.pmtiles import PMTilesSource
 
 STYLE_LIMIT: Final = 16 << 20
 """Octets of a style or of a sprite's index."""
@@ -53,6 +56,8 @@ _UNKNOWN: Final = "application/octet-stream"
 _MAP_DATA: Final = frozenset({"pmtiles", "mbtiles", "mvt"})
 """Suffixes of files with tiles; all others are parts of styles, which seldom change."""
 
+_log = structlog.get_logger("wifimgrd.tiles.map")
+
 
 class MapResource:
     """The resources below `map/` of the platform's plugin."""
@@ -60,8 +65,8 @@ class MapResource:
     def __init__(self, settings: Map, platform: str) -> None:
         self._settings = settings
         self._folder = None if settings.resources is None else ResourceFolder(settings.resources)
-        self._tiles = None if settings.tiles is None else _archive(settings.tiles)
-        self._contours = None if settings.contours is None else _archive(settings.contours)
+        self._tiles = None if settings.tiles is None else _Archive(settings.tiles)
+        self._contours = None if settings.contours is None else _Archive(settings.contours)
         self._path = f"/plugin-views/{platform}_plugin_map/map"
 
     def add_to(self, routes: Routes) -> None:
@@ -201,19 +206,46 @@ def read_style(file: OpenFile) -> bytes:
     return octets
 
 
-def _archive(path: Any) -> Archive:
-    from wifimgrd.tiles.map.archive import Archive  # noqa: PLC0415 - needed with an archive alone
+class _Archive:
+    """The PMTiles archive that is at a path at the time of each call: sent as it is, and read for its
+    metadata and its tiles. All calls block on the disk: use threads."""
 
-    return Archive(path)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._source: PMTilesSource | None = None
+        self._reason = ""
+
+    def open(self) -> OpenFile:
+        """The file, for sending; raises OSError."""
+        return OpenFile.at(self._path)
+
+    def source(self) -> PMTilesSource | None:
+        """The archive, opened; None if there is none, or if it is damaged, which is logged once."""
+        from wifimgrd.tiles.pmtiles import PMTilesSource  # noqa: PLC0415 - needed with an archive alone
+
+        with self._lock:
+            try:
+                identity = identity_of(self._path)
+                if self._source is None or self._source.identity != identity:
+                    self._source = None if identity is None else PMTilesSource(self._path)
+                self._reason = ""
+            except (DamagedError, OSError) as error:
+                self._source = None
+                reason = str(error)
+                if reason != self._reason:
+                    _log.warning("map_archive_refused", path=str(self._path), reason=reason)
+                self._reason = reason
+            return self._source
 
 
-def _vector_source(archive: Archive | None) -> Any:
+def _vector_source(archive: _Archive | None) -> PMTilesSource | None:
     """The archive, opened, if its tiles are vector tiles."""
     source = None if archive is None else archive.source()
     return source if source is not None and source.summary.media_type in VECTOR_TYPES else None
 
 
-async def _opened(archive: Archive | None, otherwise: str) -> OpenFile:
+async def _opened(archive: _Archive | None, otherwise: str) -> OpenFile:
     if archive is None:
         raise _nothing(f"{otherwise} is configured")
     try:

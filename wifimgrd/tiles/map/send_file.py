@@ -1,9 +1,11 @@
-"""Answers with a file or a part of it, by sendfile(2): no part of it is copied into this process."""
+"""Answers with a file or the part of it that Range names (RFC 9110, 14), by sendfile(2): nothing of it is
+copied into this process."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aiohttp import web
@@ -12,12 +14,16 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.errors import Problem
 from wifimgrd.http.front.connection import IDLE_S, FrontConnection
 from wifimgrd.http.front.transport import front_of
-from wifimgrd.tiles.map.byte_range import UnsatisfiableError, requested_part
 from wifimgrd.tiles.map.open_file import OpenFile
 from wifimgrd.tiles.replies import is_named
 
 _CHUNK: Final = 256 * 1024
 """Octets that a client must take within IDLE_S."""
+_ONE_RANGE: Final = re.compile(r"bytes=(?:([0-9]{1,19})-([0-9]{0,19})|-([0-9]{1,19}))", re.IGNORECASE)
+
+
+class UnsatisfiableError(Exception):
+    """No part of the file can be sent for this Range."""
 
 
 async def send_file(request: web.Request, file: OpenFile, headers: Mapping[str, str]) -> web.StreamResponse:
@@ -43,6 +49,28 @@ async def send_file(request: web.Request, file: OpenFile, headers: Mapping[str, 
         return response
     finally:
         file.close()
+
+
+def requested_part(ranges: Sequence[str], if_range: str | None, tag: str, size: int) -> range | None:
+    """The octets that the Range headers `ranges` name in a file of `size` octets, cut at the end of the
+    file; None = the whole file, because there is no Range or If-Range names another file.
+
+    `tag` is the file's strong entity tag, quoted. Raises UnsatisfiableError for several ranges, another
+    unit, and a part behind the end.
+    """
+    if not ranges or (if_range is not None and if_range.strip() != tag):
+        return None
+    found = _ONE_RANGE.fullmatch(ranges[0].strip()) if len(ranges) == 1 else None
+    if found is None:
+        raise UnsatisfiableError
+    first, last, suffix = found.groups()
+    if suffix is not None:
+        part = range(max(0, size - int(suffix)), size)
+    else:
+        part = range(int(first), min(int(last) + 1, size) if last else size)
+    if not part:
+        raise UnsatisfiableError
+    return part
 
 
 def _part(request: web.Request, file: OpenFile) -> range | None:
