@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.claim import Claim, parse_claim
+from wifimgrd.mqtt.bridge import SignalSteps
 from wifimgrd.mqtt.command_messages import (
     REMEMBERED,
     REMEMBERED_S,
@@ -24,9 +24,9 @@ from wifimgrd.mqtt.command_messages import (
     parse_command,
 )
 from wifimgrd.mqtt.events import EventQueue
+from wifimgrd.mqtt.hub_id import Claim, parse_claim
 from wifimgrd.mqtt.records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
 from wifimgrd.mqtt.rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
-from wifimgrd.mqtt.signal_steps import SignalSteps
 from wifimgrd.mqtt.topics import Target, Topics
 
 TOPICS = Topics("fleet/wifimgrd", "boat", ("homeassistant",))

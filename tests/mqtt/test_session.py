@@ -12,10 +12,9 @@ import pytest
 from tests.mqtt.conftest import HUB
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
-from wifimgrd.mqtt.claim import Claim
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.events import EventQueue
-from wifimgrd.mqtt.hub_id import HubIdTaken
+from wifimgrd.mqtt.hub_id import Claim, HubIdTaken
 from wifimgrd.mqtt.records import RetainedRecords
 from wifimgrd.mqtt.session import Session
 from wifimgrd.mqtt.settings import Settings
