@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.config import TileSource
 from wifimgrd.tiles.coordinates import Box, exists, tile_of_id
@@ -38,7 +38,7 @@ class SourceReport:
     place: str
     problem: str | None = None
     """Why it cannot be used; None = there is no error."""
-    summary: dict[str, Any] | None = None
+    summary: dict[str, object] | None = None
     """Its summary, as in `/healthz?verbose`."""
     tiles: dict[int, int] = field(default_factory=dict)
     """The number of tiles of each zoom; empty for an upstream."""
@@ -65,7 +65,7 @@ class TilesetReport:
         """Whether there are no errors and no missing tiles."""
         return not self.missing and self.shim is None and not any(one.problem for one in self.sources)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The report as JSON."""
         return {**asdict(self), "ok": self.is_well}
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from wifimgrd.tiles.coordinates import DEEPEST, exists, tile_id
 from wifimgrd.tiles.files import Folder, Identity
@@ -137,7 +136,7 @@ class FolderSource:
                     return next(filter(_media_type, endings), endings[0])
         raise DamagedError("it has no files z/x/y.ext")
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, object]:
         """`metadata.json`, if a tool has written one."""
         with suppress(DamagedError):
             found = self._folder.read("metadata.json", METADATA_LIMIT)

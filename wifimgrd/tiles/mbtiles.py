@@ -164,9 +164,9 @@ class MBTilesSource:
             if beside.exists() and beside.stat().st_size > 0:
                 raise DamagedError(f"it is being written: {beside.name} is there", passing=True)
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, object]:
         """Without one that can be read, none; raises DamagedError if it is too large."""
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, object] = {}
         size = 0
         try:
             for count, (name, value) in enumerate(
@@ -240,7 +240,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _summary(metadata: dict[str, Any], media_type: str, layers: list[Any] | None) -> Summary:
+def _summary(metadata: dict[str, object], media_type: str, layers: list[object] | None) -> Summary:
     return Summary(
         media_type=media_type,
         minzoom=zoom_of(metadata.get("minzoom"), 0),

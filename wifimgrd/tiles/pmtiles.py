@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.tiles.coordinates import tile_id
 from wifimgrd.tiles.decompress import decompress
@@ -179,7 +179,7 @@ class PMTilesSource:
             else:
                 yield from self._bottom(self._unkept_leaf(entry), depth + 1)
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, object]:
         section = self._header.metadata
         if not section.length:
             return {}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from wifimgrd.tiles.files import Identity
 from wifimgrd.tiles.gaps import Square
@@ -26,11 +26,11 @@ class Summary:
     """Longitude, latitude, zoom."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """`name`, `description`, `attribution`, `version`, `legend`, `template`."""
-    vector_layers: list[Any] | None = None
+    vector_layers: list[object] | None = None
     count: int | None = None
     """The number of tiles, if the file itself states it."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The most important values, for operators."""
         return {
             "format": FORMAT_OF_TYPE.get(self.media_type), "minzoom": self.minzoom, "maxzoom": self.maxzoom,
@@ -44,7 +44,7 @@ _LAYERS: Final = 1000
 """Layers in metadata: TileJSON has each, and a generated style has several times as many."""
 
 
-def layers_of(metadata: Mapping[str, Any]) -> list[Any] | None:
+def layers_of(metadata: Mapping[str, object]) -> list[object] | None:
     """The layers of vector tiles, None if the metadata does not list any; raises DamagedError."""
     layers = metadata.get("vector_layers")
     if not isinstance(layers, list):
@@ -54,7 +54,7 @@ def layers_of(metadata: Mapping[str, Any]) -> list[Any] | None:
     return layers
 
 
-def type_of_tiles(stated: str, first: bytes, vector_layers: list[Any] | None) -> str:
+def type_of_tiles(stated: str, first: bytes, vector_layers: object) -> str:
     """The media type of a file's tiles: as it states, else by its first tile, uncompressed. Vector tiles have
     no magic number, but their files list layers."""
     return stated or media_type_of(first, UNKNOWN if vector_layers is None else VECTOR)
@@ -86,7 +86,7 @@ class FileSource(Protocol):
         raises DamagedError."""
 
 
-def json_object(text: object) -> dict[str, Any]:
+def json_object(text: object) -> dict[str, object]:
     """The object in a JSON text, empty if it is another value; raises DamagedError."""
     try:
         value = json.loads(text, parse_constant=_refuse)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ def json_object(text: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def unfolded(metadata: dict[str, Any]) -> dict[str, Any]:
+def unfolded(metadata: dict[str, object]) -> dict[str, object]:
     """Metadata with the part that MBTiles has in a text of its own, `json`; converted archives keep it so."""
     with suppress(DamagedError):
         return json_object(metadata.get("json") or "{}") | metadata
@@ -110,9 +110,9 @@ def _refuse(constant: str) -> None:
 TEXTS = ("name", "description", "attribution", "version", "legend", "template")
 
 
-def texts_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+def texts_of(metadata: Mapping[str, object]) -> dict[str, str]:
     """The texts that TileJSON defines."""
-    return {key: metadata[key] for key in TEXTS if isinstance(metadata.get(key), str)}
+    return {key: text for key in TEXTS if isinstance(text := metadata.get(key), str)}
 
 
 def numbers_of(value: object, count: int) -> tuple[float, ...] | None:

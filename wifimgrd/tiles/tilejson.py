@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.http.access.request_safety import host_name
 from wifimgrd.tiles.source import Summary
@@ -55,16 +55,16 @@ def tile_address(base: str, tileset: Tileset) -> str:
     return f"{base}/tiles/{tileset.name}/{{z}}/{{x}}/{{y}}" + (f".{ending}" if ending else "")
 
 
-def tilejson(tileset: Tileset, base: str) -> dict[str, Any]:
+def tilejson(tileset: Tileset, base: str) -> dict[str, object]:
     """A tileset as TileJSON."""
     return description(tileset.name, tile_address(base, tileset), tileset.summaries, tileset.media_type)
 
 
-def description(name: str, tiles: str, summaries: Sequence[Summary], media_type: str) -> dict[str, Any]:
+def description(name: str, tiles: str, summaries: Sequence[Summary], media_type: str) -> dict[str, object]:
     """TileJSON of sources under one name: the metadata of the first, zooms and bounds of all. `tiles` is
     the template of their tiles' addresses."""
     first = summaries[0]
-    value: dict[str, Any] = {"tilejson": "3.0.0", "scheme": "xyz", "tiles": [tiles]}
+    value: dict[str, object] = {"tilejson": "3.0.0", "scheme": "xyz", "tiles": [tiles]}
     value |= {"name": name} | dict(first.texts)
     value["minzoom"] = min(summary.minzoom for summary in summaries)
     value["maxzoom"] = max(summary.maxzoom for summary in summaries)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -242,7 +242,7 @@ class Tileset:
             raise trouble
         return None
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """The state of its sources, for people and programs."""
         return {
             "tileset": self.name,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any, Final
+from typing import Final, TypeVar, TypeVarTuple
 
 from wifimgrd.config import TileSource
 from wifimgrd.runtime.tasks import Backoff, Tasks
@@ -26,7 +26,9 @@ _START_S: Final = 10.0
 _WORKERS: Final = 4
 _UNPACKERS: Final = 2
 
-Listener = Callable[[dict[str, Any]], None]
+Values = TypeVarTuple("Values")
+Result = TypeVar("Result")
+Listener = Callable[[dict[str, object]], None]
 
 
 class Tilesets:
@@ -80,11 +82,11 @@ class Tilesets:
         tileset = self.by_name.get(name)
         return tileset if tileset is not None and tileset.is_there else None
 
-    async def work(self, what: Callable[..., Any], *values: Any) -> Any:
+    async def work(self, what: Callable[[*Values], Result], *values: *Values) -> Result:
         """Run a function in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, what, *values)
 
-    async def unpack(self, what: Callable[..., Any], *values: Any) -> Any:
+    async def unpack(self, what: Callable[[*Values], Result], *values: *Values) -> Result:
         """Run a function that needs much processor time in a thread that reads no files."""
         return await asyncio.get_running_loop().run_in_executor(self._unpackers, what, *values)
 
@@ -135,7 +137,7 @@ class Tilesets:
             for (outcome, source), count in tileset.counts.items()
         }
 
-    def report(self) -> list[dict[str, Any]]:
+    def report(self) -> list[dict[str, object]]:
         """The state of each tileset."""
         return [tileset.report() for tileset in self.by_name.values()]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 from wifimgrd.config import Map, TileSource
@@ -45,7 +45,7 @@ class MapReport:
         """Whether there are no errors."""
         return not self.problems
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The report as JSON."""
         return {**asdict(self), "ok": self.is_well}
 
@@ -105,7 +105,7 @@ class _StyleCheck:
 
     def __init__(
         self,
-        style: Mapping[str, Any],
+        style: Mapping[str, object],
         folder: ResourceFolder | None,
         tiles: Summary | None,
         contours: Summary | None,
@@ -116,7 +116,7 @@ class _StyleCheck:
         self._tiles = tiles
         self._contours = contours
         self._tilesets = tilesets
-        self._sources: dict[str, Any] = _mapping(style.get("sources"))
+        self._sources: dict[str, object] = _mapping(style.get("sources"))
         self._layers = [one for one in _list(style.get("layers")) if isinstance(one, dict)]
 
     def problems(self) -> Iterator[str]:
@@ -160,7 +160,7 @@ class _StyleCheck:
             elif self._folder is None or not has_sprite(self._folder, name):
                 yield f"style: the sprite {name} is missing: {name}.json and {name}.png in `resources`"
 
-    def _source(self, name: str, source: Mapping[str, Any]) -> Iterator[str]:
+    def _source(self, name: str, source: Mapping[str, object]) -> Iterator[str]:
         archive = _archive_of(name, source)
         if archive is not None:
             yield from self._archive(name, archive, source)
@@ -175,7 +175,7 @@ class _StyleCheck:
             if own is None or own[1] not in self._tilesets:
                 yield from self._resource(f"the source {name}", address)
 
-    def _archive(self, name: str, key: str, source: Mapping[str, Any]) -> Iterator[str]:
+    def _archive(self, name: str, key: str, source: Mapping[str, object]) -> Iterator[str]:
         kind = source.get("type")
         summary = self._contours if key == "contours" else self._tiles
         if summary is None:
@@ -187,7 +187,7 @@ class _StyleCheck:
         ):
             yield f"style: the encoding of the source {name} is not that of the archive, {summary.media_type}"
 
-    def _layer(self, layer: Mapping[str, Any]) -> Iterator[str]:
+    def _layer(self, layer: Mapping[str, object]) -> Iterator[str]:
         name, source = layer.get("source"), layer.get("source-layer")
         if not isinstance(name, str):
             return
@@ -212,7 +212,7 @@ class _StyleCheck:
             yield f"style: {what} is missing: {name} in `resources`"
 
 
-def _archive_of(name: str, source: Mapping[str, Any]) -> str | None:
+def _archive_of(name: str, source: Mapping[str, object]) -> str | None:
     """`tiles` or `contours` if a source is one of these archives."""
     texts = [name, source.get("url"), *_list(source.get("tiles"))]
     text = " ".join(one for one in texts if isinstance(one, str))
@@ -231,7 +231,7 @@ def _resource_name(address: str) -> tuple[str, str]:
     return unquote(_LEADING.sub("", address)), ""
 
 
-def _fonts_of(layer: Mapping[str, Any]) -> Iterator[str]:
+def _fonts_of(layer: Mapping[str, object]) -> Iterator[str]:
     """The fonts that a layer needs, joined as MapLibre does it."""
     layout = _mapping(layer.get("layout"))
     if layer.get("type") != "symbol" or "text-field" not in layout:
@@ -260,9 +260,9 @@ def _stacks(value: object, *, depth: int = 0) -> Iterator[str]:
                 yield from _stacks(one, depth=depth + 1)
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def _mapping(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []

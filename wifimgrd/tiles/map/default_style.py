@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.tiles.source import Summary
 from wifimgrd.tiles.tile import VECTOR_TYPES, vector_encoding
@@ -60,9 +60,9 @@ def has_style(tiles: Summary) -> bool:
     return tiles.media_type in VECTOR_TYPES or tiles.media_type.startswith("image/")
 
 
-def default_style(tiles: Summary, contours: Summary | None, places: Places) -> dict[str, Any]:
+def default_style(tiles: Summary, contours: Summary | None, places: Places) -> dict[str, object]:
     """The style for an archive, and the contour lines above it."""
-    style: dict[str, Any] = {"version": 8, "name": tiles.texts.get("name") or "Map"}
+    style: dict[str, object] = {"version": 8, "name": tiles.texts.get("name") or "Map"}
     if tiles.center is not None:
         longitude, latitude, zoom = tiles.center
         style |= {"center": [longitude, latitude], "zoom": zoom}
@@ -72,8 +72,9 @@ def default_style(tiles: Summary, contours: Summary | None, places: Places) -> d
         style["sprite"] = places.sprite
     is_vector = tiles.media_type in VECTOR_TYPES
     kind = {"type": "vector", **vector_encoding(tiles.media_type)} if is_vector else _RASTER
-    style["sources"] = {TILES: {**kind, "url": places.tiles}}
-    layers: list[dict[str, Any]] = [
+    sources: dict[str, object] = {TILES: {**kind, "url": places.tiles}}
+    style["sources"] = sources
+    layers: list[dict[str, object]] = [
         {"id": "background", "type": "background", "paint": {"background-color": _LAND}}
     ]
     if is_vector:
@@ -81,7 +82,7 @@ def default_style(tiles: Summary, contours: Summary | None, places: Places) -> d
     else:
         layers.append({"id": "tiles", "type": "raster", "source": TILES})
     if contours is not None and places.contours:
-        style["sources"][CONTOURS] = {"type": "vector", "url": places.contours}
+        sources[CONTOURS] = {"type": "vector", "url": places.contours}
         layers += [
             _line(CONTOURS, name, 0.6, minzoom=contours.minzoom) for name in layer_names(contours) or ()
         ]
@@ -98,7 +99,7 @@ def layer_names(summary: Summary) -> list[str] | None:
     return list(dict.fromkeys(one for one in ids if isinstance(one, str) and one))
 
 
-def _shapes(source: str, summary: Summary) -> Iterator[dict[str, Any]]:
+def _shapes(source: str, summary: Summary) -> Iterator[dict[str, object]]:
     names = layer_names(summary) or []
     rank = {name: number for number, name in enumerate(_AREAS_FIRST)}
     for name in sorted(
@@ -116,7 +117,7 @@ def _shapes(source: str, summary: Summary) -> Iterator[dict[str, Any]]:
         yield _line(source, name, 1.0)
 
 
-def _line(source: str, name: str, width: float, *, minzoom: float = 0) -> dict[str, Any]:
+def _line(source: str, name: str, width: float, *, minzoom: float = 0) -> dict[str, object]:
     return {
         "id": f"{source}-{name}-lines" if source != TILES else f"{name}-lines",
         "type": "line",
@@ -131,7 +132,7 @@ def _line(source: str, name: str, width: float, *, minzoom: float = 0) -> dict[s
     }
 
 
-def _labels(summary: Summary, places: Places) -> Iterator[dict[str, Any]]:
+def _labels(summary: Summary, places: Places) -> Iterator[dict[str, object]]:
     has_font = bool(places.glyphs and places.font)
     for name in layer_names(summary) or ():
         common = {"source": TILES, "source-layer": name, "filter": ["==", "$type", "Point"]}
@@ -139,7 +140,7 @@ def _labels(summary: Summary, places: Places) -> Iterator[dict[str, Any]]:
             paint = {"circle-radius": 2, "circle-color": _TEXT}
             yield {"id": f"{name}-points", "type": "circle", **common, "paint": paint}
             continue
-        layout: dict[str, Any] = {}
+        layout: dict[str, object] = {}
         if has_font:
             layout |= {
                 "text-field": ["coalesce", ["get", "name"], ["get", "name:en"], ["get", "name_en"], ""],
@@ -155,7 +156,7 @@ def _labels(summary: Summary, places: Places) -> Iterator[dict[str, Any]]:
         yield {"id": f"{name}-labels", "type": "symbol", **common, "layout": layout, "paint": paint}
 
 
-def _icon(names: Sequence[str]) -> list[Any]:
+def _icon(names: Sequence[str]) -> list[object]:
     """An expression for the image that a feature's `kind` or `class` names, no image if there is none."""
     value = ["to-string", ["coalesce", ["get", "kind"], ["get", "class"], ""]]
     return ["case", ["in", value, ["literal", list(names[:_ICONS])]], value, ""]

@@ -8,7 +8,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from aiohttp import web
@@ -168,7 +168,7 @@ class MapResource:
             raise _nothing(f"the configured style cannot be used: {detail}") from None
         return octets
 
-    def _default_style(self, base: str) -> dict[str, Any]:
+    def _default_style(self, base: str) -> dict[str, object]:
         from wifimgrd.tiles.map import default_style  # noqa: PLC0415 - needed with an archive alone
         from wifimgrd.tiles.map.style_places import style_places  # noqa: PLC0415
 
