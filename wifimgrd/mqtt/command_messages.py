@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.client.commands import shallow
 from wifimgrd.client.json_text import dumps, loads
@@ -67,7 +67,7 @@ class Command:
 
     name: str
     device_id: int | None
-    options: Mapping[str, Any] = field(repr=False)
+    options: Mapping[str, object] = field(repr=False)
 
 
 def parse_command(message: CommandMessage) -> Command:
@@ -99,7 +99,7 @@ def parse_command(message: CommandMessage) -> Command:
     return Command(name, message.target.device_id, options)
 
 
-def _check_options(name: str, options: Mapping[str, Any]) -> None:
+def _check_options(name: str, options: Mapping[str, object]) -> None:
     if name in DEVICE_COMMANDS:
         known = DEVICE_COMMANDS[name].options
         if options.keys() - known:
@@ -120,7 +120,7 @@ def answer(
     *,
     code: str | None = None,
     message: str = "",
-    further: Mapping[str, Any] | None = None,
+    further: Mapping[str, object] | None = None,
 ) -> bytes:
     """The answer to a command as JSON; `code` None = it succeeded."""
     members = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -123,7 +123,7 @@ class Commands:
     async def _carry_out(self, message: CommandMessage, command: Command) -> None:
         code: str | None = None
         device_id, sentence = command.device_id, ""
-        further: Mapping[str, Any] = {}
+        further: Mapping[str, object] = {}
         try:
             device_id, sentence, further = await self._call(command)
         except WifimgrdError as error:
@@ -137,19 +137,20 @@ class Commands:
         self._recent.answered(message, payload)
         self._send(message, payload)
 
-    async def _call(self, command: Command) -> tuple[int | None, str, Mapping[str, Any]]:
+    async def _call(self, command: Command) -> tuple[int | None, str, Mapping[str, object]]:
         """Call the daemon; the device, a sentence, and further members of the answer."""
         hub, options, device_id = self._hub, command.options, command.device_id
         if command.name == CREATE:
             created = await available(hub).create_device(options)
             return created, "created", {}
         if command.name == SCAN:
-            found = await available(hub).search_networks(options.get("interface"))
+            interface = options.get("interface")
+            found = await available(hub).search_networks(interface if isinstance(interface, str) else None)
             return None, f"{len(found.networks)} networks", search_json(found)
         if device_id is None:
             raise DeviceNotFound("a command to a device names one")
         wanted = DEVICE_COMMANDS[command.name]
-        switches = {**wanted.options, **options}
+        switches = {**wanted.options, **{name: bool(value) for name, value in options.items()}}
         wait_s = _WAIT_S if switches.pop(WAIT, False) else 0
         outcome = await carry_out(hub, wanted, device_id, switches, wait_s=wait_s)
         return device_id, outcome.state, {}

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from wifimgrd.mqtt import library, refusals
 from wifimgrd.mqtt.library import KEEP_ALIVE_S, Client, Misbehaviour, Received, Request
@@ -29,6 +29,12 @@ _HEADERS: Final = 32
 """Octets of a packet, at most, beside its topics, message and correlation data."""
 _UNSUPPORTED: Final = frozenset({0x84, 1})
 """Codes of a refused protocol version, of MQTT 5 and 3.1.1."""
+
+
+class _Watched(Protocol):
+    """A socket, also one with TLS."""
+
+    def fileno(self) -> int: ...
 
 
 class BrokerError(Exception):
@@ -139,7 +145,7 @@ class Connection:
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while self.on_way and not self.closed.done():
-                    changed: asyncio.Future[Any] = self._loop.create_future()
+                    changed: asyncio.Future[int] = self._loop.create_future()
                     self._answers[0] = changed  # no packet has the id 0
                     await any_of(changed, self.closed)
 
@@ -264,13 +270,13 @@ class Connection:
         if not self.closed.done():
             self.closed.set_result(reason)
 
-    def _unwatch(self, watched: Any) -> None:
+    def _unwatch(self, watched: _Watched) -> None:
         self._loop.remove_reader(watched)
         self._loop.remove_writer(watched)
 
     # -- called by paho; the versions differ in the number of arguments
 
-    def _on_connect(self, _: object, __: object, ___: object, code: Any, *more: object) -> None:
+    def _on_connect(self, _: object, __: object, ___: object, code: object, *more: object) -> None:
         limits = more[0] if more else None
         self._window = min(WINDOW, getattr(limits, "ReceiveMaximum", WINDOW))
         self._largest_packet = getattr(limits, "MaximumPacketSize", inf)
@@ -282,7 +288,7 @@ class Connection:
         if not self._accepted.done():
             self._accepted.set_result(library.number(code))
 
-    def _on_disconnect(self, *arguments: Any) -> None:
+    def _on_disconnect(self, *arguments: object) -> None:
         code, failure = library.last_code(arguments[2:]), self._client.failure
         self._end(refusals.connection_lost(code, failure, was_accepted=self._accepted.done()))
 
@@ -303,19 +309,19 @@ class Connection:
         if not self.refused.done():
             self.refused.set_result(None)
 
-    def _on_answer(self, _: object, __: object, packet_id: int, *arguments: Any) -> None:
+    def _on_answer(self, _: object, __: object, packet_id: int, *arguments: object) -> None:
         future = self._answers.pop(packet_id, None)
         if future is not None and not future.done():
             future.set_result(max(library.numbers(arguments), default=0))
 
-    def _on_socket_close(self, _: object, __: object, closed: Any) -> None:
+    def _on_socket_close(self, _: object, __: object, closed: _Watched) -> None:
         if closed.fileno() >= 0:
             self._unwatch(closed)
 
-    def _on_write_wanted(self, _: object, __: object, wanted: Any) -> None:
+    def _on_write_wanted(self, _: object, __: object, wanted: _Watched) -> None:
         self._loop.add_writer(wanted, self._write)
 
-    def _on_write_done(self, _: object, __: object, done: Any) -> None:
+    def _on_write_done(self, _: object, __: object, done: _Watched) -> None:
         if done.fileno() >= 0:
             self._loop.remove_writer(done)
 

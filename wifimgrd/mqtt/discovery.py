@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Final, TypedDict
 from urllib.parse import quote
 
 from wifimgrd import __version__
@@ -119,7 +119,7 @@ class Discovery:
         """The topic and the message of the hub: whether it is there, and the state of each adapter.
         `reserved` has the name of the camera for which an interface is reserved."""
         node = self.topics.node(None)
-        components: dict[str, Any] = {
+        components: dict[str, object] = {
             "connectivity": {
                 "platform": "binary_sensor",
                 "unique_id": f"{node}_connectivity",
@@ -133,7 +133,7 @@ class Discovery:
         for name in sorted(interfaces):
             key = f"adapter_{quote(name, safe='')}"
             components[key] = self._adapter(f"{node}_{key}", name, reserved.get(name))
-        device: dict[str, Any] = {
+        device: dict[str, object] = {
             "identifiers": [node],
             "name": f"wifimgrd {self.topics.hub}",
             "manufacturer": "wifimgrd",
@@ -148,7 +148,7 @@ class Discovery:
     def camera(self, camera: DeviceRecord) -> tuple[str, bytes]:
         """The topic and the message of a camera."""
         node = self.topics.node(camera.id)
-        device: dict[str, Any] = {
+        device: dict[str, object] = {
             "identifiers": [node],
             "name": camera.name or f"Camera {camera.id}",
             "via_device": self.topics.node(None),
@@ -157,7 +157,7 @@ class Discovery:
             model = self.models.get(camera.codename)
             device["model"] = model.device_name if model else camera.codename
             device["model_id"] = camera.codename
-        components: dict[str, dict[str, Any]] = {
+        components: dict[str, dict[str, object]] = {
             key: {"unique_id": f"{node}_{key}", **members} for key, members in _CAMERA_COMPONENTS.items()
         }
         components["problem"]["json_attributes_topic"] = self.topics.device(camera.id)
@@ -180,7 +180,7 @@ class Discovery:
             {"topic": self.topics.hub_record, "value_template": _IS_CURRENT},
         ]
 
-    def _adapter(self, unique_id: str, name: str, camera: str | None) -> dict[str, Any]:
+    def _adapter(self, unique_id: str, name: str, camera: str | None) -> dict[str, object]:
         record = self.topics.interface(name)
         return {
             "platform": "sensor",
@@ -202,7 +202,7 @@ class Discovery:
 
 
 # Without a name an entity is named by its device class, in the user's language.
-_CAMERA_COMPONENTS: Final[Mapping[str, Mapping[str, Any]]] = {
+_CAMERA_COMPONENTS: Final[Mapping[str, Mapping[str, object]]] = {
     "connectivity": {
         "platform": "binary_sensor",
         "device_class": "connectivity",
@@ -240,7 +240,7 @@ _CAMERA_COMPONENTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "entity_category": "diagnostic",
     },
 }
-_SWITCH: Final[Mapping[str, Any]] = {
+_SWITCH: Final[Mapping[str, object]] = {
     "name": "Connection",
     "icon": "mdi:camera-wireless",
     "value_template": _IS_WANTED,
@@ -255,7 +255,7 @@ _SWITCH: Final[Mapping[str, Any]] = {
 
 
 def _message(
-    device: Mapping[str, Any], components: Mapping[str, Any], shared: Mapping[str, Any] | None = None
+    device: Mapping[str, object], components: Mapping[str, object], shared: Mapping[str, object] | None = None
 ) -> bytes:
     origin = {"name": "wifimgrd", "sw_version": __version__}
     return dumps({"device": device, "origin": origin, **(shared or {}), "components": components}).encode()
@@ -263,7 +263,7 @@ def _message(
 
 def without_hub(message: bytes) -> bytes:
     """A camera's message that differs from it in one thing: it is not connected by way of the hub."""
-    described: dict[str, Any] = loads(message, "a discovery message")
+    described: dict[str, dict[str, object]] = loads(message, "a discovery message")
     del described["device"]["via_device"]
     return dumps(described).encode()
 

@@ -308,18 +308,18 @@ def _text(octets: bytes) -> str | None:
         return None
 
 
-def number(code: Any) -> int:
+def number(code: object) -> int:
     """The number of a reason code, which the versions pass in different types."""
     value = getattr(code, "value", code)
     return value if isinstance(value, int) else 0
 
 
-def numbers(arguments: Sequence[Any]) -> list[int]:
+def numbers(arguments: Sequence[object]) -> list[int]:
     """The numbers of the reason codes in lists among a callback's arguments."""
     return [number(one) for group in arguments if isinstance(group, list | tuple) for one in group]
 
 
-def last_code(arguments: Sequence[Any]) -> int:
+def last_code(arguments: Sequence[object]) -> int:
     """The reason among the arguments of a lost connection's callback; 0 if there is none."""
     codes = [number(one) for one in arguments if not isinstance(one, Properties) and one is not None]
     return codes[-1] if codes else 0
