@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import h11
@@ -55,9 +56,16 @@ class HttpConnection:
         self._sending: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, **where: Any) -> Self:
+    async def open(
+        cls,
+        host: str | None = None,
+        port: int | None = None,
+        *,
+        sock: socket.socket | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> Self:
         """Connect as `asyncio.open_connection` does: by `host` and `port`, or with a connected `sock`."""
-        return cls(*await asyncio.open_connection(limit=PIECE_BYTES, **where))
+        return cls(*await asyncio.open_connection(host, port, limit=PIECE_BYTES, sock=sock, ssl=tls))
 
     @property
     def is_reusable(self) -> bool:
@@ -161,8 +169,8 @@ class Origin:
     def __init__(self, url: str, at_once: int) -> None:
         """`url` is that of any of its resources, http or https."""
         parts = urlsplit(url)
-        self._where = {"host": parts.hostname or "", "port": parts.port or _PORTS[parts.scheme]}
-        self._tls = {"ssl": ssl.create_default_context()} if parts.scheme == "https" else {}
+        self._where = (parts.hostname or "", parts.port or _PORTS[parts.scheme])
+        self._tls = ssl.create_default_context() if parts.scheme == "https" else None
         self._host = parts.netloc.rpartition("@")[2]
         self._credentials = _credentials(parts)
         self._places = asyncio.Semaphore(at_once)
@@ -208,7 +216,7 @@ class Origin:
                 kept.close()
                 raise
             kept.close()
-        connection = await HttpConnection.open(**self._where, **self._tls)
+        connection = await HttpConnection.open(*self._where, tls=self._tls)
         try:
             return connection, await connection.request("GET", target, headers)
         except BaseException:

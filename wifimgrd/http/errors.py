@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import structlog
 from aiohttp import web
@@ -83,7 +83,7 @@ class Problem(Exception):
         code: str,
         detail: str,
         *,
-        members: Mapping[str, Any] | None = None,
+        members: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
         status: int | None = None,
     ) -> None:
@@ -126,12 +126,16 @@ def is_for_picture(headers: Mapping[str, str]) -> bool:
     return headers.get("Accept", "").startswith("image/")
 
 
-def field_members(fields: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+def field_members(fields: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
     """The sentences of each invalid field, nested as in a request."""
-    members: dict[str, Any] = {}
+    members: dict[str, object] = {}
+    nested: dict[str, object] = {}
     for name, sentences in fields.items():
-        place = members.setdefault(_SETTINGS, {}) if name in _NESTED else members
-        place[name] = list(sentences)
+        if name in _NESTED:
+            members[_SETTINGS] = nested
+            nested[name] = list(sentences)
+        else:
+            members[name] = list(sentences)
     return members
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from aiohttp import web
 
@@ -11,7 +10,7 @@ from wifimgrd.client.json_text import dumps
 
 
 def json_response(
-    value: Any,
+    value: object,
     *,
     status: int = 200,
     content_type: str = "application/json",

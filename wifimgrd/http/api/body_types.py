@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, NotRequired, TypedDict
+from typing import Annotated, Final, NotRequired, TypedDict
 
 from wifimgrd.client.json_types import Id, InterfaceName, Keywords, Pin
 from wifimgrd.domain.events import BackendState
@@ -174,7 +174,7 @@ class HealthJson(TypedDict):
     backend: Annotated[str, "The part that joins networks."] | None
     backend_state: Annotated[str, Keywords(enum=[one.value for one in BackendState])]
     backend_reason: Annotated[str, "Why it is not ready."] | None
-    tiles: NotRequired[Annotated[list[dict[str, Any]], "With `?verbose`: how each tileset's sources are."]]
+    tiles: NotRequired[Annotated[list[dict[str, object]], "With `?verbose`: how each tileset's sources are."]]
 
 
 class SessionInput(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
@@ -33,7 +33,7 @@ _WAITS: Final = "With `when_free`: no adapter is free, and the device waits for 
 _READERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
     {"device_id": query_id, WAIT: query_wait, WHEN_FREE: query_when_free}
 )
-_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
+_ANSWERS: Final[Mapping[str, object]] = MappingProxyType(
     {CONNECT.name: ConnectAnswer, DISCONNECT.name: DisconnectAnswer}
 )
 """The types of the answers that have more than CommandAnswer, or known states."""
@@ -116,7 +116,7 @@ class Connect:
         _: web.Request,
     ) -> web.Response:
         outcome = await carry_out(self._client, command, known.id, switches, wait_s=wait_s)
-        answer: dict[str, Any] = {
+        answer: dict[str, object] = {
             "message": _sentence(outcome, known.name),
             "status": outcome.state,
             "device_connection_id": known.id,

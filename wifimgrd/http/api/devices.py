@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
@@ -158,20 +158,20 @@ class Devices:
         return web.Response(status=204)
 
 
-def _properties(body: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _properties(body: object, names: tuple[str, ...]) -> dict[str, object]:
     """The fields that the daemon has, flat as on D-Bus; unknown fields are dropped.
 
     A value that is not an object has no fields, and the daemon reports which are missing.
     """
-    fields: Mapping[str, Any] = body if isinstance(body, dict) else {}
+    fields: Mapping[str, object] = body if isinstance(body, dict) else {}
     settings = fields.get("connection_settings")
-    nested: Mapping[str, Any] = settings if isinstance(settings, dict) else {}
+    nested: Mapping[str, object] = settings if isinstance(settings, dict) else {}
     flat = {name: fields[name] for name in names if name in fields}
     flat |= {name: nested[name] for name in _OF_SETTINGS if name in nested}
     return {name: _pin(value) if name == "pin" else shallow(value) for name, value in flat.items()}
 
 
-def _pin(value: Any) -> Any:
+def _pin(value: object) -> object:
     """A pin as on D-Bus, where an empty dictionary means none. An object with other members is not a pin."""
     if value is None:
         return {}
@@ -180,7 +180,7 @@ def _pin(value: Any) -> Any:
     return {name: shallow(text) for name, text in value.items()}
 
 
-def _about_its_shape(error: InvalidRequest, body: Any) -> InvalidRequest:
+def _about_its_shape(error: InvalidRequest, body: object) -> InvalidRequest:
     """The daemon's errors for fields that it did not get because they are not at their place, reworded to
     say so."""
     if not isinstance(body, dict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from aiohttp import web
 
@@ -27,7 +26,7 @@ class Health:
     def __init__(self, client: HubClient, token: AccessToken | None = None) -> None:
         self._client = client
         self._token = token
-        self.tiles: Callable[[], list[dict[str, Any]]] | None = None
+        self.tiles: Callable[[], list[dict[str, object]]] | None = None
         """The state of each tileset."""
 
     def add_to(self, routes: Routes) -> None:

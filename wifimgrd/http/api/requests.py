@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from aiohttp import ClientPayloadError, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -32,7 +32,7 @@ _NO_DEVICE: Final = 0
 """An id that is never assigned."""
 
 
-def invalid(detail: str, members: Mapping[str, Any] | None = None) -> Problem:
+def invalid(detail: str, members: Mapping[str, object] | None = None) -> Problem:
     """A request that violates the rules."""
     return Problem(ErrorCode.INVALID_REQUEST, detail, members=members)
 
@@ -117,7 +117,7 @@ def idempotency_key(request: web.Request) -> str | None:
     return key
 
 
-async def json_body(request: web.Request) -> Any:
+async def json_body(request: web.Request) -> object:
     """The body as JSON, whatever its declared type: UTF-8 (RFC 8259), no duplicate keys, no NaN."""
     return loads(await _body(request), "the body")
 

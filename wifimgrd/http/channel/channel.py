@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -209,7 +209,7 @@ class Channel:
         """Add the route."""
         routes.add("GET", "/ws/management/", self.join)
 
-    def announce(self, kind: str, data: dict[str, Any]) -> None:
+    def announce(self, kind: str, data: dict[str, object]) -> None:
         """Send every client an event that is not a change of the hub."""
         self._send(Message(kind, data))
 
@@ -338,7 +338,7 @@ class Channel:
 
     def _number(self, message: Message) -> None:
         """Give a message its number, and send it to every client."""
-        envelope: dict[str, Any] = {"type": message.type}
+        envelope: dict[str, object] = {"type": message.type}
         if message.numbered:
             envelope["seq"] = self._log.next_seq()
         envelope |= {"time": time_text(self._clock()), "data": message.data}

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, CommandRate
@@ -204,7 +204,7 @@ class ClientCommands:
         self._reply(LoggedEvent(ACTION_FAILED, dumps(answer)), False)
 
 
-def _echo(value: Any) -> Any:
+def _echo(value: object) -> str | float | None:
     """An id as the client sent it; None for a value that cannot be one, or is too long to repeat."""
     match value:
         case str() if len(value) <= _LONGEST_ECHO:

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from aiohttp import web
 
@@ -24,7 +24,7 @@ from wifimgrd.http.front.framing import (
     without_upgrade,
 )
 from wifimgrd.http.front.refusals import answer_to
-from wifimgrd.http.front.transport import FrontTransport
+from wifimgrd.http.front.transport import FrontTransport, Written
 
 if TYPE_CHECKING:
     from wifimgrd.http.front.door import FrontDoor, ShortWay
@@ -78,8 +78,8 @@ class FrontConnection(asyncio.BufferedProtocol):
     def __init__(self, door: FrontDoor) -> None:
         self._door = door
         self._loop = asyncio.get_running_loop()
-        self._transport: Any = None
-        self._raw: Any = None
+        self._transport: asyncio.Transport
+        self._raw: asyncio.Transport
         """The same without TLS."""
         self._app: web.RequestHandler | None = None
         """aiohttp's part, from the first request on that is for it."""
@@ -120,7 +120,7 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the connection; with TLS begin the handshake only then."""
-        self._transport = self._raw = transport
+        self._transport = self._raw = cast("asyncio.Transport", transport)
         self._last_used = self._loop.time()
         peer = transport.get_extra_info("peername")
         if not self._door.limits.add(self, str(peer[0]) if isinstance(peer, tuple) else ""):
@@ -135,7 +135,7 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     async def _start_tls(self, tls: ssl.SSLContext) -> None:
         try:
-            self._transport = await self._loop.start_tls(
+            upgraded = await self._loop.start_tls(
                 self._raw,
                 self,
                 tls,
@@ -143,6 +143,9 @@ class FrontConnection(asyncio.BufferedProtocol):
                 ssl_handshake_timeout=HANDSHAKE_S,
                 ssl_shutdown_timeout=RECEIVE_S,
             )
+            if upgraded is None:
+                raise ConnectionResetError("the client has gone")
+            self._transport = upgraded
         except (OSError, asyncio.CancelledError):  # ssl.SSLError and TimeoutError are OSErrors
             self._raw.abort()
             self._forget()
@@ -364,7 +367,7 @@ class FrontConnection(asyncio.BufferedProtocol):
             else:
                 self._begun = None
 
-    def is_taken(self, octets: Any) -> bool:
+    def is_taken(self, octets: Written) -> bool:
         """Whether something that aiohttp writes can still be written."""
         if self.is_closing:
             return False
@@ -494,7 +497,7 @@ class FrontConnection(asyncio.BufferedProtocol):
 
     @property
     def _unsent_bytes(self) -> int:
-        size: int = self._transport.get_write_buffer_size()
+        size = self._transport.get_write_buffer_size()
         return size if self._raw is self._transport else size + self._raw.get_write_buffer_size()
 
     @property

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 if TYPE_CHECKING:
     from wifimgrd.http.front.connection import FrontConnection
+
+
+Written = bytes | bytearray | memoryview
 
 
 class FrontTransport(asyncio.Transport):
@@ -20,12 +23,12 @@ class FrontTransport(asyncio.Transport):
         self.front = front
         self.real = real
 
-    def write(self, data: Any) -> None:
+    def write(self, data: Written) -> None:
         """Write; the first octets of an answer tell whether another protocol follows."""
         if self.front.is_taken(data):
             self.real.write(data)
 
-    def writelines(self, list_of_data: Iterable[Any]) -> None:
+    def writelines(self, list_of_data: Iterable[Written]) -> None:
         """Write several pieces."""
         pieces = list(list_of_data)
         if pieces and self.front.is_taken(pieces[0]):
@@ -43,7 +46,7 @@ class FrontTransport(asyncio.Transport):
         """Whether it is closed, or is about to be."""
         return self.front.is_closing or self.real.is_closing()
 
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
+    def get_extra_info(self, name: str, default: object = None) -> object:
         """As of the real one."""
         return self.real.get_extra_info(name, default)
 
