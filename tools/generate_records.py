@@ -4,7 +4,7 @@
 - frontend/src/records.ts, the page's types, which the build makes and git does not hold;
 - the properties, and the entries of rows, in wifimgrd/api/introspection, unless --page.
 
-It needs Python's standard library alone. tests/api/test_records.py proves that the XML is current.
+--page needs only Python's standard library. tests/api/test_records.py proves that the XML is current.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from tools.descriptions.json_schema import REFERENCE, Schemas  # noqa: E402
-from wifimgrd.api.errors import NAME_OF  # noqa: E402
 from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
-from wifimgrd.api.properties import property_xml, row_xml  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
 from wifimgrd.client.json_members import SearchJson  # noqa: E402
 from wifimgrd.domain.commands import CONNECT  # noqa: E402
@@ -52,7 +50,9 @@ _END: Final = "  </interface>\n</node>\n"
 
 
 def introspection(name: str) -> str:
-    """The introspection XML of a D-Bus interface with the properties of its record."""
+    """The introspection XML of a D-Bus interface with its record's properties; needs the D-Bus library."""
+    from wifimgrd.api.properties import property_xml, row_xml  # noqa: PLC0415
+
     text = (INTROSPECTION / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
     first = _FIRST_PROPERTY.search(text)
     head = text[: first.start()] if first else text.removesuffix(_END)
@@ -63,6 +63,8 @@ def introspection(name: str) -> str:
 
 def _attempt_errors() -> str:
     """The names of the errors by which Connect fails with `wait` only."""
+    from wifimgrd.api.errors import NAME_OF  # noqa: PLC0415
+
     names = (NAME_OF[code].removeprefix(ERROR_PREFIX) for code in CONNECT.errors if code not in _REFUSALS)
     text = ", ".join(names)
     return textwrap.fill(text, 96, subsequent_indent=" " * 8)

@@ -122,7 +122,7 @@ async def json_body(request: web.Request) -> object:
     return loads(await _body(request), "the body")
 
 
-async def merge_patch(request: web.Request) -> Any:
+async def merge_patch(request: web.Request) -> object:
     """The body of a PATCH as JSON (RFC 7396): of one of `PATCH_TYPES`, or of no declared type."""
     if "Content-Type" in request.headers and request.content_type not in PATCH_TYPES:
         raise Problem(
