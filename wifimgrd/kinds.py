@@ -25,6 +25,10 @@ _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 """Times from the epoch until then can be shown in every zone."""
 
 
+Conversion = Callable[[Any], object]
+"""Converts a value of the type of its kind."""
+
+
 def unchanged(value: object) -> object:
     """A value that is written as it is."""
     return value
@@ -50,9 +54,9 @@ class Form:
     """What stands for None on D-Bus, which has no such value; null does in JSON."""
     keywords: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     """Keywords of their JSON Schema."""
-    to_dbus: Callable[[Any], object] = unchanged
-    of_dbus: Callable[[Any], object] = unchanged
-    to_json: Callable[[Any], object] = unchanged
+    to_dbus: Conversion = unchanged
+    of_dbus: Conversion = unchanged
+    to_json: Conversion = unchanged
     of_json: Callable[[object], object] = _not_read
     """Checks and reads JSON; raises RecordError."""
     unit: str = ""

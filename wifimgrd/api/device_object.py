@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from wifimgrd.api import names
 from wifimgrd.api.objects import ExportedObject, switch
@@ -37,14 +36,14 @@ class DeviceObject(ExportedObject):
             "Update": names.MANAGE_DEVICES,
         }
 
-    async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[Any]:
+    async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[object]:
         switches = {
             name: switch(call.body[0], name, default=value) for name, value in command.options.items()
         }
         await self._hub.device_commands[command.name](self._id, **switches)
         return ()
 
-    async def _open_connection(self, call: MethodCall) -> Sequence[Any]:
+    async def _open_connection(self, call: MethodCall) -> Sequence[object]:
         port, options = call.body
         try:
             kind = SocketKind(options.get("kind", SocketKind.TCP))
@@ -52,6 +51,6 @@ class DeviceObject(ExportedObject):
             raise InvalidRequest("the option kind is tcp or udp", {"kind": ("Not tcp or udp.",)}) from None
         return (await self._hub.open_socket(self._id, port, kind),)
 
-    async def _update(self, call: MethodCall) -> Sequence[Any]:
+    async def _update(self, call: MethodCall) -> Sequence[object]:
         await self._hub.update(self._id, call.body[0])
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus.connection import BusClosed, BusError
@@ -49,7 +49,7 @@ def name_of(error: WifimgrdError) -> str:
     return _DIALOGUE_NEEDED if isinstance(error, DialogueNeeded) else NAME_OF[error.code]
 
 
-def error_arguments(error: WifimgrdError, *, explain: bool) -> tuple[str, Sequence[Any]]:
+def error_arguments(error: WifimgrdError, *, explain: bool) -> tuple[str, Sequence[object]]:
     """The signature of an error reply and the arguments after its message.
 
     Only callers that set `explain` get more than the message, because GDBus shows the text of no other error.

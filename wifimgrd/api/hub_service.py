@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
@@ -196,7 +195,7 @@ class HubService:
         )
 
     def _change(
-        self, exported: ExportedObject, values: Mapping[str, Any], always: Sequence[str] = ()
+        self, exported: ExportedObject, values: Mapping[str, object], always: Sequence[str] = ()
     ) -> None:
         """Set an object's properties and emit those that differ, and those in `always` in every case."""
         changed = list(dict.fromkeys((*exported.change(values), *always)))
@@ -209,7 +208,7 @@ class HubService:
                 [exported.definition.name, exported.variants(changed), []],
             )
 
-    def _emit(self, exported: ExportedObject, member: str, arguments: Sequence[Any]) -> None:
+    def _emit(self, exported: ExportedObject, member: str, arguments: Sequence[str]) -> None:
         """Send a signal of an object's interface."""
         signature = exported.definition.signals[member]
         body = [valid_text(value) for value in arguments]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from wifimgrd import __version__
 from wifimgrd.api import names
@@ -68,10 +67,10 @@ class ManagerObject(ExportedObject):
             "Diagnose": names.DIAGNOSE,
         }
 
-    async def _create_device(self, call: MethodCall) -> Sequence[Any]:
+    async def _create_device(self, call: MethodCall) -> Sequence[object]:
         return (names.device_path(await self._hub.create(call.body[0])),)
 
-    async def _remove_device(self, call: MethodCall) -> Sequence[Any]:
+    async def _remove_device(self, call: MethodCall) -> Sequence[object]:
         path = call.body[0]
         device = names.device_id_of(path)
         if device is None:
@@ -82,42 +81,42 @@ class ManagerObject(ExportedObject):
             self._history.forget(DeviceId(device))
         return ()
 
-    async def _get_device(self, call: MethodCall) -> Sequence[Any]:
+    async def _get_device(self, call: MethodCall) -> Sequence[object]:
         path = names.device_path(call.body[0])
         if not self._is_exported(path):
             raise DeviceNotFound(f"there is no device {call.body[0]}")
         return (path,)
 
-    async def _get_interface(self, call: MethodCall) -> Sequence[Any]:
+    async def _get_interface(self, call: MethodCall) -> Sequence[object]:
         path = names.interface_path(call.body[0])
         if not self._is_exported(path):
             raise InterfaceNotFound(f"there is no interface {call.body[0]}")
         return (path,)
 
-    async def _scan(self, call: MethodCall) -> Sequence[Any]:
+    async def _scan(self, call: MethodCall) -> Sequence[object]:
         report = await self._hub.scan(_interface(call))
         return list(report.scanned), dict(report.skipped)
 
-    async def _get_networks(self, call: MethodCall) -> Sequence[Any]:
+    async def _get_networks(self, call: MethodCall) -> Sequence[object]:
         networks = await self._hub.networks(_interface(call))
         return ([variants_of(network_record(one)) for one in networks],)
 
-    async def _reload(self, call: MethodCall) -> Sequence[Any]:
+    async def _reload(self, call: MethodCall) -> Sequence[object]:
         del call
         await self._reload_configuration()
         return ()
 
-    async def _get_history(self, call: MethodCall) -> Sequence[Any]:
+    async def _get_history(self, call: MethodCall) -> Sequence[object]:
         wanted = parse_filter(call.body[0])
         rows = [] if self._history is None else await self._history.read(wanted)
         return (pack_rows(row_of(history_record(one)) for one in rows),)
 
-    async def _forget_history(self, call: MethodCall) -> Sequence[Any]:
+    async def _forget_history(self, call: MethodCall) -> Sequence[object]:
         if self._history is not None:
             self._history.forget(DeviceId(call.body[0]))
         return ()
 
-    async def _diagnose(self, call: MethodCall) -> Sequence[Any]:
+    async def _diagnose(self, call: MethodCall) -> Sequence[object]:
         del call
         return (await self._make_report(),)
 

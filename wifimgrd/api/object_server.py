@@ -7,10 +7,10 @@ properties because of one, and sends tracebacks to callers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -188,7 +188,7 @@ class ObjectServer:
 
     # -- the standard interfaces; a reply is a signature and a body, None = another interface
 
-    def _standard(self, call: MethodCall) -> tuple[str, list[Any]] | None:
+    def _standard(self, call: MethodCall) -> tuple[str, Sequence[object]] | None:
         match call.interface, call.member, call.signature:
             case bus_names.PEER, "Ping", "":
                 return "", []

@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from wifimgrd.api.definitions import definition
 from wifimgrd.bus.connection import MethodCall, Variant
 from wifimgrd.domain.errors import InvalidRequest
 
-Method = Callable[[MethodCall], Awaitable[Sequence[Any]]]
+Method = Callable[[MethodCall], Awaitable[Sequence[object]]]
 """Carries out a call and returns the reply's arguments; raises WifimgrdError."""
 
 
 class ExportedObject:
     """An object on the bus. Its values are stored, so that reading them never fails."""
 
-    def __init__(self, path: str, interface: str, values: Mapping[str, Any]) -> None:
+    def __init__(self, path: str, interface: str, values: Mapping[str, object]) -> None:
         self.path = path
         self.definition = definition(interface)
-        self.values: dict[str, Any] = dict(values)
+        self.values: dict[str, object] = dict(values)
         self.methods: Mapping[str, Method] = {}
         self.actions: Mapping[str, str] = {}
         """The polkit action that a method needs; methods without one are open to every caller."""
 
-    def change(self, values: Mapping[str, Any]) -> list[str]:
+    def change(self, values: Mapping[str, object]) -> list[str]:
         """Store new values and return the names of those that differ from before."""
         changed = [name for name, value in values.items() if self.values.get(name) != value]
         self.values.update(values)
         return changed
 
-    def variant(self, name: str) -> Any:
+    def variant(self, name: str) -> Variant:
         """One value, for an outgoing message."""
         return Variant(self.definition.properties[name], self.values[name])
 
-    def variants(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+    def variants(self, names: Iterable[str] | None = None) -> dict[str, Variant]:
         """The values of these names, or all, for an outgoing message."""
         return {name: self.variant(name) for name in (self.values if names is None else names)}
 
-    def interfaces(self) -> dict[str, dict[str, Any]]:
+    def interfaces(self) -> dict[str, dict[str, Variant]]:
         """Its interface with all values, as an object manager sends it."""
         return {self.definition.name: self.variants()}
 

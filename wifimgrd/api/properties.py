@@ -4,7 +4,7 @@ which is one dictionary of a list."""
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import Any, Final, TypeVar
@@ -23,7 +23,7 @@ from wifimgrd.domain.records import (
     ServiceRecord,
     fields_of,
 )
-from wifimgrd.kinds import FORMS
+from wifimgrd.kinds import FORMS, Conversion
 
 Properties = Mapping[str, Any]
 """The name of a property, or of an entry of a row -> plain Python value (variants already unpacked)."""
@@ -43,8 +43,8 @@ class _Entry:
     property_name: str
     row_name: str
     signature: str
-    encode: Callable[[Any], object]
-    decode: Callable[[Any], object]
+    encode: Conversion
+    decode: Conversion
     is_left_out: bool
     """Whether it is, in a row, if it is None."""
 
@@ -55,7 +55,7 @@ def _entry(one: BoundField, *, leaves_out: bool) -> _Entry:
     return _Entry(one.name, one.dbus_name, one.row_name, form.signature, encode, decode, left_out)
 
 
-def _encoder(one: BoundField) -> Callable[[Any], object]:
+def _encoder(one: BoundField) -> Conversion:
     """How a value is converted for D-Bus."""
     form = FORMS[one.field.kind]
     if one.records is not None:
@@ -65,7 +65,7 @@ def _encoder(one: BoundField) -> Callable[[Any], object]:
     return form.to_dbus
 
 
-def _decoder(one: BoundField, *, leaves_out: bool) -> Callable[[Any], object]:
+def _decoder(one: BoundField, *, leaves_out: bool) -> Conversion:
     """How a value from D-Bus is converted. 0 % is a value, while a device is connected, and if None is left
     out."""
     form, records = FORMS[one.field.kind], one.records

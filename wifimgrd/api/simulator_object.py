@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from wifimgrd.api import names
 from wifimgrd.api.objects import ExportedObject
@@ -19,7 +19,7 @@ class World(Protocol):
     def unplug_adapter(self, name: str) -> None:
         """Unplug an adapter."""
 
-    def add_camera(self, ssid: bytes, password: str, options: Mapping[str, Any]) -> None:
+    def add_camera(self, ssid: bytes, password: str, options: Mapping[str, object]) -> None:
         """Add a camera to the simulated world."""
 
     def power_on_camera(self, ssid: bytes) -> None:
@@ -28,7 +28,7 @@ class World(Protocol):
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
         """Switch a camera off."""
 
-    def set_fault(self, kind: str, options: Mapping[str, Any]) -> None:
+    def set_fault(self, kind: str, options: Mapping[str, object]) -> None:
         """Start or end a fault."""
 
 
@@ -48,6 +48,6 @@ class SimulatorObject(ExportedObject):
         self.methods = dict.fromkeys(self._actions, self._act)
         self.actions = dict.fromkeys(self._actions, names.MANAGE_DEVICES)
 
-    async def _act(self, call: MethodCall) -> Sequence[Any]:
+    async def _act(self, call: MethodCall) -> Sequence[object]:
         self._actions[call.member](*call.body)
         return ()

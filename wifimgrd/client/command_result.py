@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from wifimgrd.client.changes import AttemptFailed, Change, DaemonVanished, DeviceChanged, DeviceRemoved
 from wifimgrd.domain.errors import (
@@ -63,7 +63,7 @@ class CommandResult:
         if self._future.done() and not self._future.cancelled():
             self._future.exception()
 
-    def start(self, _: list[Any]) -> None:
+    def start(self, _: list[object]) -> None:
         """The reply to the command has come: check the device, and follow it from here."""
         device = self._copy.devices.get(self._device_id)
         is_waiting = device is not None and device.waiting_since is not None

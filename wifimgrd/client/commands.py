@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.commands import WHEN_FREE, DeviceCommand
@@ -54,7 +54,7 @@ def known_device(hub: HubClient, device_id: int) -> DeviceRecord:
     return device
 
 
-def shallow(value: Any) -> Any:
+def shallow(value: object) -> object:
     """A value of a registration in JSON, for D-Bus. None is a list or an object; an empty one causes the same
     error, and fits."""
     return type(value)() if isinstance(value, list | dict) else value

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.api import names
 from wifimgrd.api.errors import with_own_errors
 from wifimgrd.api.properties import record_of
 from wifimgrd.bus.connection import Variant
 from wifimgrd.client.command_result import CommandResult
-from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects
+from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects, Values
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.domain.records import HistoryRecord, NetworkRecord, SearchRecord
@@ -46,7 +46,7 @@ class HubClient(LiveObjects):
         self._places = asyncio.Semaphore(_COMMANDS_AT_ONCE)
         self._sockets_on_their_way = asyncio.Semaphore(_SOCKETS_AT_ONCE)
 
-    async def create_device(self, properties: Mapping[str, Any]) -> int:
+    async def create_device(self, properties: Mapping[str, object]) -> int:
         """Register a device and return its id.
 
         Keys: `codename`, `connection_type`, `ssid` (str or bytes), `password`, `name` (optional),
@@ -62,7 +62,7 @@ class HubClient(LiveObjects):
             raise InternalError(f"wifimgrd answered with {path}, which is no device")
         return device_id
 
-    async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
+    async def update_device(self, device_id: int, properties: Mapping[str, object]) -> None:
         """Change a registered device. The keys are those of the method `Update`, each optional."""
         await self._on_device(device_id, "Update", _explained(properties))
 
@@ -144,7 +144,7 @@ class HubClient(LiveObjects):
         [text] = await self._command(names.ROOT_PATH, names.MANAGER, "Diagnose", "a{sv}", [{}])
         return str(text)
 
-    async def simulate(self, member: str, signature: str, *arguments: Any) -> None:
+    async def simulate(self, member: str, signature: str, *arguments: object) -> None:
         """Call a method of the simulated world; raises DeviceNotFound if there is none."""
         await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
 
@@ -152,9 +152,9 @@ class HubClient(LiveObjects):
         self,
         device_id: int,
         member: str,
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         timeout_s: float = _SLOW_ANSWER_S,
-        on_reply: Callable[[list[Any]], None] | None = None,
+        on_reply: Callable[[Values], None] | None = None,
     ) -> None:
         path = names.device_path(device_id)
         await self._command(path, names.DEVICE, member, "a{sv}", [options], timeout_s, on_reply)
@@ -165,10 +165,10 @@ class HubClient(LiveObjects):
         interface: str,
         member: str,
         signature: str,
-        body: Any,
+        body: Sequence[object],
         timeout_s: float = _SLOW_ANSWER_S,
-        on_reply: Callable[[list[Any]], None] | None = None,
-    ) -> list[Any]:
+        on_reply: Callable[[Values], None] | None = None,
+    ) -> Values:
         async with self._places:
             connection = self._connected()
             if self._is_interactive:
@@ -191,7 +191,7 @@ class HubClient(LiveObjects):
                     raise
 
 
-def _explained(properties: Mapping[str, Any]) -> dict[str, Any]:
+def _explained(properties: Mapping[str, object]) -> dict[str, Variant]:
     """Properties for D-Bus; an error has a sentence for each field at fault."""
     return {name: _variant(value) for name, value in properties.items()} | {"explain": _variant(True)}
 

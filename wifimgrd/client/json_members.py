@@ -31,14 +31,18 @@ _PANORAMA_ICON: Final = "/icons/panorama-camera.svg"
 """The icon in the catalog of models with a camera for all directions."""
 
 
+Reader = Callable[[Any], object]
+"""Reads the value of a member from a record."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A member of a JSON object that is made of a record."""
 
     name: str
-    type: Any
+    type: object
     """Its type for `wifimgrd.http.description`: plain, Annotated or a JsonObject."""
-    read: Callable[[Any], object]
+    read: Reader
     """Its value in a record's object."""
     in_status: bool = False
 
@@ -46,9 +50,9 @@ class Member:
 class JsonObject(dict[str, Any]):
     """A JSON object whose members are derived from a record's fields."""
 
-    members: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    members: ClassVar[Mapping[str, object]] = MappingProxyType({})
     """Name -> type, as in a TypedDict."""
-    _readers: ClassVar[tuple[tuple[str, Callable[[Any], object]], ...]] = ()
+    _readers: ClassVar[tuple[tuple[str, Reader], ...]] = ()
 
     def __init_subclass__(cls, *, of: Iterable[Member] | None = None) -> None:
         if of is None:
@@ -153,7 +157,7 @@ def _member(one: BoundField) -> Member:
     return Member(one.json_name, of_json, _reader(one), declared.in_status)
 
 
-def _reader(one: BoundField) -> Callable[[Any], object]:
+def _reader(one: BoundField) -> Reader:
     value, to_json = attrgetter(one.name), FORMS[one.field.kind].to_json
     if one.field.while_connected:
         return lambda device: to_json(value(device)) if device.is_connected else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from wifimgrd.domain.errors import InvalidRequest
 
 
-def dumps(value: Any) -> str:
+def dumps(value: object) -> str:
     """Write a value as JSON text that can be encoded; a lone surrogate becomes `?`."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
@@ -19,13 +19,13 @@ def loads(octets: bytes, what: str) -> Any:
     """Read JSON: UTF-8 (RFC 8259), no duplicate keys, no NaN. Raises InvalidRequest, in whose sentence the
     text is called `what`."""
 
-    def members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    def members(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) != len(pairs):
             raise InvalidRequest(f"{what} names a member twice")
         return found
 
-    def constant(_: str) -> Any:
+    def constant(_: str) -> NoReturn:
         raise InvalidRequest(f"{what} holds NaN or Infinity, which JSON does not have")
 
     try:

@@ -34,6 +34,8 @@ from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 Listener = Callable[[Change], None]
 Objects = Mapping[str, Mapping[str, Properties]]
 """Object path -> D-Bus interface -> properties, as GetManagedObjects returns them."""
+Values = list[Any]
+"""The values of a reply, of the types of its signature."""
 
 _BACKOFF: Final = Backoff(first_s=0.2, last_s=5.0)
 _BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
@@ -192,7 +194,7 @@ class LiveObjects:
         finally:
             self._tried.set()
 
-    def _appear(self, reply: list[Any]) -> None:
+    def _appear(self, reply: Values) -> None:
         self._cache = ObjectCache.of_objects(reply[0])
         self._reason = ""
         self._notify(DaemonAppeared())

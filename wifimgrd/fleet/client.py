@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import DeviceCommand
@@ -142,7 +142,7 @@ class FleetClient:
         hub: str,
         device_id: int,
         command: DeviceCommand,
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         *,
         timeout_s: float,
     ) -> CommandAnswer:
