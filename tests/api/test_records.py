@@ -142,6 +142,14 @@ def test_the_introspection_xml_has_the_fields_of_its_record(name: str) -> None:
     assert file.read_text() == generate_records.introspection(name)
 
 
+def test_the_properties_that_never_change_say_so() -> None:
+    changes = "org.freedesktop.DBus.Property.EmitsChangedSignal"
+    constant = definition(names.MANAGER).element.findall(
+        f"property/annotation[@name='{changes}'][@value='const']/.."
+    )
+    assert [one.get("name") for one in constant] == ["Version", "Backend", "BackendChoice"]
+
+
 def test_the_pages_types_have_the_fields_of_the_records() -> None:
     """Otherwise run tools/generate_records.py."""
     assert generate_records.TYPES.read_text() == generate_records.typescript()

@@ -33,6 +33,7 @@ _Record = TypeVar("_Record", bound=Record)
 _LEAVES_OUT: Final = frozenset({HistoryRecord})
 """Records in whose rows an entry is left out for None; in others its empty value stands for None."""
 _LONGEST_LINE: Final = 100
+_CONSTANT: Final = '      <annotation name="org.freedesktop.DBus.Property.EmitsChangedSignal" value="const"/>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def property_xml(record: type[Record]) -> str:
         rows = [] if one.records is None else _row_texts(one.records)
         lines += _comment(" ".join((_described(one), *rows)))
         signature = FORMS[one.field.kind].signature
-        lines.append(f'    <property name="{one.dbus_name}" type="{signature}" access="read"/>')
+        element = f'    <property name="{one.dbus_name}" type="{signature}" access="read"'
+        lines += [f"{element}>", _CONSTANT, "    </property>"] if one.field.is_constant else [f"{element}/>"]
     return "\n".join(lines) + "\n"
 
 

@@ -92,6 +92,8 @@ class Field:
     """Its name in JSON if that is not its name; `outer.inner` for a member of an inner object."""
     in_status: bool = False
     """It is part of the messages and answers about the state of a device's connection, or of the backend."""
+    is_constant: bool = False
+    """It does not change while the daemon runs."""
     while_connected: bool = False
     """It has its default unless the device is connected; JSON has null then."""
 
@@ -435,9 +437,9 @@ class AbsentRecord(Record):
 class ServiceRecord(Record):
     """The daemon and its backend, which joins networks."""
 
-    version: Annotated[str, Field(Kind.TEXT, "The version of wifimgrd; empty if it was never available.")] = (
-        ""
-    )
+    version: Annotated[
+        str, Field(Kind.TEXT, "The version of wifimgrd; empty if it was never available.", is_constant=True)
+    ] = ""
     backend: Annotated[
         str,
         Field(
@@ -445,11 +447,16 @@ class ServiceRecord(Record):
             "What joins networks: `networkmanager`, `wpa_supplicant` or `simulated`; empty if the daemon was"
             " never available.",
             in_status=True,
+            is_constant=True,
         ),
     ] = ""
     backend_choice: Annotated[
         str,
-        Field(Kind.TEXT, "Why it is this backend, as a sentence; empty if the configuration names it."),
+        Field(
+            Kind.TEXT,
+            "Why it is this backend, as a sentence; empty if the configuration names it.",
+            is_constant=True,
+        ),
     ] = ""
     backend_state: Annotated[
         str,
