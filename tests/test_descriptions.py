@@ -1,4 +1,4 @@
-"""The descriptions of the API that are shipped are those of the code."""
+"""The descriptions of the API that are shipped are those of the code, and leave enumerations open."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.descriptions.openapi import openapi
+from tools.generate_dbus_reference import REFERENCE, reference
 from tools.generate_descriptions import DESCRIPTIONS, text_of
 from wifimgrd.config import TileSource
 
@@ -15,6 +16,25 @@ from wifimgrd.config import TileSource
 @pytest.mark.parametrize("file", DESCRIPTIONS, ids=lambda file: file.name)
 def test_it_is_current(file: Path) -> None:
     assert file.read_text() == text_of(file), "run tools/generate_descriptions.py"
+
+
+def test_the_reference_of_the_bus_is_current() -> None:
+    assert REFERENCE.read_text() == reference(), "run tools/generate_dbus_reference.py"
+
+
+@pytest.mark.parametrize("file", DESCRIPTIONS, ids=lambda file: file.name)
+def test_what_the_hub_sends_may_have_values_that_are_not_known_yet(file: Path) -> None:
+    device = json.loads(file.read_text())["components"]["schemas"]["Device"]
+    status = device["properties"]["connection_status"]
+    assert "connected" in status["x-extensible-enum"]
+    assert "enum" not in status
+
+
+def test_what_a_client_sends_is_one_of_the_listed_values() -> None:
+    paths = openapi(with_token=False)["paths"]
+    connect = next(one["get"] for path, one in paths.items() if path.endswith("/wifi/connect"))
+    values = {one["name"]: one["schema"].get("enum") for one in connect["parameters"]}
+    assert values["when_free"] == ["0", "1", "false", "true"]
 
 
 def test_it_is_the_same_with_tilesets(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tools.descriptions.json_schema import Schemas
+from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
@@ -28,7 +29,7 @@ _ABOUT: Final = (
     " (`epoch`). A client that reconnects with `?since=EPOCH:SEQ` gets the events since then, or a"
     " snapshot if that is too old. One that does not read is closed with 1013 and may reconnect. A client"
     " may send commands; their results are events, a refusal is `command.failed` for that client alone, and"
-    f" `{ACTION_FAILED}` where nothing else says why."
+    f" `{ACTION_FAILED}` where nothing else says why. {OPEN}"
 )
 _ABOUT_SQUAWK: Final = (
     "The same in the dialect of the platform's newest frontend: statuses and refusals alone, without numbers."
@@ -48,7 +49,7 @@ def asyncapi() -> dict[str, Any]:
     names = {kind: _name(kind) for kind in messages}
     dialect = {kind: _message(kind, schemas.of(payload)) for kind, payload in SQUAWK_MESSAGES.items()}
     dialect_names = {kind: _name(kind) for kind in dialect}
-    return {
+    document: dict[str, Any] = {
         "asyncapi": "3.0.0",
         "info": {"title": "wifimgrd, the management channel", "version": __version__, "description": _ABOUT},
         "defaultContentType": "application/json",
@@ -103,6 +104,9 @@ def asyncapi() -> dict[str, Any]:
             "schemas": schemas.named,
         },
     }
+    command = messages.pop(_COMMAND)
+    open_values(document, [messages, dialect], [command])
+    return document
 
 
 def event_schema(kind: str, schemas: Schemas) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from tools.descriptions.json_schema import Schemas
+from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
 from wifimgrd.client.channel_messages import DATA, STATUS
 from wifimgrd.client.json_members import DeviceJson, InterfaceJson, NetworkJson
@@ -28,7 +29,7 @@ _EPOCH: Final = "5f1d0c7be2a94830"
 _ABOUT: Final = (
     "The topics below `PREFIX/HUB`, of one hub. Retained records are those of the HTTP API. Commands are"
     " answered at MQTT 5's response topic, with its correlation data, otherwise at `result`. Discovery"
-    " messages are those of Home Assistant's MQTT integration."
+    f" messages are those of Home Assistant's MQTT integration. {OPEN}"
 )
 
 
@@ -118,7 +119,7 @@ def asyncapi() -> dict[str, Any]:
         }
         for name, (_, _, bindings) in (sent | received).items()
     }
-    return {
+    document: dict[str, Any] = {
         "asyncapi": "3.0.0",
         "info": {"title": "wifimgrd, MQTT", "version": __version__, "description": _ABOUT},
         "defaultContentType": "application/json",
@@ -126,6 +127,10 @@ def asyncapi() -> dict[str, Any]:
         "operations": operations,
         "components": {"messages": messages, "schemas": schemas.named},
     }
+    commands = [name for _, names, _ in received.values() for name in names]
+    published = [message for name, message in messages.items() if name not in commands]
+    open_values(document, published, [messages[name] for name in commands])
+    return document
 
 
 def _channel(topic: str, names: list[str]) -> dict[str, Any]:

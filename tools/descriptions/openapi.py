@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tools.descriptions.examples import Example, example_address, example_of, value_of
 from tools.descriptions.json_schema import REFERENCE, Schemas
+from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import TileSource
@@ -34,7 +35,7 @@ _TAGS: Final = {
 _ABOUT: Final = (
     "Connects Wi-Fi cameras through the USB Wi-Fi adapters of a Linux host. Every address answers with and"
     " without its trailing slash. Errors are problem details (RFC 9457) with a `code`. All changes are sent"
-    " on the WebSocket channel, which `/asyncapi.json` describes."
+    f" on the WebSocket channel, which `/asyncapi.json` describes. {OPEN}"
 )
 
 
@@ -82,6 +83,9 @@ def openapi(*, with_token: bool, tile_sources: tuple[TileSource, ...] = ()) -> d
             "bearer": {"type": "http", "scheme": "bearer"},
             "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
         }
+    all_of_them = [one for methods in paths.values() for one in methods.values()]
+    received = [one.get(part) for one in all_of_them for part in ("parameters", "requestBody")]
+    open_values(document, [one["responses"] for one in all_of_them], received)
     return document
 
 
@@ -141,7 +145,7 @@ def _operation(one: Described, schemas: Schemas, *, with_token: bool) -> dict[st
         ]
     if operation.body is not None:
         content = {"schema": schemas.of(operation.body), "example": example_of(operation).body}
-        described["requestBody"] = {"required": True, "content": {JSON: content}}
+        described["requestBody"] = {"required": True, "content": dict.fromkeys(operation.body_types, content)}
     if operation.public and with_token:
         described["security"] = []
     return described

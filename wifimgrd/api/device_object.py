@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+from typing import Final
 
 from wifimgrd.api import names
 from wifimgrd.api.objects import ExportedObject, switch
@@ -15,6 +17,15 @@ from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import device_record
 from wifimgrd.manager.hub import Hub
+
+ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **{command.member: f"{names.BUS_NAME}.{command.right}" for command in DEVICE_COMMANDS.values()},
+        "OpenConnection": names.CONNECT,
+        "Update": names.MANAGE_DEVICES,
+    }
+)
+"""The polkit actions of the methods."""
 
 
 class DeviceObject(ExportedObject):
@@ -30,11 +41,7 @@ class DeviceObject(ExportedObject):
             "OpenConnection": self._open_connection,
             "Update": self._update,
         }
-        self.actions = {
-            **{command.member: f"{names.BUS_NAME}.{command.right}" for command in commands},
-            "OpenConnection": names.CONNECT,
-            "Update": names.MANAGE_DEVICES,
-        }
+        self.actions = ACTIONS
 
     async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[object]:
         switches = {

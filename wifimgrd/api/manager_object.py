@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from wifimgrd import __version__
 from wifimgrd.api import names
@@ -17,6 +19,15 @@ from wifimgrd.domain.records import ServiceRecord, absent_record, history_record
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
+
+ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES),
+        "Scan": names.CONNECT,
+        "Diagnose": names.DIAGNOSE,
+    }
+)
+"""The polkit actions of the methods."""
 
 
 class ManagerObject(ExportedObject):
@@ -59,13 +70,7 @@ class ManagerObject(ExportedObject):
             "ForgetHistory": self._forget_history,
             "Diagnose": self._diagnose,
         }
-        self.actions = {
-            **dict.fromkeys(
-                ("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES
-            ),
-            "Scan": names.CONNECT,
-            "Diagnose": names.DIAGNOSE,
-        }
+        self.actions = ACTIONS
 
     async def _create_device(self, call: MethodCall) -> Sequence[object]:
         return (names.device_path(await self._hub.create(call.body[0])),)

@@ -33,7 +33,11 @@ _Record = TypeVar("_Record", bound=Record)
 _LEAVES_OUT: Final = frozenset({HistoryRecord})
 """Records in whose rows an entry is left out for None; in others its empty value stands for None."""
 _LONGEST_LINE: Final = 100
-_CONSTANT: Final = '      <annotation name="org.freedesktop.DBus.Property.EmitsChangedSignal" value="const"/>'
+_CONSTANT: Final = (
+    '      <annotation name="org.freedesktop.DBus.Property.EmitsChangedSignal" value="const"/>\n'
+)
+_OCTETS: Final = '      <annotation name="org.gtk.GDBus.C.ForceGVariant" value="true"/>\n'
+"""gdbus-codegen would make a C string of it, which ends at the first zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +129,11 @@ def property_xml(record: type[Record]) -> str:
     lines = []
     for one in fields_of(record):
         rows = [] if one.records is None else _row_texts(one.records)
-        lines += _comment(" ".join((_described(one), *rows)))
+        lines += _comment(" ".join((f"{one.dbus_name}: {_described(one)}", *rows)))
         signature = FORMS[one.field.kind].signature
-        element = f'    <property name="{one.dbus_name}" type="{signature}" access="read"'
-        lines += [f"{element}>", _CONSTANT, "    </property>"] if one.field.is_constant else [f"{element}/>"]
+        head = f'    <property name="{one.dbus_name}" type="{signature}" access="read"'
+        annotations = _CONSTANT * one.field.is_constant + _OCTETS * (signature == "ay")
+        lines.append(f"{head}>\n{annotations}    </property>" if annotations else f"{head}/>")
     return "\n".join(lines) + "\n"
 
 

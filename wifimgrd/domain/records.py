@@ -93,7 +93,7 @@ class Field:
     in_status: bool = False
     """It is part of the messages and answers about the state of a device's connection, or of the backend."""
     is_constant: bool = False
-    """It does not change while the daemon runs."""
+    """It never changes."""
     while_connected: bool = False
     """It has its default unless the device is connected; JSON has null then."""
 
@@ -149,12 +149,12 @@ def _one_of(values: type[StrEnum]) -> Mapping[str, object]:
 class DeviceRecord(Record):
     """A device, as clients see it."""
 
-    id: Annotated[int, Field(Kind.ID, "The device's id: positive, never reused.")]
+    id: Annotated[int, Field(Kind.ID, "The device's id: positive, never reused.", is_constant=True)]
     name: Annotated[str, Field(Kind.TEXT, "What people call it.")] = ""
     codename: Annotated[str, Field(Kind.TEXT, "The camera's model, as in the catalog.")] = ""
-    connection_type: Annotated[str, Field(Kind.TEXT, "`wifi`, the only one.", {"const": CONNECTION_TYPE})] = (
-        CONNECTION_TYPE
-    )
+    connection_type: Annotated[
+        str, Field(Kind.TEXT, "`wifi`, the only one.", {"const": CONNECTION_TYPE}, is_constant=True)
+    ] = CONNECTION_TYPE
     state: Annotated[
         str,
         Field(
@@ -281,7 +281,7 @@ class DeviceRecord(Record):
 class InterfaceRecord(Record):
     """A Wi-Fi interface of this host, as clients see it."""
 
-    name: Annotated[str, Field(Kind.TEXT, INTERFACE_NAME)]
+    name: Annotated[str, Field(Kind.TEXT, INTERFACE_NAME, is_constant=True)]
     state: Annotated[
         str, Field(Kind.TEXT, "`available`, `in-use` or `unavailable`.", _one_of(InterfaceState))
     ] = InterfaceState.AVAILABLE.value

@@ -24,7 +24,12 @@ from wifimgrd.http.api.requests import (
     query_switch,
 )
 from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, shows_problems_in_form
+from wifimgrd.http.errors import (
+    PATCH_TYPES,
+    PAYLOAD_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE,
+    shows_problems_in_form,
+)
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 from wifimgrd.http.routes import Routes
@@ -119,6 +124,7 @@ class Devices:
         "devices",
         reads=(path_id,),
         body=ChangeInput,
+        body_types=PATCH_TYPES,
         answer=DeviceJson,
         errors=(*_OF_ONE, ErrorCode.BUSY, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE),
     )

@@ -48,6 +48,8 @@ class Operation:
     """Its parameters."""
     body: object = None
     """The type of the request's body; None if it has none."""
+    body_types: tuple[str, ...] = (JSON,)
+    """The media types of the body."""
     status: int = 200
     answer: object = None
     """The type of the answer's body; None if it has none, or if it is not JSON."""
