@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
+from tools.descriptions.json_schema import Schemas
 from tools.descriptions.openapi import openapi
 from tools.generate_dbus_reference import REFERENCE, reference
 from tools.generate_descriptions import DESCRIPTIONS, text_of
@@ -41,3 +43,11 @@ def test_it_is_the_same_with_tilesets(tmp_path: Path) -> None:
     sources = (TileSource("map", "folder", tmp_path),)
     with_tilesets = openapi(with_token=False, tile_sources=sources)
     assert json.dumps(with_tilesets) == json.dumps(openapi(with_token=False))
+
+
+def test_a_type_that_json_does_not_have_is_an_error() -> None:
+    class Odd(TypedDict):
+        inside: set[str]
+
+    with pytest.raises(TypeError):
+        Schemas().of(Odd)

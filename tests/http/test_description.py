@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -13,7 +13,6 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
-from tools.descriptions.json_schema import Schemas
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http.channel.message_types import DATA
 from wifimgrd.http.description.resource import PLATFORM, SCRIPT
@@ -21,14 +20,6 @@ from wifimgrd.http.settings import Settings
 from wifimgrd.tiles.tile import TYPE_OF_FORMAT
 
 ASYNCAPI_SCHEMA = Path("frontend/node_modules/@asyncapi/specs/schemas/3.0.0.json")
-
-
-def test_a_type_that_json_does_not_have_is_an_error() -> None:
-    class Odd(TypedDict):
-        inside: set[str]
-
-    with pytest.raises(TypeError):
-        Schemas().of(Odd)
 
 
 async def test_it_is_valid_openapi(served: Served) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from tools.descriptions.json_schema import Schemas
 from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,
+    COMMANDS,
     DATA,
-    UNNUMBERED,
     ActionFailedJson,
     CommandFailedJson,
-    CommandJson,
     SnapshotJson,
 )
 from wifimgrd.http.platform.squawk import ADDRESS as SQUAWK_ADDRESS
@@ -24,6 +24,7 @@ from wifimgrd.http.platform.squawk import MESSAGES as SQUAWK_MESSAGES
 _ADDRESS: Final = "/ws/management/"
 _SQUAWK: Final = "squawk"
 _COMMAND: Final = "command"
+_UNNUMBERED: Final = frozenset({"device.signal"})
 _ABOUT: Final = (
     "First a snapshot, then every event, numbered without gaps (`seq`) within one run of the service"
     " (`epoch`). A client that reconnects with `?since=EPOCH:SEQ` gets the events since then, or a"
@@ -37,11 +38,23 @@ _ABOUT_SQUAWK: Final = (
 )
 
 
+class CommandJson(TypedDict):
+    """A command of a client to connect or disconnect a device."""
+
+    type: Annotated[str, Keywords(enum=list(COMMANDS))]
+    device_connection_id: Annotated[
+        int | str,
+        "The device's id, as a number or as a text of digits.",
+        Keywords(minimum=1, pattern="^[0-9]+$"),
+    ]
+    when_free: NotRequired[Annotated[bool, "For connect: the device waits for an adapter if none is free."]]
+
+
 def asyncapi() -> dict[str, Any]:
     """The description of the management channel."""
     schemas = Schemas()
     messages = {"snapshot": _message("snapshot", schemas.of(SnapshotJson))}
-    messages |= {kind: _message(kind, event_schema(kind, schemas)) for kind in DATA}
+    messages |= {kind: _message(kind, _event_schema(kind, schemas)) for kind in DATA}
     messages[COMMAND_FAILED] = _message(COMMAND_FAILED, schemas.of(CommandFailedJson))
     messages[ACTION_FAILED] = _message(ACTION_FAILED, schemas.of(ActionFailedJson))
     received = {kind: _name(kind) for kind in messages}
@@ -109,7 +122,7 @@ def asyncapi() -> dict[str, Any]:
     return document
 
 
-def event_schema(kind: str, schemas: Schemas) -> dict[str, Any]:
+def _event_schema(kind: str, schemas: Schemas) -> dict[str, Any]:
     """The schema of an event: its envelope and its data."""
     properties: dict[str, Any] = {
         "type": {"type": "string", "const": kind},
@@ -117,7 +130,7 @@ def event_schema(kind: str, schemas: Schemas) -> dict[str, Any]:
         "time": {"type": "string", "format": "date-time"},
         "data": schemas.of(DATA[kind]),
     }
-    if kind in UNNUMBERED:
+    if kind in _UNNUMBERED:
         del properties["seq"]
     return {"type": "object", "properties": properties, "required": list(properties)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Final, NotRequired, TypedDict
+from typing import Annotated, Final, TypedDict
 
 from wifimgrd.client import channel_messages
 from wifimgrd.client.json_members import DeviceJson, InterfaceJson, ServiceJson
@@ -53,18 +53,6 @@ ACTION_FAILED: Final = "observation.device.action.failed"
 _COMMANDS: Final = list(COMMANDS)
 
 
-class CommandJson(TypedDict):
-    """A command of a client to connect or disconnect a device."""
-
-    type: Annotated[str, Keywords(enum=_COMMANDS)]
-    device_connection_id: Annotated[
-        int | str,
-        "The device's id, as a number or as a text of digits.",
-        Keywords(minimum=1, pattern="^[0-9]+$"),
-    ]
-    when_free: NotRequired[Annotated[bool, "For connect: the device waits for an adapter if none is free."]]
-
-
 class CommandFailedJson(TypedDict):
     """A command of this client alone was refused."""
 
@@ -92,4 +80,3 @@ DATA: Final[Mapping[str, type]] = MappingProxyType(
     {**channel_messages.DATA, "tileset.updated": TilesetUpdatedJson}
 )
 """Every type of event, with the type of its data."""
-UNNUMBERED: Final = frozenset({"device.signal"})
