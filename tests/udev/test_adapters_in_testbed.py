@@ -8,7 +8,7 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import structlog
@@ -476,7 +476,7 @@ def lose_events(source: UdevAdapterSource) -> None:
     def poll(_: float) -> Any:
         raise OSError(errno.ENOBUFS, "No buffer space available")
 
-    source._monitor.poll = poll
+    cast("Any", source._monitor).poll = poll
 
 
 async def test_events_that_were_lost_are_made_up_for(

@@ -11,7 +11,7 @@ import socket
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 _LIBRARY: Final = "libnftables.so.1"
 _NETLINK_NETFILTER: Final = 12
@@ -27,7 +27,7 @@ class Nftables:
 
     def __init__(self) -> None:
         """Raises OSError where the library is not installed."""
-        library: Any = ctypes.CDLL(_LIBRARY)
+        library = ctypes.CDLL(_LIBRARY)
         library.nft_ctx_new.restype = ctypes.c_void_p
         library.nft_ctx_new.argtypes = [ctypes.c_uint32]
         for name in ("nft_ctx_buffer_output", "nft_ctx_buffer_error", "nft_ctx_free"):

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.runtime.message_ids import known_message
 
@@ -41,7 +41,7 @@ def is_journal_at(stream: int) -> bool:
     return (there.st_dev, there.st_ino) == (device, inode)
 
 
-def record_of(event: Mapping[str, Any], line: str) -> bytes:
+def record_of(event: Mapping[str, object], line: str) -> bytes:
     """A journal entry; `line` is its text where the event is none of the known messages."""
     fields = {
         "PRIORITY": str(PRIORITIES.get(str(event.get("level")), 6)),

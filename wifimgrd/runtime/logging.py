@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import logging
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, TextIO, cast
+from typing import Final, TextIO, cast
 
 import structlog
+from structlog.typing import EventDict, Processor
 
 from wifimgrd.runtime.journal import Journal, is_journal_at, record_of
 
@@ -20,12 +21,12 @@ _STDERR: Final = 2
 def configure(level: int = logging.INFO) -> None:
     """Send events of at least `level` to the journal where stderr is connected to it; else to stderr,
     coloured on a terminal, or as one line of `event key=value`."""
-    processors: list[Any] = [
+    processors: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.StackInfoRenderer(),
     ]
-    factory: Any = structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(sys.stderr)))
+    factory: Callable[..., object] = structlog.PrintLoggerFactory(cast(TextIO, _Unfailing(sys.stderr)))
     if is_for_journal():
         journal = Journal()
         atexit.register(journal.flush)
@@ -74,17 +75,17 @@ class _ToJournal(logging.Handler):
         log.log(record.levelno, record.getMessage(), exc_info=record.exc_info or None)
 
 
-def _as_record(logger: object, method: str, event: MutableMapping[str, Any]) -> bytes:
+def _as_record(logger: object, method: str, event: EventDict) -> bytes:
     del logger, method
     return record_of(event, line_of(event))
 
 
-def _as_line(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
+def _as_line(logger: object, method: str, event: EventDict) -> str:
     del logger, method
     return f"{event.get('level', 'info')}: {line_of(event)}"
 
 
-def line_of(event: Mapping[str, Any]) -> str:
+def line_of(event: Mapping[str, object]) -> str:
     """One line of text, readable as it is, and the traceback where there is one."""
     pairs = [f"{key}={_quoted(value)}" for key, value in event.items() if key not in _ASIDE]
     trace = event.get("exception", "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
 """By the event's name and, where the cause decides what to do, its `code` or `state`."""
 
 
-def known_message(event: Mapping[str, Any]) -> KnownMessage | None:
+def known_message(event: Mapping[str, object]) -> KnownMessage | None:
     """The message for an event that has every field in the message's text; None for other events."""
     name = str(event.get("event", ""))
     cause = str(event.get("code") or event.get("state") or "")

@@ -14,7 +14,10 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
 
 _T = TypeVar("_T")
 
@@ -22,7 +25,9 @@ _DOUBLINGS: Final = 16
 _STOP_S: Final = 5.0
 """How long cancelled tasks may take to end."""
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Running = Coroutine[Any, Any, _T]
+"""A call of an `async def`, which returns a _T."""
+Work = Callable[[], Running[None]]
 Check = Callable[[], Awaitable[object]]
 
 
@@ -122,10 +127,10 @@ class Tasks:
         self._parent = _parent
         self._parts: dict[Tasks, None] = {}
         """In the order of their creation."""
-        self._once: set[asyncio.Task[Any]] = set()
+        self._once: set[asyncio.Task[object]] = set()
         self._kept: list[Kept] = []
         self._checks: dict[str, Check] = {}
-        self._required: list[asyncio.Task[Any]] = []
+        self._required: list[asyncio.Task[object]] = []
         self._required_ended = asyncio.Event()
 
     def part(self, name: str) -> Tasks:
@@ -135,7 +140,7 @@ class Tasks:
         return part
 
     def start(
-        self, name: str, work: Coroutine[Any, Any, _T], *, expected: tuple[type[BaseException], ...] = ()
+        self, name: str, work: Running[_T], *, expected: tuple[type[BaseException], ...] = ()
     ) -> asyncio.Task[_T]:
         """Run something once; an error is logged, unless it is one that the caller expects."""
         task = asyncio.create_task(work, name=f"{self.name}/{name}")
@@ -171,7 +176,7 @@ class Tasks:
         self._kept.append(kept)
         return kept
 
-    def require(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+    def require(self, name: str, work: Running[object]) -> None:
         """Run something that the process depends on; see `until_required_ends`."""
         task = self.start(name, work)
         self._once.discard(task)  # `settle` must not wait for it
@@ -244,9 +249,9 @@ class Tasks:
         for part in self._parts:
             yield from part._walk()
 
-    def _running(self) -> set[asyncio.Task[Any]]:
+    def _running(self) -> set[asyncio.Task[object]]:
         current = asyncio.current_task()
-        found: set[asyncio.Task[Any]] = set()
+        found: set[asyncio.Task[object]] = set()
         for part in self._walk():
             found |= part._once | set(part._required)
             found |= {kept.task for kept in part._kept}
@@ -261,7 +266,8 @@ async def _passes(check: Check, timeout_s: float) -> bool:
     return not deadline.expired()
 
 
-def _log() -> Any:
+def _log() -> FilteringBoundLogger:
     import structlog  # noqa: PLC0415 - the command line has no log, and no time to import it
 
-    return structlog.get_logger("wifimgrd.tasks")
+    log: FilteringBoundLogger = structlog.get_logger("wifimgrd.tasks")
+    return log

@@ -6,8 +6,9 @@ The strings of a USB device are untrusted input: any bytes, any length. They are
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Mode
 from wifimgrd.kernel.links import permanent_address
@@ -30,15 +31,22 @@ _USB_PATH: Final = re.compile(r"-usb(?:v[23])?-(\d+):(\d+(?:\.\d+)*)(?::|$)")
 _USB_ID: Final = re.compile(r"[0-9a-f]{4}")
 
 
+class UdevAttributes(Protocol):
+    """Files of a device in sysfs."""
+
+    def get(self, name: str) -> bytes | None:
+        """What an attribute's file has; None if it cannot be read."""
+
+
 class UdevDevice(Protocol):
     """The part of `pyudev.Device` that is used here; pyudev ships no types."""
 
     action: str | None
-    attributes: Any
+    attributes: UdevAttributes
     device_type: str | None
     is_initialized: bool
     parent: UdevDevice | None
-    properties: Any
+    properties: Mapping[str, str]
     subsystem: str | None
     sys_name: str
     sys_path: str

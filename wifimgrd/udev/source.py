@@ -10,10 +10,10 @@ import asyncio
 import os
 import socket
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -27,7 +27,7 @@ from wifimgrd.udev import firmware
 from wifimgrd.udev.describe import UdevDevice, describe, ifindex, is_wireless
 from wifimgrd.udev.usb import UsbDevices
 
-_log: Any = structlog.get_logger(__name__)
+_log = structlog.get_logger(__name__)
 
 _RECEIVE_BUFFER: Final = 4 << 20
 """Bytes; an event of a USB adapter takes about 2 kB there."""
@@ -39,6 +39,29 @@ _RETRY_S: Final = 5.0
 """Between attempts to connect where udev is not running."""
 _UDEVD: Final = Path("/run/udev/control")
 """Exists while udevd runs; libudev checks it too."""
+
+
+class _Context(Protocol):
+    """The part of `pyudev.Context` that is used here; pyudev ships no types."""
+
+    def list_devices(self, **conditions: str) -> Iterable[UdevDevice]:
+        """The devices that match."""
+
+
+class _Monitor(Protocol):
+    """The part of `pyudev.Monitor` that is used here."""
+
+    def fileno(self) -> int:
+        """The descriptor of its socket."""
+
+    def filter_by(self, subsystem: str, device_type: str | None = None) -> None:
+        """Receive events of this kind, too."""
+
+    def start(self) -> None:
+        """Receive events from now on."""
+
+    def poll(self, timeout_s: float) -> UdevDevice | None:
+        """The next event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +89,8 @@ class UdevAdapterSource:
         self._udevd = udevd
         self._usb = UsbDevices()
         self._listener: AdapterListener | None = None
-        self._context: Any = None
-        self._monitor: Any = None
+        self._context: _Context | None = None
+        self._monitor: _Monitor | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._links = NetworkEvents(Topic.LINKS, self._link_changed, self._read_known)
         self._modes: Subscription | None = None
@@ -107,8 +130,8 @@ class UdevAdapterSource:
         """Subscribe, then enumerate: a change between the two is read twice, never missed."""
         self._retry = None
         try:
-            self._context = self._context or _new_context()
-            self._monitor = self._new_monitor()
+            context = self._context = self._context or _new_context()
+            self._monitor = self._new_monitor(context)
         except (ImportError, OSError) as error:
             # pyudev raises ImportError where libudev is missing.
             self._failing(f"udev cannot be reached, adapters are not seen: {error}")
@@ -119,7 +142,7 @@ class UdevAdapterSource:
         else:
             # libudev's monitor may receive nothing when udevd starts later: then a new one is needed.
             self._failing("udevd is not running, adapters are seen late")
-        self._enumerate()
+        self._enumerate(context)
 
     def _failing(self, trouble: str) -> None:
         if trouble != self._trouble:
@@ -133,10 +156,10 @@ class UdevAdapterSource:
         self._unsubscribe()
         self._subscribe()
 
-    def _new_monitor(self) -> Any:
+    def _new_monitor(self, context: _Context) -> _Monitor:
         import pyudev  # noqa: PLC0415 - a host without libudev still gets a daemon
 
-        monitor = pyudev.Monitor.from_netlink(self._context, "udev")
+        monitor: _Monitor = pyudev.Monitor.from_netlink(context, "udev")
         monitor.filter_by("net", "wlan")
         monitor.filter_by("rfkill")
         monitor.filter_by(firmware.SUBSYSTEM)
@@ -151,11 +174,14 @@ class UdevAdapterSource:
 
     def _read(self) -> None:
         """Read the pending events; the socket becomes readable once for many of them."""
+        monitor = self._monitor
+        if monitor is None:
+            return
         touched: dict[str, int | None] = {}
         failing: list[str] = []
         try:
             for _ in range(_EVENTS_AT_ONCE):
-                if (device := self._monitor.poll(0)) is None:
+                if (device := monitor.poll(0)) is None:
                     break
                 self._take(device, touched, failing)
         except OSError as error:
@@ -219,11 +245,9 @@ class UdevAdapterSource:
     def _read_known(self) -> None:
         self._describe(dict.fromkeys(self._known))
 
-    def _enumerate(self) -> None:
+    def _enumerate(self, context: _Context) -> None:
         try:
-            names = {
-                device.sys_name for device in self._context.list_devices(subsystem="net", DEVTYPE="wlan")
-            }
+            names = {device.sys_name for device in context.list_devices(subsystem="net", DEVTYPE="wlan")}
         except (OSError, UnicodeDecodeError) as error:
             _log.error("udev_unreadable", reason=str(error))
             return
@@ -285,7 +309,8 @@ def _enlarge_buffer(fd: int) -> None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
 
 
-def _new_context() -> Any:
+def _new_context() -> _Context:
     import pyudev  # noqa: PLC0415
 
-    return pyudev.Context()
+    context: _Context = pyudev.Context()
+    return context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from wifimgrd.backends.simulated import check
 from wifimgrd.backends.simulated.adapters import SimulatedAdapters
@@ -20,6 +20,7 @@ from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.ports import BackendMemory
 
+_T = TypeVar("_T")
 _DEFAULT_SLOW_S: Final = 5.0
 
 
@@ -88,7 +89,7 @@ class SimulatedWorld:
         self.adapters.unplug(name)
         self.backend.vanished(name)
 
-    def add_camera(self, ssid: bytes, password: str, options: Mapping[str, Any]) -> None:
+    def add_camera(self, ssid: bytes, password: str, options: Mapping[str, object]) -> None:
         """Add a camera; `options` are the keys of a scenario's `[[camera]]`."""
         network = _checked("ssid", check.ssid, ssid)
         try:
@@ -117,7 +118,7 @@ class SimulatedWorld:
             camera.powered = False
             self.backend.joined.camera_off(camera, orderly=orderly)
 
-    def set_fault(self, kind: str, options: Mapping[str, Any]) -> None:
+    def set_fault(self, kind: str, options: Mapping[str, object]) -> None:
         """Set a fault, or lift it with the option `off`; the package's docstring lists them."""
         try:
             apply = self._kinds[kind]
@@ -245,7 +246,7 @@ def _off(table: Table) -> bool:
     return table.take("off", check.flag, default=False)
 
 
-def _checked(what: str, check_value: Check[Any], value: object) -> Any:
+def _checked(what: str, check_value: Check[_T], value: object) -> _T:
     try:
         return check_value(value)
     except check.Invalid as invalid:
