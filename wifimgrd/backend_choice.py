@@ -58,9 +58,9 @@ async def _leaves_adapters(connection: BusConnection) -> bool:
             while True:
                 changed.clear()
                 properties = await manager.get_all()
-                if not await _all_unmanaged(connection, NetworkManager.devices(properties)):
+                if not await _all_unmanaged(connection, properties.get("Devices", ())):
                     return False
-                if not NetworkManager.is_starting(properties):
+                if not properties.get("Startup"):
                     return True
                 await changed.wait()
     except (BusError, TimeoutError):  # it ends, or is busy: it is enabled in either case
@@ -71,5 +71,5 @@ async def _leaves_adapters(connection: BusConnection) -> bool:
 
 async def _all_unmanaged(connection: BusConnection, paths: Sequence[str]) -> bool:
     devices = [await Device(connection, path).get_all() for path in paths]
-    states = [properties["State"] for properties in devices if is_wifi(properties)]
+    states = [properties.get("State") for properties in devices if is_wifi(properties)]
     return bool(states) and all(state == DeviceState.UNMANAGED for state in states)

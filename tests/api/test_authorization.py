@@ -17,6 +17,7 @@ from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
 
@@ -38,7 +39,9 @@ class ScriptedPolkit:
     asked: list[tuple[str, str, int]] = field(default_factory=list)
 
     def answer(self, call: MethodCall) -> None:
-        (kind, details), action, _, flags, _ = call.body
+        (kind, details), action, _, flags, _ = typed(
+            tuple[tuple[str, dict[str, str]], str, object, int, str], call.body
+        )
         assert kind == "system-bus-name"
         self.asked.append((details["name"], action, flags))
         granted = self.granted or (bool(flags) and self.granted_by_dialogue)

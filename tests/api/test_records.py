@@ -15,6 +15,7 @@ from wifimgrd.api import properties as on_dbus
 from wifimgrd.api.definitions import definition
 from wifimgrd.api.properties import properties_of, record_of, row_of, updated, variants_of
 from wifimgrd.bus import library
+from wifimgrd.bus.values import typed
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.device import DeviceId, DeviceState, Sighting, Ssid
@@ -206,7 +207,8 @@ def received(signature: str, value: object) -> Any:
     """A value after the D-Bus library checked its type, its variants unpacked."""
     checked = library.Variant(signature, value).value
     if signature == "aa{sv}":
-        return [{name: variant.value for name, variant in row.items()} for row in checked]
+        rows = typed(list[dict[str, library.Variant]], checked)
+        return [{name: variant.value for name, variant in row.items()} for row in rows]
     return checked
 
 

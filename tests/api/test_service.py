@@ -22,6 +22,7 @@ from wifimgrd.api import names
 from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
+from wifimgrd.bus.values import typed
 from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged, DeviceRemoved, InterfaceChanged
 from wifimgrd.client.live_objects import ObjectCache
 from wifimgrd.domain.errors import (
@@ -376,7 +377,7 @@ async def test_introspection_is_the_shipped_xml_without_its_comments(hub: Hub, b
         "/org/wifimgrd1/simulator": names.SIMULATOR,
     }.items():
         [xml] = await bus.call(names.BUS_NAME, path, bus_names.INTROSPECTABLE, "Introspect")
-        [live] = [face for face in ElementTree.fromstring(xml) if face.get("name") == name]
+        [live] = [face for face in ElementTree.fromstring(str(xml)) if face.get("name") == name]
         assert canonical(live) == canonical(shipped(name))
 
 
@@ -419,7 +420,7 @@ async def test_objects_appear_and_go_from_the_object_manager_once(hub: Hub, bus:
         ("InterfacesAdded", names.ROOT_PATH, path),
         ("InterfacesRemoved", names.ROOT_PATH, path),
     ]
-    assert set(reported[0].body[1]) == {names.DEVICE}
+    assert set(typed(dict[str, object], reported[0].body[1])) == {names.DEVICE}
 
 
 async def test_the_secret_is_nowhere_on_the_bus(hub: Hub, bus: BusConnection) -> None:
@@ -460,7 +461,7 @@ async def test_a_refusal_is_explained_to_who_asks_and_a_sentence_to_everybody_el
     with pytest.raises(BusError) as explained:
         await manage(bus, "CreateDevice", "a{sv}", {"explain": Variant("b", True)})
     assert explained.value.body[0] == plain.value.body[0]
-    assert explained.value.body[1]["codename"] == ["This field is required."]
+    assert typed(dict[str, list[str]], explained.value.body[1])["codename"] == ["This field is required."]
 
 
 async def test_more_who_wait_than_the_bus_bears_calls_disturb_nobody(hub: Hub) -> None:
@@ -549,7 +550,8 @@ async def test_the_configuration_is_read_again_with_options_or_without(
 
 async def test_the_tree_shows_the_folder_of_devices_before_there_is_one(hub: Hub, bus: BusConnection) -> None:
     assert not hub.client.devices
-    [xml] = await bus.call(names.BUS_NAME, names.ROOT_PATH, bus_names.INTROSPECTABLE, "Introspect")
+    reply = await bus.call(names.BUS_NAME, names.ROOT_PATH, bus_names.INTROSPECTABLE, "Introspect")
+    [xml] = typed(tuple[str], reply)
     children = [node.get("name") for node in ElementTree.fromstring(xml).findall("node")]
     assert children == ["devices", "interfaces", "simulator"]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.test_make_run import NOT_BELOW_MAKE
 from wifimgrd.bus.connection import BusConnection, Variant
+from wifimgrd.bus.values import typed
 from wifimgrd.client.hub import HubClient
 
 START_S = 60.0
@@ -92,7 +93,7 @@ class RunningHub:
         """End the daemon as a crash does; it is started again after that."""
         connection = await BusConnection.open(self.bus)
         try:
-            [pid] = await connection.call(
+            reply = await connection.call(
                 "org.freedesktop.DBus",
                 "/org/freedesktop/DBus",
                 "org.freedesktop.DBus",
@@ -102,6 +103,7 @@ class RunningHub:
             )
         finally:
             await connection.close()
+        pid = typed(int, reply[0])
         starter = _parent_of(pid)
         os.kill(starter, signal.SIGSTOP)
         try:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus import library
 from wifimgrd.bus.calls import PendingCall
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, NameTaken, Signal, Variant
+from wifimgrd.bus.values import typed
 
 
 def open_descriptors() -> int:
@@ -47,7 +49,7 @@ async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair: Pair) -
     done = asyncio.Event()
 
     def note(signal: Signal) -> None:
-        seen.append(signal.body[0])
+        seen.append(typed(int, signal.body[0]))
         if len(seen) == 30_000:
             done.set()
 
@@ -143,7 +145,9 @@ async def test_a_watch_follows_a_well_known_name_from_owner_to_owner(
     first, client = pair
     received: asyncio.Queue[str] = asyncio.Queue()
     await first.request_name("t.name")
-    await client.watch(lambda signal: received.put_nowait(signal.body[0]), sender="t.name", member="Sig")
+    await client.watch(
+        lambda signal: received.put_nowait(typed(str, signal.body[0])), sender="t.name", member="Sig"
+    )
     first.emit("/x", "t.X", "Sig", "s", ["first"])
     assert await received.get() == "first"
     await first.close()
@@ -197,9 +201,12 @@ async def match_rules(client: BusConnection, asking: BusConnection) -> int:
         [rules] = await asking.call(BUS, "/org/freedesktop/DBus", stats, "GetAllMatchRules")
     except BusError:  # dbus-broker counts them alone
         [counts] = await asking.call(BUS, "/org/freedesktop/DBus", stats, "GetStats")
-        peers = counts["org.bus1.DBus.Debug.Stats.PeerAccounting"]
-        return next(int(numbers["Matches"]) for name, _, numbers in peers if name == client.unique_name)
-    return len(rules[client.unique_name])
+        peers = typed(
+            list[tuple[str, object, dict[str, int]]],
+            typed(dict[str, object], counts)["org.bus1.DBus.Debug.Stats.PeerAccounting"],
+        )
+        return next(numbers["Matches"] for name, _, numbers in peers if name == client.unique_name)
+    return len(typed(dict[str, list[str]], rules)[client.unique_name])
 
 
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
@@ -309,7 +316,7 @@ async def test_descriptors_that_nobody_asked_for_are_closed(passing_pair: Pair) 
     for signature, sent in (("h", [0]), ("a{sv}", [{"x": Variant("h", 0)}])):
         pipe = a_pipe(b"x")
         message = library.method_call(server.unique_name, "/x", "t.X", "Take", signature, sent)
-        message.unix_fds = [pipe.fileno()]
+        cast("Any", message).unix_fds = [pipe.fileno()]
         client._send(message, [pipe])
     for _ in range(2):
         await client.call_bus("GetId", "", [])

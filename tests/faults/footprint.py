@@ -14,6 +14,7 @@ from typing import Final, Self
 
 from tests.lab.guest.deadline import async_poll_until
 from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.bus.values import typed
 
 _BUS: Final = ("org.freedesktop.DBus", "/org/freedesktop/DBus")
 ALLOWED: Final[Mapping[str, int]] = {"kB": 4 * 1024, "fds": 8, "tasks": 4}
@@ -77,7 +78,7 @@ class Process:
         """Of all its connections to the message bus."""
         [rules] = await bus.call(*_BUS, f"{_BUS[0]}.Debug.Stats", "GetAllMatchRules")
         found: list[str] = []
-        for name, asked_for in rules.items():
+        for name, asked_for in typed(dict[str, list[str]], rules).items():
             with suppress(BusError):  # a client that has left meanwhile
                 [pid] = await bus.call(*_BUS, _BUS[0], "GetConnectionUnixProcessID", "s", [name])
                 found += asked_for if pid == self.pid else ()

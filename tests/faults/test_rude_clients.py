@@ -15,6 +15,7 @@ from tests.soak import IS_SOAK
 from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
+from wifimgrd.bus.values import typed
 
 PATIENCE_S = 10.0
 """What the shim waits for an answer before it calls the daemon away."""
@@ -152,4 +153,4 @@ async def rules(onlooker: Onlooker) -> int:
     [counted] = await onlooker.bus.call(
         "org.freedesktop.DBus", "/org/freedesktop/DBus", stats, "GetConnectionStats", "s", [names.BUS_NAME]
     )
-    return int(counted["MatchRules"])
+    return typed(dict[str, int], counted)["MatchRules"]

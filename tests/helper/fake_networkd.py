@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, Variant
 from wifimgrd.bus.names import PROPERTIES
+from wifimgrd.bus.values import typed
 from wifimgrd.proxies.networkd import definitions
 
 
@@ -139,14 +140,15 @@ class FakeHost:
         assert self.networkd is not None
         if call.member == "DescribeLink":
             self.describes.set()
-            self.networkd.reply(call, "s", [self.described.get(call.body[0]) or self._own(call.body[0])])
+            [index] = typed(tuple[int], call.body)
+            self.networkd.reply(call, "s", [self.described.get(index) or self._own(index)])
             return
         self.calls.append(call.member)
         if self.refusal is not None:
             self.networkd.reply_error(call, self.refusal.name, self.refusal.message)
             return
         if call.member == "ReconfigureLink":
-            self.reconfigured += call.body
+            self.reconfigured += typed(list[int], call.body)
             self.networkd.reply(call)
             return
         self.read = self.files

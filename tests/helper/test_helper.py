@@ -37,6 +37,7 @@ from tests.helper.small_world import (
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.bus.values import typed
 from wifimgrd.helper import names as helper_names
 from wifimgrd.helper import policy
 from wifimgrd.helper.policy import Policy, read_policy
@@ -272,7 +273,7 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
     reported: asyncio.Queue[str] = asyncio.Queue()
 
     def receive(signal: Signal) -> None:
-        reported.put_nowait(signal.body[0])
+        reported.put_nowait(typed(str, signal.body[0]))
 
     await world.connection.watch(receive, interface=helper_names.INTERFACE, member="ConflictChanged")
     await world.start_helper()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from wifimgrd.backends.networkmanager.profile import bssid_of, ssid_of
 from wifimgrd.bus.library import unpack
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.helper.call_arguments import profile_of
 from wifimgrd.helper_client.networkmanager import profile_arguments
 from wifimgrd.ports import JoinRequest
+from wifimgrd.proxies.networkmanager.definitions import ProfileSettings
 from wifimgrd.proxies.networkmanager.objects import marked_device
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
@@ -39,8 +41,7 @@ def profile(
         *("/nm/device", UUID, seconds, local_address, 77),
     )
     assert (path, not_after_us) == ("/nm/device", 77)
-    settings: dict[str, Any] = unpack(made.settings)
-    return settings
+    return cast("dict[str, Any]", unpack(made.settings))
 
 
 def test_a_profile() -> None:
@@ -109,12 +110,15 @@ def test_a_profile_of_one_access_point() -> None:
     any_point, pinned = profile(), profile(bssid="02:ca:00:0f:00:77")
     assert "bssid" not in any_point["802-11-wireless"]
     assert pinned["802-11-wireless"]["bssid"] == b"\x02\xca\x00\x0f\x00\x77"
-    assert (bssid_of(any_point), bssid_of(pinned)) == ("", "02:ca:00:0f:00:77")
+    assert (bssid_of(typed(ProfileSettings, any_point)), bssid_of(typed(ProfileSettings, pinned))) == (
+        "",
+        "02:ca:00:0f:00:77",
+    )
 
 
 @given(st.binary(min_size=1, max_size=32), st.integers(1, 2**63 - 1))
 def test_a_profile_is_known_again(ssid: bytes, device: int) -> None:
-    settings = profile(ssid, device=device)
+    settings = typed(ProfileSettings, profile(ssid, device=device))
     assert marked_device(settings) == device
     assert ssid_of(settings) == Ssid(ssid)
 
@@ -122,7 +126,7 @@ def test_a_profile_is_known_again(ssid: bytes, device: int) -> None:
 @pytest.mark.parametrize("mark", ["", "0", "-1", "x", "٣", "3 "])
 def test_other_profiles_are_not_ours(mark: str) -> None:
     assert marked_device({"user": {"data": {"org.wifimgrd.device": mark}}}) is None
-    assert marked_device({"connection": {"id": "wifimgrd-3"}}) is None
+    assert marked_device(typed(ProfileSettings, {"connection": {"id": "wifimgrd-3"}})) is None
 
 
 @pytest.mark.parametrize(("remaining_s", "dhcp_timeout_s"), [(17.4, 18), (0.1, 1), (-3.0, 1)])
@@ -149,7 +153,7 @@ def test_dhcp_is_given_as_long_as_the_attempt(remaining_s: float, dhcp_timeout_s
     ids=str,
 )
 def test_arguments_that_are_no_profile_are_refused_without_the_password(wrong: dict[str, Any]) -> None:
-    arguments = {
+    arguments: dict[str, Any] = {
         "key_management": "wpa-psk",
         "bssid": "",
         "uuid": UUID,

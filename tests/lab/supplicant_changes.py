@@ -27,9 +27,9 @@ async def register_interface(interface: str) -> str:
 
 
 async def add_network(request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
-    interface, *network = network_arguments(request, key_management, bssid)
+    interface, *_ = arguments = network_arguments(request, key_management, bssid)
     async with system_bus() as connection:
-        return await supplicant.add_network(connection, interface, network_of(*network))
+        return await supplicant.add_network(connection, interface, network_of(*arguments[1:]))
 
 
 async def limit_networks(interface: str, bssid: str) -> None:

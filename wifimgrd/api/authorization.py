@@ -10,12 +10,22 @@ import os
 import pwd
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
 from wifimgrd.bus import names
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, Signal, Variant, Watch
+from wifimgrd.bus.connection import (
+    BusClosed,
+    BusConnection,
+    BusError,
+    MethodCall,
+    OwnerChange,
+    Signal,
+    Variant,
+    Watch,
+)
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
 
@@ -78,8 +88,8 @@ class Authorization:
                 watch.drop()
 
     async def _query_user(self, sender: str, watch: Watch) -> None:
-        def found(reply: list[Any]) -> None:
-            self._callers[sender] = _Caller(int(reply[0]), watch)
+        def found(reply: list[object]) -> None:
+            self._callers[sender] = _Caller(typed(int, reply[0]), watch)
 
         await self._connection.call(
             names.BUS_DAEMON,
@@ -133,7 +143,7 @@ class Authorization:
         """Whether the action is granted, and whether an interactive check could grant it."""
         subject = ["system-bus-name", {"name": Variant("s", sender)}]
         body = [subject, action, {}, flags, dialogue]
-        [[granted, challenge, _details]] = await self._connection.call(
+        reply = await self._connection.call(
             _POLKIT,
             _AUTHORITY_PATH,
             _AUTHORITY,
@@ -142,7 +152,8 @@ class Authorization:
             body,
             timeout_s=timeout_s,
         )
-        return bool(granted), bool(challenge)
+        granted, challenge, _details = typed(tuple[bool, bool, dict[str, str]], reply[0])
+        return granted, challenge
 
     async def _call_off(self, dialogue: str) -> None:
         with suppress(BusError, BusClosed, TimeoutError):
@@ -150,9 +161,8 @@ class Authorization:
                 _POLKIT, _AUTHORITY_PATH, _AUTHORITY, "CancelCheckAuthorization", "s", [dialogue]
             )
 
-    def _owner_changed(self, signal: Signal) -> None:
-        sender, _, owner = signal.body
-        caller = None if owner else self._callers.pop(sender, None)
+    def _owner_changed(self, change: OwnerChange) -> None:
+        caller = None if change.after else self._callers.pop(change.name, None)
         if caller is not None:
             caller.watch.drop()
 

@@ -11,6 +11,7 @@ from wifimgrd.api import names
 from wifimgrd.api.objects import ExportedObject, switch
 from wifimgrd.api.properties import properties_of
 from wifimgrd.bus.connection import MethodCall
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DEVICE_COMMANDS, DeviceCommand
 from wifimgrd.domain.device import DeviceId, DeviceStatus
@@ -44,20 +45,19 @@ class DeviceObject(ExportedObject):
         self.actions = ACTIONS
 
     async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[object]:
-        switches = {
-            name: switch(call.body[0], name, default=value) for name, value in command.options.items()
-        }
+        [options] = typed(tuple[dict[str, object]], call.body)
+        switches = {name: switch(options, name, default=value) for name, value in command.options.items()}
         await self._hub.device_commands[command.name](self._id, **switches)
         return ()
 
     async def _open_connection(self, call: MethodCall) -> Sequence[object]:
-        port, options = call.body
+        port, options = typed(tuple[int, dict[str, object]], call.body)
         try:
-            kind = SocketKind(options.get("kind", SocketKind.TCP))
+            kind = SocketKind(str(options.get("kind", SocketKind.TCP)))
         except ValueError:
             raise InvalidRequest("the option kind is tcp or udp", {"kind": ("Not tcp or udp.",)}) from None
         return (await self._hub.open_socket(self._id, port, kind),)
 
     async def _update(self, call: MethodCall) -> Sequence[object]:
-        await self._hub.update(self._id, call.body[0])
+        await self._hub.update(self._id, *typed(tuple[dict[str, object]], call.body))
         return ()

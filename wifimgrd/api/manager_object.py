@@ -12,6 +12,7 @@ from wifimgrd.api.objects import ExportedObject, switch
 from wifimgrd.api.properties import properties_of, row_of, variants_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.packing import pack_rows
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
@@ -73,29 +74,32 @@ class ManagerObject(ExportedObject):
         self.actions = ACTIONS
 
     async def _create_device(self, call: MethodCall) -> Sequence[object]:
-        return (names.device_path(await self._hub.create(call.body[0])),)
+        [properties] = typed(tuple[dict[str, object]], call.body)
+        return (names.device_path(await self._hub.create(properties)),)
 
     async def _remove_device(self, call: MethodCall) -> Sequence[object]:
-        path = call.body[0]
+        path, options = typed(tuple[str, dict[str, object]], call.body)
         device = names.device_id_of(path)
         if device is None:
             raise DeviceNotFound(f"{path} is no device")
-        with_history = switch(call.body[1], "history", default=False)
+        with_history = switch(options, "history", default=False)
         await self._hub.remove(DeviceId(device))
         if with_history and self._history is not None:
             self._history.forget(DeviceId(device))
         return ()
 
     async def _get_device(self, call: MethodCall) -> Sequence[object]:
-        path = names.device_path(call.body[0])
+        [device_id] = typed(tuple[int], call.body)
+        path = names.device_path(device_id)
         if not self._is_exported(path):
-            raise DeviceNotFound(f"there is no device {call.body[0]}")
+            raise DeviceNotFound(f"there is no device {device_id}")
         return (path,)
 
     async def _get_interface(self, call: MethodCall) -> Sequence[object]:
-        path = names.interface_path(call.body[0])
+        [name] = typed(tuple[str], call.body)
+        path = names.interface_path(name)
         if not self._is_exported(path):
-            raise InterfaceNotFound(f"there is no interface {call.body[0]}")
+            raise InterfaceNotFound(f"there is no interface {name}")
         return (path,)
 
     async def _scan(self, call: MethodCall) -> Sequence[object]:
@@ -112,13 +116,13 @@ class ManagerObject(ExportedObject):
         return ()
 
     async def _get_history(self, call: MethodCall) -> Sequence[object]:
-        wanted = parse_filter(call.body[0])
+        wanted = parse_filter(*typed(tuple[dict[str, object]], call.body))
         rows = [] if self._history is None else await self._history.read(wanted)
         return (pack_rows(row_of(history_record(one)) for one in rows),)
 
     async def _forget_history(self, call: MethodCall) -> Sequence[object]:
         if self._history is not None:
-            self._history.forget(DeviceId(call.body[0]))
+            self._history.forget(DeviceId(typed(tuple[int, dict[str, object]], call.body)[0]))
         return ()
 
     async def _diagnose(self, call: MethodCall) -> Sequence[object]:
@@ -127,7 +131,8 @@ class ManagerObject(ExportedObject):
 
 
 def _interface(call: MethodCall) -> str | None:
-    name = call.body[0].get("interface")
+    [options] = typed(tuple[dict[str, object]], call.body)
+    name = options.get("interface")
     if name is not None and not isinstance(name, str):
         raise InvalidRequest("the option interface is a text", {"interface": ("Not a valid string.",)})
     return name

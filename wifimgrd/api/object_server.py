@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +22,7 @@ from wifimgrd.api.errors import NAME_OF, error_arguments, name_of
 from wifimgrd.api.objects import ExportedObject, Method
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.kinds import valid_text
 from wifimgrd.runtime.tasks import Tasks
@@ -104,6 +106,7 @@ class ObjectServer:
             if standard is not None:
                 self._connection.reply(call, *standard)
                 return
+            call = _with_options(call)
             exported, method = self._find(call)
             if self._refusal is not None:
                 self._connection.reply_error(call, NAME_OF[self._refusal.code], self._refusal.message)
@@ -171,9 +174,7 @@ class ObjectServer:
         method = exported.methods.get(call.member)
         if signatures is None or method is None:
             raise _Refused("UnknownMethod", f"{exported.definition.name} has no method {call.member}")
-        if call.signature == _WITHOUT_OPTIONS.get(call.member):
-            call.body.append({})
-        elif call.signature != signatures.question:
+        if call.signature != signatures.question:
             raise _Refused(
                 "InvalidArgs",
                 f'{call.member} takes "{signatures.question}", not "{call.signature}"',
@@ -198,14 +199,15 @@ class ObjectServer:
                 return "s", [self._describe(call.path)]
             case bus_names.PROPERTIES, "Get", "ss":
                 exported = self._object(call.path)
-                name = self._property(exported, *call.body)
+                name = self._property(exported, *typed(tuple[str, str], call.body))
                 return "v", [exported.variant(name)]
             case bus_names.PROPERTIES, "GetAll", "s":
                 exported = self._object(call.path)
-                self._require_interface(exported, call.body[0])
+                self._require_interface(exported, *typed(tuple[str], call.body))
                 return "a{sv}", [exported.variants()]
             case bus_names.PROPERTIES, "Set", "ssv":
-                name = self._property(self._object(call.path), *call.body[:2])
+                interface, name, _ = typed(tuple[str, str, object], call.body)
+                self._property(self._object(call.path), interface, name)
                 raise _Refused("PropertyReadOnly", f"the property {name} can only be read")
             case bus_names.OBJECT_MANAGER, "GetManagedObjects", "" if call.path == names.ROOT_PATH:
                 return _MANAGED_OBJECTS, [{path: one.interfaces() for path, one in self._objects.items()}]
@@ -244,6 +246,13 @@ class ObjectServer:
             is_object_manager=path == names.ROOT_PATH,
             children=sorted(children),
         )
+
+
+def _with_options(call: MethodCall) -> MethodCall:
+    """A call of a method that had no options once, and whose caller gives none."""
+    if call.path != names.ROOT_PATH or call.signature != _WITHOUT_OPTIONS.get(call.member):
+        return call
+    return replace(call, signature=call.signature + "a{sv}", body=[*call.body, {}])
 
 
 def _machine_id() -> str:

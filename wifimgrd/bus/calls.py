@@ -7,14 +7,14 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.bus import library, names
-from wifimgrd.bus.library import Variant
+from wifimgrd.bus.library import Outgoing, Variant
 from wifimgrd.bus.messages import BusClosed, BusError, NameTaken, Reply
 from wifimgrd.bus.transport import close_all
+from wifimgrd.bus.values import typed
 
-_INVALID_SIGNATURE: Final = "org.freedesktop.DBus.Error.InvalidSignature"
 _DO_NOT_QUEUE: Final = 4
 _PRIMARY_OWNER: Final = 1
 _ALREADY_OWNER: Final = 4
@@ -24,18 +24,18 @@ _ALREADY_OWNER: Final = 4
 class PendingCall:
     """A call that waits for its reply, which may contain a socket."""
 
-    answer: asyncio.Future[list[Any]]
-    on_reply: Callable[[list[Any]], None] | None = None
+    answer: asyncio.Future[list[object]]
+    on_reply: Callable[[list[object]], None] | None = None
     wants_socket: bool = False
 
-    def succeed(self, arguments: list[Any], descriptors: list[int]) -> None:
+    def succeed(self, arguments: list[object], descriptors: list[int]) -> None:
         """Set the reply; a socket that the caller expects is removed from `descriptors`."""
         if self.wants_socket:
             try:
                 [descriptor] = descriptors
                 passed = socket.socket(fileno=descriptor)
             except (ValueError, OSError):
-                self.answer.set_exception(BusError(_INVALID_SIGNATURE, "no socket was answered"))
+                self.answer.set_exception(BusError(names.INVALID_SIGNATURE, "no socket was answered"))
                 return
             descriptors.clear()
             passed.set_inheritable(False)
@@ -48,7 +48,7 @@ class PendingCall:
         """The caller has stopped waiting: close a socket that arrived at the last moment."""
         answer = self.answer
         if self.wants_socket and answer.done() and not answer.cancelled() and answer.exception() is None:
-            close_all(answer.result())
+            close_all([one for one in answer.result() if isinstance(one, socket.socket)])
 
 
 class Calls(ABC):
@@ -64,7 +64,7 @@ class Calls(ABC):
         """Whether the connection is open."""
 
     @abstractmethod
-    def _send(self, message: Any, passed: Sequence[socket.socket] = ()) -> int:
+    def _send(self, message: Outgoing, passed: Sequence[socket.socket] = ()) -> int:
         """Send a message, and return its serial; raises BusClosed."""
 
     async def call(
@@ -74,12 +74,12 @@ class Calls(ABC):
         interface: str,
         member: str,
         signature: str = "",
-        body: Sequence[Any] = (),
+        body: Sequence[object] = (),
         timeout_s: float = 25.0,
-        on_reply: Callable[[list[Any]], None] | None = None,
+        on_reply: Callable[[list[object]], None] | None = None,
         *,
         interactive: bool = False,
-    ) -> list[Any]:
+    ) -> list[object]:
         """Call a method and return its reply's arguments, variants unpacked.
 
         `interactive`: the other side may have the user asked for a password. `on_reply` gets the arguments
@@ -100,7 +100,7 @@ class Calls(ABC):
         interface: str,
         member: str,
         signature: str = "",
-        body: Sequence[Any] = (),
+        body: Sequence[object] = (),
         timeout_s: float = 25.0,
     ) -> socket.socket:
         """Call a method whose reply is a socket, as `h`; raises as `call` does."""
@@ -110,7 +110,7 @@ class Calls(ABC):
         assert isinstance(passed, socket.socket)  # noqa: S101 - for the type checker
         return passed
 
-    async def _answer_to(self, message: Any, pending: PendingCall, timeout_s: float) -> list[Any]:
+    async def _answer_to(self, message: Outgoing, pending: PendingCall, timeout_s: float) -> list[object]:
         serial = self._send(message)
         self._pending[serial] = pending
         try:
@@ -122,16 +122,14 @@ class Calls(ABC):
         finally:
             self._pending.pop(serial, None)
 
-    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
+    async def get(self, destination: str, path: str, interface: str, name: str) -> object:
         """Read one property; raises as `call` does."""
         return (await self.call(destination, path, names.PROPERTIES, "Get", "ss", [interface, name]))[0]
 
-    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, object]:
         """Read every property of an interface; raises as `call` does."""
-        properties: dict[str, Any] = (
-            await self.call(destination, path, names.PROPERTIES, "GetAll", "s", [interface])
-        )[0]
-        return properties
+        [properties] = await self.call(destination, path, names.PROPERTIES, "GetAll", "s", [interface])
+        return typed(dict[str, object], properties)
 
     async def set(
         self,
@@ -149,19 +147,23 @@ class Calls(ABC):
     async def name_owner(self, name: str) -> str | None:
         """The unique name of the owner of `name`, or None where it has no owner."""
         try:
-            return str((await self.call_bus("GetNameOwner", "s", [name]))[0])
+            return typed(str, (await self.call_bus("GetNameOwner", "s", [name]))[0])
         except BusError as error:
             if error.name == names.BUS_DAEMON + ".Error.NameHasNoOwner":
                 return None
             raise
 
-    async def call_bus(self, member: str, signature: str, body: Sequence[Any]) -> list[Any]:
+    async def call_bus(self, member: str, signature: str, body: Sequence[object]) -> list[object]:
         """Call a method of the message bus itself; raises as `call` does."""
         return await self.call(
             names.BUS_DAEMON, names.BUS_DAEMON_PATH, names.BUS_DAEMON, member, signature, body
         )
 
-    def send_to_bus(self, member: str, signature: str, body: Sequence[Any]) -> None:
+    async def bus_id(self) -> str:
+        """The id of this run of the message bus; raises as `call` does."""
+        return typed(str, (await self.call_bus("GetId", "", []))[0])
+
+    def send_to_bus(self, member: str, signature: str, body: Sequence[object]) -> None:
         """Call a method of the message bus without requesting a reply."""
         if self.is_open:
             self._send(
@@ -179,7 +181,7 @@ class Calls(ABC):
     async def round_trip(self) -> None:
         """Call the message bus and wait for its reply; returns at once where the connection is closed."""
         if self.is_open:
-            await self.call_bus("GetId", "", [])
+            await self.bus_id()
 
     async def request_name(self, name: str) -> None:
         """Own a well-known name; raises NameTaken where it has an owner already."""

@@ -13,15 +13,16 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.bus import library, names
 from wifimgrd.bus.calls import Calls
 from wifimgrd.bus.framing import CALL, NO_REPLY_EXPECTED, Frame
-from wifimgrd.bus.library import Variant
-from wifimgrd.bus.messages import BusClosed, BusError, MethodCall, NameTaken, Reply, Signal
+from wifimgrd.bus.library import LibraryConnection, Outgoing, Variant
+from wifimgrd.bus.messages import BusClosed, BusError, MethodCall, NameTaken, OwnerChange, Reply, Signal
 from wifimgrd.bus.packing import PackedRows
 from wifimgrd.bus.transport import Reader, Writer, close_all, close_descriptors
+from wifimgrd.bus.values import typed
 
 __all__ = (
     "BusClosed",
@@ -29,6 +30,7 @@ __all__ = (
     "BusError",
     "MethodCall",
     "NameTaken",
+    "OwnerChange",
     "Signal",
     "Variant",
     "Watch",
@@ -151,14 +153,14 @@ class Watches:
             del self._found[name]  # the next subscription tries again
 
     def _owner_changed(self, signal: Signal) -> None:
-        name, _, owner = signal.body
-        self._owners[name] = owner or None
+        change = typed(OwnerChange, signal.body)
+        self._owners[change.name] = change.after or None
 
 
 class BusConnection(Calls):
     """A connection to a message bus, for calls, subscriptions to signals, and one service."""
 
-    def __init__(self, bus: Any) -> None:
+    def __init__(self, bus: LibraryConnection) -> None:
         """Use `BusConnection.open`."""
         super().__init__()
         self._bus = bus
@@ -228,11 +230,10 @@ class BusConnection(Calls):
         conditions = {key: value for key, value in given.items() if value is not None}
         return await self._watches.add(handler, conditions)
 
-    async def watch_owner(self, handler: Callable[[Signal], None], name: str) -> Watch:
-        """Call `handler` when the owner of a name changes; the signal has the name, the old owner and the new
-        one, each an empty text where there is none."""
+    async def watch_owner(self, handler: Callable[[OwnerChange], None], name: str) -> Watch:
+        """Call `handler` when the owner of a name changes."""
         return await self.watch(
-            handler,
+            lambda signal: handler(typed(OwnerChange, signal.body)),
             sender=names.BUS_DAEMON,
             interface=names.BUS_DAEMON,
             member="NameOwnerChanged",
@@ -247,7 +248,7 @@ class BusConnection(Calls):
         self._limit = limit
         self._on_call = on_call
 
-    def reply(self, call: MethodCall, signature: str = "", body: Sequence[Any] = ()) -> None:
+    def reply(self, call: MethodCall, signature: str = "", body: Sequence[object] = ()) -> None:
         """Reply to a call, where a reply is expected and the connection is open.
 
         A socket in the body, for `h`, is closed here once it is sent, or if no reply is expected.
@@ -266,20 +267,20 @@ class BusConnection(Calls):
         self._send(library.method_return(call.sender, call.serial, signature, numbered, descriptors), passed)
 
     def reply_error(
-        self, call: MethodCall, name: str, text: str, signature: str = "s", further: Sequence[Any] = ()
+        self, call: MethodCall, name: str, text: str, signature: str = "s", further: Sequence[object] = ()
     ) -> None:
         """Reply to a call with an error; `signature` is that of the message and the further arguments."""
         if call.expects_reply and self.is_open:
             self._send(library.error(call.sender, call.serial, name, signature, [text, *further]))
 
-    def emit(self, path: str, interface: str, member: str, signature: str, body: Sequence[Any]) -> None:
+    def emit(self, path: str, interface: str, member: str, signature: str, body: Sequence[object]) -> None:
         """Send a signal, where the connection is open."""
         if self.is_open:
             self._send(library.signal(path, interface, member, signature, body))
 
     # -- sending
 
-    def _send(self, message: Any, passed: Sequence[socket.socket] = ()) -> int:
+    def _send(self, message: Outgoing, passed: Sequence[socket.socket] = ()) -> int:
         if not self.is_open:
             raise BusClosed("the connection to the message bus is gone")
         if not message.serial:

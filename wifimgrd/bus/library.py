@@ -22,26 +22,100 @@ import socket
 import struct
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from wifimgrd.bus.messages import BusClosed, MethodCall, Reply, Signal
 from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows
 
 LIBRARY: Final = os.environ.get("WIFIMGRD_DBUS_LIBRARY", "dbus_next")
-_library: Any = importlib.import_module(LIBRARY)
-_aio: Any = importlib.import_module(LIBRARY + ".aio")
-introspection: Any = importlib.import_module(LIBRARY + ".introspection")
-_constants: Any = importlib.import_module(LIBRARY + ".constants")
-_Unmarshaller: Any = importlib.import_module(LIBRARY + "._private.unmarshaller").Unmarshaller
-_MessageType: Any = _constants.MessageType
-_MessageFlag: Any = _constants.MessageFlag
-Message: Any = _library.Message
-"""A message to send."""
-Variant: Any = _library.Variant
-"""`Variant(signature, value)`: a value for `v` in an outgoing body."""
+_library = importlib.import_module(LIBRARY)
+_aio = importlib.import_module(LIBRARY + ".aio")
+introspection = importlib.import_module(LIBRARY + ".introspection")
+_constants = importlib.import_module(LIBRARY + ".constants")
+_SignatureTree = importlib.import_module(LIBRARY + ".signature").SignatureTree
+_MessageType = _constants.MessageType
+_MessageFlag = _constants.MessageFlag
 
 
-def unpack(value: Any) -> Any:
+class _Type(Protocol):
+    """A type of D-Bus in a parsed signature."""
+
+    signature: str
+    children: Sequence[_Type]
+
+
+class _Incoming(Protocol):
+    """A message that came."""
+
+    message_type: object
+    flags: int
+    serial: int
+    reply_serial: int
+    error_name: str | None
+    sender: str | None
+    path: str
+    interface: str | None
+    member: str
+    signature: str
+    body: list[object]
+
+
+# What is used of the library's classes: it ships no types.
+if TYPE_CHECKING:
+
+    class Variant:
+        """A value for `v` in an outgoing body."""
+
+        signature: str
+        value: object
+
+        def __init__(self, signature: str, value: object) -> None: ...
+
+    class _Unmarshaller:
+        offset: int
+        buf: bytearray
+        endian: int
+
+        def __init__(self, stream: BytesIO) -> None: ...
+        def unmarshall(self) -> _Incoming: ...
+
+        def align(self, count: int) -> int: ...
+        def read_uint32(self) -> int: ...
+        def read_signature(self) -> str: ...
+        def read_argument(self, type_: _Type) -> object: ...
+        def read_array(self, type_: _Type) -> object: ...
+        def read_variant(self, type_: _Type | None = None) -> object: ...
+
+else:
+    Variant = _library.Variant
+    _Unmarshaller = importlib.import_module(LIBRARY + "._private.unmarshaller").Unmarshaller
+
+
+class Outgoing(Protocol):
+    """A message to send."""
+
+    serial: int
+    """0 until it is sent."""
+
+    def _marshall(self, negotiate_unix_fd: bool, /) -> bytes | bytearray: ...
+
+
+class LibraryConnection(Protocol):
+    """The library's connection, which has authenticated."""
+
+    unique_name: str | None
+    _negotiate_unix_fd: bool
+    _sock: socket.socket
+    _disconnect_future: asyncio.Future[None]
+    _user_disconnect: bool
+
+    def next_serial(self) -> int:
+        """A serial that no message of the connection has had."""
+
+    def _finalize(self, error: Exception | None, /) -> None: ...
+
+
+def unpack(value: object) -> object:
     """Take every variant out of a value, at any depth; `ay` is bytes."""
     if isinstance(value, Variant):
         return unpack(value.value)
@@ -57,20 +131,21 @@ def unpack(value: Any) -> Any:
 # -- a connection
 
 
-async def connect(bus: str, timeout_s: float, *, sockets: bool) -> Any:
+async def connect(bus: str, timeout_s: float, *, sockets: bool) -> LibraryConnection:
     """The library's connection to `system`, `session` or a D-Bus address; raises BusClosed.
 
     In two steps, because the library opens the socket in the constructor and leaks it there on errors.
     """
-    connection = _aio.MessageBus.__new__(_aio.MessageBus)
+    created = _aio.MessageBus.__new__(_aio.MessageBus)
+    connection: LibraryConnection = created
     try:
         if bus in ("system", "session"):
             kind = _constants.BusType.SYSTEM if bus == "system" else _constants.BusType.SESSION
-            connection.__init__(bus_type=kind, negotiate_unix_fd=sockets)
+            created.__init__(bus_type=kind, negotiate_unix_fd=sockets)
         else:
-            connection.__init__(bus_address=bus, negotiate_unix_fd=sockets)
+            created.__init__(bus_address=bus, negotiate_unix_fd=sockets)
         async with asyncio.timeout(timeout_s):
-            await connection.connect()
+            await created.connect()
     except asyncio.CancelledError:
         _close_sockets(connection)
         raise
@@ -80,14 +155,14 @@ async def connect(bus: str, timeout_s: float, *, sockets: bool) -> Any:
     return connection
 
 
-def take_over_socket(connection: Any) -> tuple[socket.socket, bool]:
+def take_over_socket(connection: LibraryConnection) -> tuple[socket.socket, bool]:
     """The connection's socket, which the library stops reading, and whether it passes descriptors."""
-    taken: socket.socket = connection._sock
+    taken = connection._sock
     asyncio.get_running_loop().remove_reader(taken.fileno())
-    return taken, bool(connection._negotiate_unix_fd)
+    return taken, connection._negotiate_unix_fd
 
 
-def disconnect(connection: Any) -> None:
+def disconnect(connection: LibraryConnection) -> None:
     """Release all that the library holds of a connection."""
     if not connection._disconnect_future.done():
         connection._user_disconnect = True
@@ -95,7 +170,7 @@ def disconnect(connection: Any) -> None:
     _close_sockets(connection)
 
 
-def _close_sockets(connection: Any) -> None:
+def _close_sockets(connection: object) -> None:
     for name in ("_stream", "_sock"):
         closable = getattr(connection, name, None)
         if closable is not None:
@@ -108,22 +183,27 @@ def _close_sockets(connection: Any) -> None:
 # -- outgoing messages
 
 
+def _message(**fields: object) -> Outgoing:
+    message: Outgoing = _library.Message(**fields)
+    return message
+
+
 def method_call(
     destination: str,
     path: str,
     interface: str,
     member: str,
     signature: str,
-    body: Sequence[Any],
+    body: Sequence[object],
     *,
     expects_reply: bool = True,
     interactive: bool = False,
-) -> Any:
+) -> Outgoing:
     """A method call; `interactive` allows the other side to have the user asked for a password."""
     flags = _MessageFlag.NONE if expects_reply else _MessageFlag.NO_REPLY_EXPECTED
     if interactive:
         flags |= _MessageFlag.ALLOW_INTERACTIVE_AUTHORIZATION
-    return Message(
+    return _message(
         destination=destination,
         path=path,
         interface=interface,
@@ -135,10 +215,10 @@ def method_call(
 
 
 def method_return(
-    destination: str, serial: int, signature: str, body: Sequence[Any], descriptors: Sequence[int]
-) -> Any:
+    destination: str, serial: int, signature: str, body: Sequence[object], descriptors: Sequence[int]
+) -> Outgoing:
     """The reply to the call with that serial; in the body, an `h` is the index of one of the descriptors."""
-    return Message(
+    return _message(
         destination=destination,
         message_type=_MessageType.METHOD_RETURN,
         reply_serial=serial,
@@ -156,16 +236,16 @@ class PackedReturn:
         self._empty = method_return(destination, serial, ROWS_SIGNATURE, [[]], [])
         self._body = body
 
-    def octets(self) -> bytes:
+    def _marshall(self, negotiate_unix_fd: bool) -> bytes:
         """The message as it goes over the wire: that of an empty list, with another body."""
         self._empty.serial = self.serial
-        whole = bytes(self._empty._marshall(False))
+        whole = bytes(self._empty._marshall(negotiate_unix_fd))
         return b"".join((whole[:4], struct.pack("<I", len(self._body)), whole[8:-4], self._body))
 
 
-def error(destination: str, serial: int, name: str, signature: str, body: Sequence[Any]) -> Any:
+def error(destination: str, serial: int, name: str, signature: str, body: Sequence[object]) -> Outgoing:
     """The error reply to the call with that serial."""
-    return Message(
+    return _message(
         destination=destination,
         message_type=_MessageType.ERROR,
         reply_serial=serial,
@@ -175,9 +255,9 @@ def error(destination: str, serial: int, name: str, signature: str, body: Sequen
     )
 
 
-def signal(path: str, interface: str, member: str, signature: str, body: Sequence[Any]) -> Any:
+def signal(path: str, interface: str, member: str, signature: str, body: Sequence[object]) -> Outgoing:
     """A broadcast signal."""
-    return Message(
+    return _message(
         path=path,
         interface=interface,
         member=member,
@@ -187,26 +267,25 @@ def signal(path: str, interface: str, member: str, signature: str, body: Sequenc
     )
 
 
-def to_octets(message: Any, *, sockets: bool) -> bytes:
+def to_octets(message: Outgoing, *, sockets: bool) -> bytes:
     """A message with its serial in the wire format; `sockets` is whether it carries some."""
-    return message.octets() if isinstance(message, PackedReturn) else bytes(message._marshall(sockets))
+    return bytes(message._marshall(sockets))
 
 
 # -- incoming messages
 
 
-class _DictionaryReader(_Unmarshaller):  # type: ignore[misc]
+class _DictionaryReader(_Unmarshaller):
     """Reads dictionaries of variants some ten times faster; values in a body come without their variants."""
 
-    offset: int
     _is_in_header = False
 
-    def read_variant(self, type_: Any = None) -> Any:
+    def read_variant(self, type_: _Type | None = None) -> object:
         if self._is_in_header:
             return super().read_variant(type_)
         return self.read_argument(_SignatureTree._get(self.read_signature()).types[0])
 
-    def read_array(self, type_: Any) -> Any:
+    def read_array(self, type_: _Type) -> object:
         if self.offset == _HEADER_FIELDS:
             self._is_in_header = True
             fields = super().read_array(type_)
@@ -220,10 +299,11 @@ class _DictionaryReader(_Unmarshaller):  # type: ignore[misc]
         self.align(8)
         offset = self.offset
         end = offset + length
-        result: dict[str, Any] = {}
+        result: dict[str, object] = {}
         while offset < end:
             key, offset = _read_text(buffer, offset + (-offset & 7), order)
             kind = chr(buffer[offset + 1]) if buffer[offset] == 1 else ""
+            value: object
             if kind in _TEXTS:
                 value, offset = _read_text(buffer, offset + 3 + (-(offset + 3) & 3), order)
             elif kind in _NUMBERS:
@@ -242,7 +322,6 @@ class _DictionaryReader(_Unmarshaller):  # type: ignore[misc]
         return result
 
 
-_SignatureTree: Any = importlib.import_module(LIBRARY + ".signature").SignatureTree
 _LITTLE_ENDIAN: Final = ord("l")
 _HEADER_FIELDS: Final = 12
 """Where the header's fields begin in each message, an array of structures with variants."""
@@ -259,7 +338,7 @@ def _read_text(buffer: bytearray, offset: int, order: str) -> tuple[str, int]:
     return buffer[offset + 4 : end].decode(), end + 1
 
 
-_Reader: Any = _DictionaryReader if LIBRARY == "dbus_next" else _Unmarshaller
+_Reader = _DictionaryReader if LIBRARY == "dbus_next" else _Unmarshaller
 
 
 def read(octets: bytes) -> Signal | MethodCall | Reply:
@@ -271,7 +350,7 @@ def read(octets: bytes) -> Signal | MethodCall | Reply:
     body = [unpack(argument) for argument in message.body]
     kind = message.message_type
     if kind is _MessageType.SIGNAL:
-        return Signal(message.sender or "", message.path, message.interface, message.member, body)
+        return Signal(message.sender or "", message.path, message.interface or "", message.member, body)
     if kind is _MessageType.METHOD_CALL:
         return MethodCall(
             message.sender or "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 
 class BusClosed(ConnectionError):
@@ -18,7 +18,7 @@ class NameTaken(Exception):
 class BusError(Exception):
     """An error reply: its D-Bus name, its message and its further arguments."""
 
-    def __init__(self, name: str, message: str, body: Sequence[Any] = ()) -> None:
+    def __init__(self, name: str, message: str, body: Sequence[object] = ()) -> None:
         super().__init__(f"{name}: {message}")
         self.name = name
         self.message = message
@@ -35,7 +35,7 @@ class MethodCall:
     """Empty where the caller named none."""
     member: str
     signature: str
-    body: list[Any]
+    body: Sequence[object]
     serial: int
     expects_reply: bool
     interactive: bool
@@ -51,7 +51,18 @@ class Signal:
     path: str
     interface: str
     member: str
-    body: list[Any]
+    body: Sequence[object]
+
+
+class OwnerChange(NamedTuple):
+    """The owner of a name changed, the arguments of
+    https://dbus.freedesktop.org/doc/dbus-specification.html#bus-messages-name-owner-changed."""
+
+    name: str
+    before: str
+    """The unique name of the owner until now; empty if it had none."""
+    after: str
+    """That of the owner from now on; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +73,4 @@ class Reply:
     """The serial of the call."""
     error_name: str | None
     """Set where it is an error."""
-    body: list[Any]
+    body: list[object]

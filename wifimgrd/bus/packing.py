@@ -8,13 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 ROWS_SIGNATURE: Final = "aa{sv}"
 _NUMBERS: Final = {"t": ("<Q", 8), "u": ("<I", 4), "y": ("<B", 1)}
 _PADDING: Final = tuple(bytes(count) for count in range(8))
 
-Value = tuple[str, Any]
+Value = tuple[str, object]
 """The signature of a value (`s`, `t`, `u` or `y`) and the value."""
 
 
@@ -36,7 +36,7 @@ def pack_rows(rows: Iterable[Mapping[str, Value]]) -> PackedRows:
         for name, (signature, value) in row.items():
             out += _PADDING[-len(out) & 7]
             out += _head(name, signature)
-            if signature == "s":
+            if isinstance(value, str):
                 octets = value.replace("\0", "").encode("utf-8", "replace")
                 out += _PADDING[-len(out) & 3]
                 out += struct.pack("<I", len(octets))

@@ -1,20 +1,26 @@
-"""The base class of the typed proxies for objects of other services."""
+"""The base classes of the typed proxies for objects of other services."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, Signal, Variant, Watch
+from wifimgrd.bus.values import typed
 
 TIMEOUT_S = 25.0
 """How long a service may take to reply, unless the subclass sets less."""
 
+_T = TypeVar("_T")
+P = TypeVar("P")
+"""The properties of an interface: a TypedDict, whose keys can all be missing."""
+
 
 class Proxy:
     """One interface of one object. A subclass defines the service and the interface, and has a method for
-    each call; every call raises BusError, BusClosed, and TimeoutError."""
+    each call; every call raises BusError, BusClosed, and TimeoutError. A reply that is not of the declared
+    type is a BusError, too."""
 
     SERVICE: ClassVar[str]
     INTERFACE: ClassVar[str]
@@ -28,21 +34,22 @@ class Proxy:
         self,
         member: str,
         signature: str = "",
-        body: Sequence[Any] = (),
-        on_reply: Callable[[list[Any]], None] | None = None,
-    ) -> list[Any]:
+        body: Sequence[object] = (),
+        on_reply: Callable[[list[object]], None] | None = None,
+    ) -> list[object]:
         """Call a method; `on_reply` as in `BusConnection.call`."""
         return await self.connection.call(
             self.SERVICE, self.path, self.INTERFACE, member, signature, body, self.TIMEOUT_S, on_reply
         )
 
-    async def get(self, name: str) -> Any:
-        """Read one property."""
-        return await self.connection.get(self.SERVICE, self.path, self.INTERFACE, name)
+    async def ask(self, shape: type[_T], member: str, signature: str = "", body: Sequence[object] = ()) -> _T:
+        """Call a method whose reply has one argument, of this type."""
+        reply = await self.call(member, signature, body)
+        return typed(shape, reply[0] if len(reply) == 1 else None)
 
-    async def get_all(self) -> dict[str, Any]:
-        """Read every property."""
-        return await self.connection.get_all(self.SERVICE, self.path, self.INTERFACE)
+    async def get(self, name: str, shape: type[_T]) -> _T:
+        """Read one property, of this type."""
+        return typed(shape, await self.connection.get(self.SERVICE, self.path, self.INTERFACE, name))
 
     async def set(self, name: str, value: Variant) -> None:
         """Write one property."""
@@ -57,7 +64,7 @@ class Proxy:
         )
 
     async def watch_properties(self, handler: Callable[[Signal], None]) -> Watch:
-        """Subscribe to changes of the properties, which are the signal's second argument."""
+        """Subscribe to changes of the properties."""
         return await self.connection.watch(
             handler,
             sender=self.SERVICE,
@@ -66,3 +73,18 @@ class Proxy:
             member="PropertiesChanged",
             arg0=self.INTERFACE,
         )
+
+
+class ProxyWithProperties(Proxy, Generic[P]):
+    """One interface of one object, whose properties are read together."""
+
+    PROPERTIES: type[P]
+
+    async def get_all(self) -> P:
+        """Read every property that is declared."""
+        return typed(self.PROPERTIES, await self.connection.get_all(self.SERVICE, self.path, self.INTERFACE))
+
+    @classmethod
+    def changes(cls, body: Sequence[object]) -> P:
+        """The changed properties in the body of a PropertiesChanged signal; raises BusError."""
+        return typed(cls.PROPERTIES, body[1] if len(body) > 1 else None)

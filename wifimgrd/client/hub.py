@@ -12,8 +12,9 @@ from wifimgrd.api import names
 from wifimgrd.api.errors import with_own_errors
 from wifimgrd.api.properties import record_of
 from wifimgrd.bus.connection import Variant
+from wifimgrd.bus.values import typed
 from wifimgrd.client.command_result import CommandResult
-from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects, Values
+from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.domain.records import HistoryRecord, NetworkRecord, SearchRecord
@@ -54,9 +55,10 @@ class HubClient(LiveObjects):
         on, too, so that the daemon reports what is wrong. Raises InvalidRequest with `fields` keyed by those
         names.
         """
-        [path] = await self._command(
+        reply = await self._command(
             names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)]
         )
+        [path] = typed(tuple[str], reply)
         device_id = names.device_id_of(path)
         if device_id is None:
             raise InternalError(f"wifimgrd answered with {path}, which is no device")
@@ -119,14 +121,14 @@ class HubClient(LiveObjects):
         """Scan on every idle interface, or on one, and return the networks found; raises
         InterfaceNotFound."""
         options = {} if interface is None else {"interface": _variant(interface)}
-        scanned, skipped = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
-        [networks] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [options])
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
+        scanned, skipped = typed(tuple[list[str], dict[str, str]], reply)
+        networks = await self._rows("GetNetworks", options)
         return SearchRecord(tuple(record_of(NetworkRecord, row) for row in networks), tuple(scanned), skipped)
 
     async def guess_codename(self, ssid: bytes) -> str | None:
         """The camera model of a network that was received recently, without a scan."""
-        [reply] = await self._command(names.ROOT_PATH, names.MANAGER, "GetNetworks", "a{sv}", [{}])
-        networks = (record_of(NetworkRecord, row) for row in reply)
+        networks = (record_of(NetworkRecord, row) for row in await self._rows("GetNetworks", {}))
         return next((one.codename for one in networks if one.ssid == ssid and one.codename), None)
 
     async def history(
@@ -136,8 +138,7 @@ class HubClient(LiveObjects):
         raises InvalidRequest."""
         wanted = {"device_id": device_id, "before": before, "limit": limit}
         options = {name: _variant(value) for name, value in wanted.items() if value is not None}
-        [rows] = await self._command(names.ROOT_PATH, names.MANAGER, "GetHistory", "a{sv}", [options])
-        return [record_of(HistoryRecord, row) for row in rows]
+        return [record_of(HistoryRecord, row) for row in await self._rows("GetHistory", options)]
 
     async def diagnose(self) -> str:
         """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""
@@ -148,13 +149,17 @@ class HubClient(LiveObjects):
         """Call a method of the simulated world; raises DeviceNotFound if there is none."""
         await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
 
+    async def _rows(self, member: str, options: Mapping[str, Variant]) -> list[dict[str, object]]:
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "a{sv}", [options])
+        return typed(tuple[list[dict[str, object]]], reply)[0]
+
     async def _on_device(
         self,
         device_id: int,
         member: str,
         options: Mapping[str, object],
         timeout_s: float = _SLOW_ANSWER_S,
-        on_reply: Callable[[Values], None] | None = None,
+        on_reply: Callable[[list[object]], None] | None = None,
     ) -> None:
         path = names.device_path(device_id)
         await self._command(path, names.DEVICE, member, "a{sv}", [options], timeout_s, on_reply)
@@ -167,8 +172,8 @@ class HubClient(LiveObjects):
         signature: str,
         body: Sequence[object],
         timeout_s: float = _SLOW_ANSWER_S,
-        on_reply: Callable[[Values], None] | None = None,
-    ) -> Values:
+        on_reply: Callable[[list[object]], None] | None = None,
+    ) -> list[object]:
         async with self._places:
             connection = self._connected()
             if self._is_interactive:

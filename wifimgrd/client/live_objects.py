@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from wifimgrd.api import names
 from wifimgrd.api.properties import Properties, updated
 from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
+from wifimgrd.bus.values import typed
 from wifimgrd.client.changes import (
     AttemptFailed,
     Change,
@@ -34,8 +35,6 @@ from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 Listener = Callable[[Change], None]
 Objects = Mapping[str, Mapping[str, Properties]]
 """Object path -> D-Bus interface -> properties, as GetManagedObjects returns them."""
-Values = list[Any]
-"""The values of a reply, of the types of its signature."""
 
 _BACKOFF: Final = Backoff(first_s=0.2, last_s=5.0)
 _BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
@@ -149,10 +148,9 @@ class LiveObjects:
         await connection.watch_owner(self._owner_changed, names.BUS_NAME)
         await connection.watch(self._changed, sender=names.BUS_NAME, path_namespace=names.ROOT_PATH)
 
-    def _owner_changed(self, signal: Signal) -> None:
-        owner = signal.body[2]
+    def _owner_changed(self, change: OwnerChange) -> None:
         self._vanish("wifimgrd is not running")
-        if owner and self._connection is not None:
+        if change.after and self._connection is not None:
             self._read_again(self._connection)
 
     def _unanswered(self, connection: BusConnection) -> None:
@@ -194,8 +192,8 @@ class LiveObjects:
         finally:
             self._tried.set()
 
-    def _appear(self, reply: Values) -> None:
-        self._cache = ObjectCache.of_objects(reply[0])
+    def _appear(self, reply: list[object]) -> None:
+        self._cache = ObjectCache.of_objects(typed(dict[str, dict[str, dict[str, object]]], reply[0]))
         self._reason = ""
         self._notify(DaemonAppeared())
 
@@ -237,15 +235,17 @@ class ObjectCache:
         """Apply a signal and return the changes."""
         match signal.interface, signal.member:
             case bus_names.OBJECT_MANAGER, "InterfacesAdded":
-                return self._added(signal.body[0], signal.body[1])
+                return self._added(*typed(tuple[str, dict[str, dict[str, object]]], signal.body))
             case bus_names.OBJECT_MANAGER, "InterfacesRemoved":
-                return self._removed(signal.body[0], signal.body[1])
+                path, faces = typed(tuple[str, list[str]], signal.body)
+                return self._removed(path, faces)
             case bus_names.PROPERTIES, "PropertiesChanged":
-                return self._properties(signal.path, signal.body[0], signal.body[1])
+                interface, changed, _ = typed(tuple[str, dict[str, object], list[str]], signal.body)
+                return self._properties(signal.path, interface, changed)
             case names.DEVICE, "ConnectionFailed":
                 device_id = names.device_id_of(signal.path)
                 if device_id is not None:
-                    return [AttemptFailed(device_id, signal.body[0], signal.body[1])]
+                    return [AttemptFailed(device_id, *typed(tuple[str, str], signal.body))]
         return []
 
     def _added(self, path: str, faces: Mapping[str, Properties]) -> list[Change]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from ipaddress import IPv4Address, IPv4Interface
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
 from wifimgrd.domain.addresses import LARGEST_PREFIX, SMALLEST_PREFIX, AddressPlan, is_private, parse_network
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.helper import names
 from wifimgrd.helper.interfaces import index_of_camera, index_of_wireless
 from wifimgrd.helper.link_files import LinkConfiguration
 from wifimgrd.helper.plan import Camera, Plan
@@ -75,7 +76,7 @@ def network_of(
         raise InvalidRequest(f"this is no password for {management}")
     return Network(
         DeviceId(device_id),
-        Ssid(bytes(ssid)),
+        Ssid(ssid),
         management,
         Passphrase(passphrase),
         bssid and bssid_of(bssid),
@@ -83,15 +84,28 @@ def network_of(
     )
 
 
-def profile_of(interface: str, *network_device_and_addressing: Any) -> tuple[Profile, str, int]:
+def profile_of(
+    interface: str,
+    device_id: int,
+    ssid: bytes,
+    key_management: str,
+    passphrase: str,
+    bssid: str,
+    hidden: bool,
+    device: str,
+    uuid: str,
+    dhcp_timeout_s: int,
+    local_address: str,
+    not_after_us: int,
+) -> tuple[Profile, str, int]:
     """The profile of the call `ActivateProfile`, NetworkManager's object of its device, and until when it may
     begin; raises as `network_of`."""
-    *network, device, uuid, dhcp_timeout_s, local_address, not_after_us = network_device_and_addressing
     if not _UUID.fullmatch(uuid):
         raise InvalidRequest(f"{uuid!r} is no UUID")
     if not 1 <= dhcp_timeout_s <= _LONGEST_DHCP_S:
         raise InvalidRequest(f"a camera's DHCP server is waited for 1 to {_LONGEST_DHCP_S} s")
-    profile = Profile(interface, network_of(*network), uuid, dhcp_timeout_s, _local_address(local_address))
+    network = network_of(device_id, ssid, key_management, passphrase, bssid, hidden)
+    profile = Profile(interface, network, uuid, dhcp_timeout_s, _local_address(local_address))
     return profile, device, not_after_us
 
 
@@ -110,7 +124,7 @@ def country_of(text: str) -> str:
 
 
 def plan_of(
-    network: str, cameras: Sequence[Sequence[Any]], policy: Policy, hosts_own: Collection[str]
+    network: str, cameras: Sequence[names.CameraEntry], policy: Policy, hosts_own: Collection[str]
 ) -> Plan:
     """The plan of the call `Apply`; raises InvalidRequest. A camera whose interface is gone, has an index
     for which there is no mark, or is one of `hosts_own`, is left out."""
@@ -127,8 +141,8 @@ def plan_of(
     for address, _ in addresses:
         if address is not None and not fit.contains(str(address)):
             raise InvalidRequest(f"{address} is no camera's address in {parsed}")
-    for column in (0, 1, 2):
-        listed = [camera[column] for camera in cameras if camera[column]]
+    for column in tuple(zip(*cameras, strict=True))[:3]:
+        listed = [value for value in column if value]
         if len(set(listed)) < len(listed):
             raise InvalidRequest("a device, an address or an interface is listed twice")
     planned = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 BUS_NAME: Final = "org.wifimgrd1.Net"
 """The bus name of the helper, a process of its own."""
@@ -11,5 +11,47 @@ INTERFACE: Final = "org.wifimgrd1.Net"
 REFUSED: Final = "org.wifimgrd1.Net.Error.Refused"
 """The camera is there, and refuses connections at a port."""
 CAMERAS: Final = "a(tssss)"
-"""For each assigned interface the device's id and address, the interface, the camera's own address there,
-which is empty while there is no link, and the device's codename."""
+"""A CameraEntry for each assigned interface."""
+
+
+class CameraEntry(NamedTuple):
+    """A camera in the plan, as the call `Apply` takes it."""
+
+    device_id: int
+    address: str
+    """The device's own address; empty if it has none."""
+    interface: str
+    camera_address: str
+    """The camera's own address on the interface; empty while there is no link."""
+    codename: str
+
+
+class NetworkArguments(NamedTuple):
+    """The arguments of the call `AddNetwork`."""
+
+    interface: str
+    device_id: int
+    ssid: bytes
+    key_management: str
+    passphrase: str
+    bssid: str
+    hidden: bool
+
+
+class ProfileArguments(NamedTuple):
+    """The arguments of the call `ActivateProfile`."""
+
+    interface: str
+    device_id: int
+    ssid: bytes
+    key_management: str
+    passphrase: str
+    bssid: str
+    hidden: bool
+    device: str
+    """NetworkManager's object of the interface."""
+    uuid: str
+    dhcp_timeout_s: int
+    local_address: str
+    not_after_us: int
+    """CLOCK_MONOTONIC, after which nobody waits for the profile."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
 from wifimgrd.helper.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.helper.wireless import delete_addresses
@@ -202,7 +202,7 @@ class NetworkdLinks:
         if not self._is_watched:
             await self._connection.watch_owner(self._came_or_went, NETWORK1)
             await self._networkd.watch_links(self._link_changed)
-            [self._bus_id] = await self._connection.call_bus("GetId", "", [])
+            self._bus_id = await self._connection.bus_id()
             self._set_owner(await self._networkd.owner())
             if not self._run and await self._is_running():
                 # As at boot: it may have read its settings already.
@@ -223,8 +223,8 @@ class NetworkdLinks:
         [unit] = await self._systemd.list_units([NETWORKD_UNIT])
         return unit
 
-    def _came_or_went(self, signal: Signal) -> None:
-        self._set_owner(signal.body[2])
+    def _came_or_went(self, change: OwnerChange) -> None:
+        self._set_owner(change.after)
 
     def _set_owner(self, owner: str) -> None:
         if owner:

@@ -12,6 +12,7 @@ from typing import Final
 from wifimgrd.api.errors import in_time
 from wifimgrd.bus.connection import BusConnection, Variant
 from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.helper.interfaces import require_wireless
 from wifimgrd.helper.profile import Profile
@@ -22,6 +23,7 @@ from wifimgrd.proxies.networkmanager.definitions import (
     NM_PATH,
     NM_SETTINGS_CONNECTION,
     NO_OBJECT,
+    ProfileSettings,
 )
 from wifimgrd.proxies.networkmanager.objects import marked_device
 
@@ -71,16 +73,17 @@ async def activate_profile(
     options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
     arguments = [profile.settings, device, NO_OBJECT, options]
     with in_time(_NO_ANSWER):
-        path, active, _ = await _Root(connection, NM_PATH).call(
+        reply = await _Root(connection, NM_PATH).call(
             "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}", arguments
         )
-    return str(path), str(active)
+    path, active, _ = typed(tuple[str, str, object], reply)
+    return path, active
 
 
 async def deactivate_profile(connection: BusConnection, active: str) -> None:
     """Deactivate an active connection of the hub's; raises as `activate_profile`."""
     with in_time(_NO_ANSWER):
-        await _require_hubs(connection, str(await _Active(connection, active).get("Connection")))
+        await _require_hubs(connection, await _Active(connection, active).get("Connection", str))
         await _Root(connection, NM_PATH).call("DeactivateConnection", "o", [active])
 
 
@@ -105,13 +108,13 @@ async def set_autoconnect(connection: BusConnection, interface: str, value: bool
 async def _set(connection: BusConnection, interface: str, name: str, value: bool) -> None:
     require_wireless(interface)
     with in_time(_NO_ANSWER):
-        [path] = await _Root(connection, NM_PATH).call("GetDeviceByIpIface", "s", [interface])
-        await _Device(connection, str(path)).set(name, Variant("b", value))
+        path = await _Root(connection, NM_PATH).ask(str, "GetDeviceByIpIface", "s", [interface])
+        await _Device(connection, path).set(name, Variant("b", value))
 
 
 async def _require_hubs(connection: BusConnection, profile: str) -> None:
     """Raise InvalidRequest for a profile without the hub's mark. In a run of
     NetworkManager's a path is given once."""
-    [settings] = await _Connection(connection, profile).call("GetSettings")
+    settings = await _Connection(connection, profile).ask(ProfileSettings, "GetSettings")
     if marked_device(settings) is None:
         raise InvalidRequest("this profile of NetworkManager is not the hub's")

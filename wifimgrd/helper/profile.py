@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.bus.connection import Variant
 from wifimgrd.helper.supplicant import Network
@@ -37,7 +37,7 @@ class Profile:
     """The host's address on the link, where the camera has no DHCP server."""
 
     @property
-    def settings(self) -> dict[str, dict[str, Any]]:
+    def settings(self) -> dict[str, dict[str, Variant]]:
         """As AddAndActivateConnection2 takes them.
 
         Routes, name servers, host name and MTU of a lease are not applied; the route to its subnet has a
@@ -46,7 +46,7 @@ class Profile:
         joined, and NetworkManager configures no background scan, which interrupts traffic at a weak signal.
         """
         network, device_id = self.network, self.network.device_id
-        settings: dict[str, dict[str, Any]] = {
+        settings: dict[str, dict[str, Variant]] = {
             "connection": {
                 "id": Variant("s", f"wifimgrd-{device_id}"),
                 "uuid": Variant("s", self.uuid),
@@ -84,7 +84,7 @@ class Profile:
             settings[WIRELESS_TYPE + "-security"]["psk"] = Variant("s", network.passphrase.reveal())
         return settings
 
-    def _addressing(self) -> dict[str, Any]:
+    def _addressing(self) -> dict[str, Variant]:
         """The IPv4 method: DHCP from the camera, or the fixed address that the camera's model needs."""
         if self.local_address is None:
             return {

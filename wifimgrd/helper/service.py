@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -14,7 +14,8 @@ from wifimgrd.api import names
 from wifimgrd.api.definitions import definition, describe_object
 from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, Signal
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, OwnerChange
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.errors import (
     DeviceNotReachable,
@@ -191,7 +192,7 @@ class NetService:
         except KernelError as error:
             _log.error("tables_unknown", reason=str(error))
 
-    async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[Any]]:
+    async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
         match call.path, call.interface, call.member, call.signature:
             case _, bus_names.PEER, "Ping", "":
                 return "", ()
@@ -210,66 +211,76 @@ class NetService:
             raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
         match call.member:
             case "Apply":
-                return "s", (await self._apply(*call.body),)
+                network, cameras = typed(tuple[str, list[helper_names.CameraEntry]], call.body)
+                return "s", (await self._apply(network, cameras),)
             case "Open":
-                return "h", (await self._open(*call.body),)
+                return "h", (await self._open(*typed(tuple[int, int, str], call.body)),)
             case "RestartLink":
-                restart_link(call.body[0])
+                restart_link(*typed(tuple[str], call.body))
                 return "", ()
             case "EndPowerSave":
-                return "b", (_end_power_save(call.body[0]),)
+                return "b", (_end_power_save(*typed(tuple[str], call.body)),)
             case "RegisterInterface" | "AddNetwork" | "LimitNetworks" | "SetCountry":
-                return await self._in_supplicant(call.member, *call.body)
+                return await self._in_supplicant(call)
             case "ConfigureLink" | "RequestLease" | "ReleaseLink":
-                return await self._in_networkd(call.member, *call.body)
+                return await self._in_networkd(call)
             case member if member in _IN_NETWORKMANAGER:
-                return await self._in_networkmanager(member, *call.body)
+                return await self._in_networkmanager(call)
         self._wanted = None
         self._kernel.clear()
         self._publish_conflict("")
         await self._links.clear()
         return "", ()
 
-    async def _in_supplicant(self, member: str, interface: str, *arguments: Any) -> tuple[str, Sequence[Any]]:
+    async def _in_supplicant(self, call: MethodCall) -> tuple[str, Sequence[object]]:
         """Handle the calls that change something in wpa_supplicant."""
-        if member == "RegisterInterface":
-            return "o", (await register_interface(self._to_services, interface),)
-        if member == "SetCountry":
-            await set_country(self._to_services, interface, country_of(*arguments))
-            return "", ()
-        self._require_hubs(interface)
-        if member == "AddNetwork":
-            return "o", (await add_network(self._to_services, interface, network_of(*arguments)),)
-        await limit_networks(self._to_services, interface, bssid_of(*arguments))
+        match call.member:
+            case "RegisterInterface":
+                return "o", (await register_interface(self._to_services, *typed(tuple[str], call.body)),)
+            case "AddNetwork":
+                arguments = typed(helper_names.NetworkArguments, call.body)
+                self._require_hubs(arguments.interface)
+                network = network_of(*arguments[1:])
+                return "o", (await add_network(self._to_services, arguments.interface, network),)
+            case "LimitNetworks":
+                interface, bssid = typed(tuple[str, str], call.body)
+                self._require_hubs(interface)
+                await limit_networks(self._to_services, interface, bssid_of(bssid))
+            case "SetCountry":
+                interface, country = typed(tuple[str, str], call.body)
+                await set_country(self._to_services, interface, country_of(country))
         return "", ()
 
-    async def _in_networkd(self, member: str, interface: str, *arguments: Any) -> tuple[str, Sequence[Any]]:
+    async def _in_networkd(self, call: MethodCall) -> tuple[str, Sequence[object]]:
         """Handle the calls for addresses that systemd-networkd takes."""
-        match member:
+        match call.member:
             case "ConfigureLink":
-                await self._links.configure(link_configuration(interface, *arguments))
+                await self._links.configure(link_configuration(*typed(tuple[str, str], call.body)))
             case "RequestLease":
+                [interface] = typed(tuple[str], call.body)
                 await self._links.request_lease(interface, index_of_wireless(interface))
             case "ReleaseLink":
-                await self._links.release(interface)
+                await self._links.release(*typed(tuple[str], call.body))
         return "", ()
 
-    async def _in_networkmanager(self, member: str, what: str, *rest: Any) -> tuple[str, Sequence[Any]]:
-        """Handle the calls that change something in NetworkManager: `what` is an interface, or an object."""
-        match member:
+    async def _in_networkmanager(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        """Handle the calls that change something in NetworkManager."""
+        match call.member:
             case "ActivateProfile":
-                self._require_hubs(what)
-                return "oo", await activate_profile(self._to_services, *profile_of(what, *rest))
+                arguments = typed(helper_names.ProfileArguments, call.body)
+                self._require_hubs(arguments.interface)
+                return "oo", await activate_profile(self._to_services, *profile_of(*arguments))
             case "DeactivateProfile":
-                await deactivate_profile(self._to_services, what)
+                await deactivate_profile(self._to_services, *typed(tuple[str], call.body))
             case "DeleteProfile":
-                await delete_profile(self._to_services, what)
+                await delete_profile(self._to_services, *typed(tuple[str], call.body))
             case "SetManaged":
-                if rest == (False,):
-                    self._require_hubs(what)
-                await set_managed(self._to_services, what, *rest)
+                interface, managed = typed(tuple[str, bool], call.body)
+                if not managed:
+                    self._require_hubs(interface)
+                await set_managed(self._to_services, interface, managed)
             case "SetAutoconnect":
-                await set_autoconnect(self._to_services, what, *rest)
+                await set_autoconnect(self._to_services, *typed(tuple[str, bool], call.body))
         return "", ()
 
     def _require_hubs(self, interface: str) -> None:
@@ -278,8 +289,8 @@ class NetService:
         if self._kernel.hosts_own([interface]):
             raise InvalidRequest(f"{interface} carries a connection of this host")
 
-    async def _apply(self, network: str, cameras: Sequence[Sequence[Any]]) -> str:
-        hosts_own = self._kernel.hosts_own(camera[2] for camera in cameras)
+    async def _apply(self, network: str, cameras: Sequence[helper_names.CameraEntry]) -> str:
+        hosts_own = self._kernel.hosts_own(camera.interface for camera in cameras)
         wanted = plan_of(network, cameras, self._policy, hosts_own)
         async with self._planned:
             self._wanted = wanted
@@ -334,7 +345,8 @@ class NetService:
         if call.sender == self._trusted:
             return
         try:
-            [uid] = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
+            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
+            uid: int | None = typed(int, reply[0])
         except (BusError, BusClosed, TimeoutError):
             uid = None
         if uid != self._uid:
@@ -346,8 +358,8 @@ class NetService:
 
     # -- the daemon
 
-    def _daemon_came_or_went(self, signal: Signal) -> None:
-        if signal.body[2]:
+    def _daemon_came_or_went(self, change: OwnerChange) -> None:
+        if change.after:
             if self._restore_timer is not None:
                 self._restore_timer.cancel()
                 self._restore_timer = None

@@ -7,7 +7,7 @@ https://w1.fi/wpa_supplicant/devel/dbus.html, https://w1.fi/cgit/hostap/plain/wp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.api.errors import in_time
 from wifimgrd.bus.connection import BusConnection, Variant
@@ -116,10 +116,9 @@ async def register_interface(connection: BusConnection, interface: str) -> str:
     `WPAS_INTERFACE_EXISTS` where it is registered already.
     """
     require_wireless(interface)
-    arguments: dict[str, Any] = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
+    arguments = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
     with in_time(_NO_ANSWER):
-        [path] = await _Root(connection, WPAS_PATH).call("CreateInterface", "a{sv}", [arguments])
-    return str(path)
+        return await _Root(connection, WPAS_PATH).ask(str, "CreateInterface", "a{sv}", [arguments])
 
 
 async def add_network(connection: BusConnection, interface: str, network: Network) -> str:
@@ -127,15 +126,14 @@ async def add_network(connection: BusConnection, interface: str, network: Networ
     `register_interface`."""
     with in_time(_NO_ANSWER):
         registered = await _registered(connection, interface)
-        [path] = await registered.call("AddNetwork", "a{sv}", [network.settings])
-    return str(path)
+        return await registered.ask(str, "AddNetwork", "a{sv}", [network.settings])
 
 
 async def limit_networks(connection: BusConnection, interface: str, bssid: str) -> None:
     """Let the networks of an interface be joined at this access point alone; their other settings stay.
     Raises as `register_interface`."""
     with in_time(_NO_ANSWER):
-        for path in await (await _registered(connection, interface)).get("Networks"):
+        for path in await (await _registered(connection, interface)).get("Networks", list[str]):
             limit = Variant("a{sv}", {"bssid": Variant("s", bssid)})
             await _Network(connection, path).set("Properties", limit)
 
@@ -148,5 +146,5 @@ async def set_country(connection: BusConnection, interface: str, country: str) -
 
 async def _registered(connection: BusConnection, interface: str) -> _Interface:
     require_wireless(interface)
-    [path] = await _Root(connection, WPAS_PATH).call("GetInterface", "s", [interface])
-    return _Interface(connection, str(path))
+    path = await _Root(connection, WPAS_PATH).ask(str, "GetInterface", "s", [interface])
+    return _Interface(connection, path)

@@ -10,7 +10,8 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceState, DeviceStatus
 from wifimgrd.domain.events import Event, InterfaceAdded, SignalChanged
 from wifimgrd.helper import names
@@ -24,8 +25,7 @@ _LATER_S: Final = 0.002
 """From an event to the call, so that clients get the event first: the helper's call takes milliseconds."""
 
 Statuses = Callable[[], Iterable[DeviceStatus]]
-PlannedCameras = tuple[tuple[int, str, str, str, str], ...]
-"""As names.CAMERAS has them."""
+PlannedCameras = tuple[names.CameraEntry, ...]
 
 
 class _NotApplied(Exception):
@@ -68,7 +68,7 @@ class CameraAddresses:
         self._statuses = statuses
         await self._connection.watch_owner(self._helper_came_or_went, names.BUS_NAME)
         await self._connection.watch(
-            lambda signal: self._conflict_changed(signal.body[0]),
+            lambda signal: self._conflict_changed(*typed(tuple[str], signal.body)),
             sender=names.BUS_NAME,
             path=names.PATH,
             interface=names.INTERFACE,
@@ -154,15 +154,15 @@ class CameraAddresses:
                 self._due.set()
                 raise _NotApplied(reason) from None
             self._trouble = ""
-            self._conflict_changed(conflict)
+            self._conflict_changed(typed(str, conflict))
             self._settle(cameras)
 
     def _with_unpublished(self, cameras: PlannedCameras) -> PlannedCameras:
         """The same cameras, those whose links are not published yet with their own addresses."""
         own = {(address, interface): camera for address, interface, camera in self._unpublished}
         return tuple(
-            (device_id, address, interface, own.get((address, interface), camera), codename)
-            for device_id, address, interface, camera, codename in cameras
+            one._replace(camera_address=own.get((one.address, one.interface), one.camera_address))
+            for one in cameras
         )
 
     def _settle(self, cameras: PlannedCameras, *, is_leading: bool = True) -> None:
@@ -177,9 +177,9 @@ class CameraAddresses:
         del reply
         self._applied_cameras = cameras
 
-    def _helper_came_or_went(self, signal: Signal) -> None:
+    def _helper_came_or_went(self, change: OwnerChange) -> None:
         self._applied_cameras = None
-        self._helper_wanted = self._helper_wanted and bool(signal.body[2])
+        self._helper_wanted = self._helper_wanted and bool(change.after)
         self._apply_soon()  # the call starts the helper again, where it is needed
 
     def _conflict_changed(self, conflict: str) -> None:
@@ -194,7 +194,7 @@ class CameraAddresses:
 def planned_cameras(statuses: Iterable[DeviceStatus], *, with_addresses: bool = True) -> PlannedCameras:
     """The devices that have an interface: it is closed before there is a link."""
     return tuple(
-        (
+        names.CameraEntry(
             status.device.id,
             status.address if with_addresses else "",
             status.interface,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.bus.proxy import Proxy
@@ -25,9 +25,9 @@ class Helper(Proxy):
         self,
         member: str,
         signature: str = "",
-        body: Sequence[Any] = (),
-        on_reply: Callable[[list[Any]], None] | None = None,
-    ) -> list[Any]:
+        body: Sequence[object] = (),
+        on_reply: Callable[[list[object]], None] | None = None,
+    ) -> list[object]:
         """See Proxy; the helper is started where it does not run.
 
         dbus-daemon waits 25 s for a service that it has asked systemd to start, also where systemd has long

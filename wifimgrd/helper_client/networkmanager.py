@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
+from wifimgrd.bus.values import typed
+from wifimgrd.helper.names import ProfileArguments
 from wifimgrd.helper_client.helper import Helper
 from wifimgrd.helper_client.supplicant import network_arguments
 from wifimgrd.ports import JoinRequest
@@ -33,8 +34,7 @@ class HelperNetworkManager(Helper):
         arguments = profile_arguments(
             request, key_management, bssid, device, uuid, remaining_s, self.TIMEOUT_S
         )
-        profile, active = await self.call("ActivateProfile", "staysssbosust", arguments)
-        return str(profile), str(active)
+        return typed(tuple[str, str], await self.call("ActivateProfile", "staysssbosust", arguments))
 
     async def deactivate(self, active_connection: str) -> None:
         """Deactivate an active connection."""
@@ -61,10 +61,10 @@ def profile_arguments(
     uuid: str,
     remaining_s: float,
     patience_s: float,
-) -> tuple[Any, ...]:
+) -> ProfileArguments:
     """As the call `ActivateProfile` takes them; DHCP does not end before the attempt, and nothing begins when
     the caller no longer waits."""
-    return (
+    return ProfileArguments(
         *network_arguments(request, key_management, bssid),
         device,
         uuid,

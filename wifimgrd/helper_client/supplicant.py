@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from wifimgrd.helper.names import NetworkArguments
 from wifimgrd.helper_client.helper import Helper
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
@@ -17,14 +16,12 @@ class HelperSupplicant(Helper):
 
     async def register_interface(self, interface: str) -> str:
         """Register the interface, and return its object path."""
-        [path] = await self.call("RegisterInterface", "s", [interface])
-        return str(path)
+        return await self.ask(str, "RegisterInterface", "s", [interface])
 
     async def add_network(self, request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
         """Configure the network of an attempt, disabled, and return its object path."""
         arguments = network_arguments(request, key_management, bssid)
-        [path] = await self.call("AddNetwork", "staysssb", arguments)
-        return str(path)
+        return await self.ask(str, "AddNetwork", "staysssb", arguments)
 
     async def limit_networks(self, interface: str, bssid: str) -> None:
         """Have the interface's networks be joined at this access point alone."""
@@ -35,9 +32,9 @@ class HelperSupplicant(Helper):
         await self.call("SetCountry", "ss", [interface, country])
 
 
-def network_arguments(request: JoinRequest, key_management: KeyManagement, bssid: str) -> tuple[Any, ...]:
+def network_arguments(request: JoinRequest, key_management: KeyManagement, bssid: str) -> NetworkArguments:
     """As the call `AddNetwork` takes them."""
-    return (
+    return NetworkArguments(
         request.interface,
         request.device_id,
         request.ssid.octets,

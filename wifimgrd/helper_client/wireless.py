@@ -16,5 +16,4 @@ class HelperWireless(Helper):
 
     async def end_power_save(self, interface: str) -> bool:
         """Switch power save off; returns whether it was on."""
-        [was_on] = await self.call("EndPowerSave", "s", [interface])
-        return bool(was_on)
+        return await self.ask(bool, "EndPowerSave", "s", [interface])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
@@ -12,7 +11,7 @@ from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManage
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.networkmanager.activation_monitor import ActivationMonitor
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
-from wifimgrd.backends.supplicant.association import BssLookup, ScanEnd
+from wifimgrd.backends.supplicant.association import BssLookup, ScanEnd, SupplicantChange
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.supplicant.diagnosis import HandshakeLost
 from wifimgrd.bus import names
@@ -37,7 +36,7 @@ SSID = Ssid(b"CAM")
 class DeafSupplicant:
     """A supplicant whose scans do not find the network, with scripted events during the scan."""
 
-    def __init__(self, *words: Mapping[str, Any]) -> None:
+    def __init__(self, *words: SupplicantChange) -> None:
         self.monitor: ActivationMonitor | None = None
         self._words = words
 
@@ -64,17 +63,17 @@ def monitor_of(device: NmDevice, connection: BusConnection, supplicant: DeafSupp
 
 async def test_a_scan_that_does_not_find_the_network_proves_that_it_is_absent() -> None:
     monitor = monitor_with(DeafSupplicant())
-    monitor.post({"State": "scanning"})
+    monitor.post(SupplicantChange({"State": "scanning"}))
     monitor.post(ScanEnd(complete=True))
     with pytest.raises(DeviceNotReachable, match="not on the air"):
         await monitor.wait_until_activated()
 
 
 async def test_it_proves_nothing_where_the_supplicant_is_joining_by_then() -> None:
-    monitor = monitor_with(DeafSupplicant({"State": "authenticating"}))
-    monitor.post({"State": "scanning"})
+    monitor = monitor_with(DeafSupplicant(SupplicantChange({"State": "authenticating"})))
+    monitor.post(SupplicantChange({"State": "scanning"}))
     monitor.post(ScanEnd(complete=True))
-    monitor.post({"State": "associating"})
+    monitor.post(SupplicantChange({"State": "associating"}))
     monitor.post(StateChange(DeviceState.FAILED, DeviceReason.NO_SECRETS))
     with pytest.raises(AuthenticationFailed):
         await monitor.wait_until_activated()
@@ -86,7 +85,7 @@ def test_a_repeated_handshake_that_does_not_end_is_lost() -> None:
     async def test() -> None:
         monitor = monitor_with(DeafSupplicant())
         for state in ("associating", "4way_handshake", "completed", "4way_handshake"):
-            monitor.post({"State": state})
+            monitor.post(SupplicantChange({"State": state}))
         await monitor.wait_until_activated()
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
@@ -99,7 +98,7 @@ async def test_an_address_that_is_shown_after_networkmanager_is_done_is_waited_f
     nm = NetworkManagerOnTheBus()
     device = NmDevice("/d", {"State": DeviceState.ACTIVATED}, {})
     monitor = monitor_of(device, cast("BusConnection", nm), DeafSupplicant())
-    monitor.post({"State": "completed"})
+    monitor.post(SupplicantChange({"State": "completed"}))
     monitor.post(StateChange(DeviceState.ACTIVATED, DeviceReason.NONE))
     joining = asyncio.create_task(monitor.wait_until_activated())
     assert not await nm.looks.get()
@@ -126,7 +125,7 @@ class LateNetworkManager(NetworkManagerOnTheBus):
 
 async def test_a_look_that_began_before_networkmanager_was_done_proves_nothing() -> None:
     nm = LateNetworkManager(NmDevice("/d", {"State": DeviceState.IP_CHECK}, {}))
-    nm.monitor.post({"State": "completed"})
+    nm.monitor.post(SupplicantChange({"State": "completed"}))
     nm.monitor.post(StateChange(DeviceState.IP_CHECK, DeviceReason.NONE))
     assert (await nm.monitor.wait_until_activated()).link.local_address == LINK.local_address
     assert [nm.looks.get_nowait() for _ in range(2)] == [False, True]
@@ -135,7 +134,7 @@ async def test_a_look_that_began_before_networkmanager_was_done_proves_nothing()
 async def test_a_scan_of_networkmanagers_that_ends_as_the_supplicant_is_asked_proves_nothing() -> None:
     monitor = monitor_with(DeafSupplicant())
     joining = asyncio.create_task(monitor.wait_until_activated())
-    for said in (ScanEnd(complete=True), {"State": "inactive"}, ScanEnd(complete=True)):
+    for said in (ScanEnd(complete=True), SupplicantChange({"State": "inactive"}), ScanEnd(complete=True)):
         monitor.post(said)
         await asyncio.sleep(0)
     monitor.post(StateChange(DeviceState.FAILED, DeviceReason.NO_SECRETS))
@@ -145,7 +144,7 @@ async def test_a_scan_of_networkmanagers_that_ends_as_the_supplicant_is_asked_pr
 
 def test_a_cause_that_came_with_the_end_of_the_time_is_the_cause() -> None:
     monitor = monitor_with(DeafSupplicant())
-    monitor.post({"State": "completed"})
+    monitor.post(SupplicantChange({"State": "completed"}))
     monitor.post(StateChange(DeviceState.IP_CONFIG, DeviceReason.NONE))
     monitor.post(StateChange(DeviceState.FAILED, DeviceReason.IP_CONFIG_UNAVAILABLE))
     assert isinstance(monitor.at_deadline(), AddressFailed)
@@ -156,7 +155,7 @@ async def test_networkmanager_calls_absent_what_the_supplicant_keeps_away_from(
     received: bool, refusal: type[WifimgrdError]
 ) -> None:
     monitor = monitor_with(DeafSupplicant())
-    monitor.post({"State": "scanning"})
+    monitor.post(SupplicantChange({"State": "scanning"}))
     if received:
         monitor.post(BssLookup(visible=True))
     monitor.post(StateChange(DeviceState.FAILED, DeviceReason.SSID_NOT_FOUND))
@@ -168,7 +167,7 @@ async def test_a_lease_that_networkmanager_does_not_apply_is_known_all_the_same(
     nm = NetworkManagerOnTheBus()
     device = NmDevice("/d", {"State": DeviceState.IP_CONFIG}, {})
     monitor = monitor_of(device, cast("BusConnection", nm), DeafSupplicant())
-    monitor.post({"State": "completed"})
+    monitor.post(SupplicantChange({"State": "completed"}))
     monitor.post(StateChange(DeviceState.IP_CONFIG, DeviceReason.NONE))
     joining = asyncio.create_task(monitor.wait_until_activated())
     subscription = "/dhcp4" + defs.NM_DHCP4_CONFIG

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import cast
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from wifimgrd.backends.networkmanager.adoption import adopt
@@ -14,7 +14,10 @@ from wifimgrd.proxies.networkmanager import definitions as defs
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
 
-SETTINGS = {defs.WIRELESS_TYPE: {"ssid": b"CAM"}, "user": {"data": {defs.PROFILE_MARK: "3"}}}
+SETTINGS: defs.ProfileSettings = {
+    "802-11-wireless": {"ssid": b"CAM"},
+    "user": {"data": {defs.PROFILE_MARK: "3"}},
+}
 
 
 class Devices:
@@ -22,7 +25,7 @@ class Devices:
 
     def __init__(self) -> None:
         carried = Carried("/a", "/p", "wifimgrd-3", "uuid", False, SETTINGS)
-        properties: dict[str, Any] = {"State": DeviceState.ACTIVATED, "Interface": "wlan0"}
+        properties: defs.DeviceProperties = {"State": DeviceState.ACTIVATED, "Interface": "wlan0"}
         self.devices = {"/d": NmDevice("/d", properties, {}, carried)}
 
     def reserve(self, device: NmDevice, reserved: bool) -> None:

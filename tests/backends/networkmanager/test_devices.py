@@ -7,19 +7,21 @@ from tests.backends.recording import Recorder
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, obstacle_of
 from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.adapter import Band
+from wifimgrd.proxies.networkmanager.definitions import DeviceProperties, ProfileSettings
 from wifimgrd.proxies.networkmanager.manager import Radio
 from wifimgrd.runtime.tasks import Tasks
 
-OURS = {"user": {"data": {"org.wifimgrd.device": "3"}}}
+OURS: ProfileSettings = {"user": {"data": {"org.wifimgrd.device": "3"}}}
 
 
 def device(state: int = 30, *, mode: int = 2, carried: Carried | None = None, **properties: Any) -> NmDevice:
-    known = {"Interface": "wlan0", "State": state, **properties}
+    known = typed(DeviceProperties, {"Interface": "wlan0", "State": state, **properties})
     return NmDevice("/device", known, {"Mode": mode, "WirelessCapabilities": 0x27FF}, carried)
 
 
-def carried(name: str = "Home", *, default: bool = False, settings: dict[str, Any] | None = None) -> Carried:
+def carried(name: str = "Home", *, default: bool = False, settings: ProfileSettings | None = None) -> Carried:
     return Carried("/active", "/profile", name, "uuid", default, settings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -14,10 +14,15 @@ from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
 from wifimgrd.backends.simulated.world import BriefMemory
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.proxies.networkmanager.definitions import PROFILE_MARK, DeviceState
+from wifimgrd.proxies.networkmanager.definitions import (
+    PROFILE_MARK,
+    DeviceProperties,
+    DeviceState,
+    ProfileSettings,
+)
 from wifimgrd.runtime.tasks import Tasks
 
-HUBS = {"user": {"data": {PROFILE_MARK: "3"}}}
+HUBS: ProfileSettings = {"user": {"data": {PROFILE_MARK: "3"}}}
 
 
 class Ending(NoChanges):
@@ -32,8 +37,8 @@ class Ending(NoChanges):
         self.device.properties["State"] = DeviceState.DISCONNECTED
 
 
-def device(state: DeviceState, settings: dict[str, Any], *, reserved: bool = False) -> NmDevice:
-    properties = {"State": state, "Interface": "wlan0"}
+def device(state: DeviceState, settings: ProfileSettings, *, reserved: bool = False) -> NmDevice:
+    properties: DeviceProperties = {"State": state, "Interface": "wlan0"}
     return NmDevice(
         "/d", properties, {}, Carried("/a", "/p", "some", "uuid", False, settings), reserved=reserved
     )
@@ -60,7 +65,7 @@ async def test_a_profile_that_nobody_waits_for_is_taken_down() -> None:
     "carrying",
     [
         device(DeviceState.ACTIVATED, HUBS, reserved=True),
-        device(DeviceState.ACTIVATED, {"connection": {"id": "Home"}}),
+        device(DeviceState.ACTIVATED, {"user": {"data": {}}}),
         device(DeviceState.DISCONNECTED, HUBS),
     ],
     ids=["a link or an attempt has it", "the host's", "ended meanwhile"],

@@ -1,9 +1,13 @@
-from typing import Any
-
 import pytest
 
 from wifimgrd.backends.networkmanager.profile import link_of, prefix_of
 from wifimgrd.domain.device import Link, Sighting
+from wifimgrd.proxies.networkmanager.definitions import (
+    AddressData,
+    Dhcp4ConfigProperties,
+    DhcpOptions,
+    Ip4ConfigProperties,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,26 +21,26 @@ from wifimgrd.domain.device import Link, Sighting
         ({}, {}, ""),
     ],
 )
-def test_the_cameras_address(ip4: dict[str, object], options: dict[str, str], camera: str) -> None:
-    ip4 = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}], "Gateway": "", **ip4}
-    link = link_of(ip4, {"Options": options}, None, 0)
+def test_the_cameras_address(ip4: Ip4ConfigProperties, options: DhcpOptions, camera: str) -> None:
+    data: list[AddressData] = [{"address": "192.168.42.36", "prefix": 24}]
+    link = link_of({"AddressData": data, "Gateway": "", **ip4}, {"Options": options}, None, 0)
     assert link == Link("192.168.42.36", camera)
 
 
 def test_a_link_with_its_access_point() -> None:
-    ip4 = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}]}
+    ip4: Ip4ConfigProperties = {"AddressData": [{"address": "192.168.42.36", "prefix": 24}]}
     seen = Sighting("02:ca:d3:d9:9e:8b", 2412)
     assert link_of(ip4, {}, seen, 90) == Link("192.168.42.36", "", 90, seen)
     assert link_of({"AddressData": []}, {}, seen, 90) is None
 
 
 def test_the_lease_has_the_address_before_the_interface_shows_it() -> None:
-    lease = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
+    lease: Dhcp4ConfigProperties = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
     assert link_of({}, lease, None, 0) == Link("192.168.42.36", "192.168.42.1")
 
 
 def test_a_lease_that_has_run_out_is_no_address() -> None:
-    lease = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
+    lease: Dhcp4ConfigProperties = {"Options": {"ip_address": "192.168.42.36", "routers": "192.168.42.1"}}
     assert link_of({"AddressData": []}, lease, None, 0) is None
 
 
@@ -55,12 +59,18 @@ def test_a_lease_that_has_run_out_is_no_address() -> None:
         ({"AddressData": []}, {}, 32),
     ],
 )
-def test_the_prefix_of_an_address(ip4: dict[str, Any], dhcp4: dict[str, Any], prefix: int) -> None:
+def test_the_prefix_of_an_address(
+    ip4: Ip4ConfigProperties, dhcp4: Dhcp4ConfigProperties, prefix: int
+) -> None:
     assert prefix_of(ip4, dhcp4) == prefix
 
 
 def test_a_router_that_is_no_cameras_is_not_the_cameras_address() -> None:
-    options = {"ip_address": "192.168.42.10", "routers": "8.8.8.8", "dhcp_server_identifier": "192.168.42.1"}
+    options: DhcpOptions = {
+        "ip_address": "192.168.42.10",
+        "routers": "8.8.8.8",
+        "dhcp_server_identifier": "192.168.42.1",
+    }
     link = link_of({}, {"Options": options}, None, 50)
     assert link is not None
     assert link.camera_address == "192.168.42.1"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from wifimgrd.domain.network import Security
 from wifimgrd.proxies.wpa_supplicant.bss import bss_of, security_of
+from wifimgrd.proxies.wpa_supplicant.definitions import BssProperties
 
 
 @pytest.mark.parametrize(
@@ -26,6 +25,6 @@ from wifimgrd.proxies.wpa_supplicant.bss import bss_of, security_of
         ({"RSN": {"KeyMgmt": ["owe"]}}, Security.OWE),
     ],
 )
-def test_security_by_key_management(properties: dict[str, Any], security: Security) -> None:
+def test_security_by_key_management(properties: BssProperties, security: Security) -> None:
     private = bool(properties)
     assert security_of(bss_of("/1", {"Privacy": private, **properties})) is security

@@ -1,6 +1,3 @@
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,9 +5,10 @@ from hypothesis import strategies as st
 from wifimgrd.backends.supplicant.diagnosis import SupplicantDiagnosis, interrupted, is_down, not_seen
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.proxies.wpa_supplicant.definitions import InterfaceProperties
 
 SSID = Ssid(b"CAM")
-Changes = list[Mapping[str, Any]]
+Changes = list[InterfaceProperties]
 
 
 def code_of(

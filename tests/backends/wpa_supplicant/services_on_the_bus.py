@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tests.helper.fake_networkd import link_path
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.bus.names import PROPERTIES
+from wifimgrd.bus.values import typed
 from wifimgrd.proxies.networkd.definitions import NETWORK1, NETWORK1_LINK, SYSTEMD1, SYSTEMD1_UNIT
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_PATH
 
@@ -57,14 +58,17 @@ class Host:
             case "GetInterface":
                 self.programs[WPAS].reply_error(call, f"{WPAS}.InterfaceUnknown", "there is none")
             case "CreateInterface":
-                name = call.body[0]["Ifname"]
+                [arguments] = typed(tuple[dict[str, str]], call.body)
+                name = arguments["Ifname"]
                 self.registered.add(name)
                 self.programs[WPAS].reply(call, "o", [self._path(name)])
             case "RemoveInterface":
-                self.registered.remove(call.body[0].rpartition("/")[2])
+                [path] = typed(tuple[str], call.body)
+                self.registered.remove(path.rpartition("/")[2])
                 self.programs[WPAS].reply(call)
             case "ListUnitsByNames":
-                units = [self._listed(one) for one in call.body[0]]
+                [wanted] = typed(tuple[list[str]], call.body)
+                units = [self._listed(one) for one in wanted]
                 self.programs[SYSTEMD1].reply(call, "a(ssssssouso)", [units])
             case "DescribeLink":
                 described = {"NetworkFile": self.network_file} if self.network_file else {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
-from wifimgrd.backends.supplicant.association import AssociationMonitor
+from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.wpa_supplicant import attempt as module
 from wifimgrd.backends.wpa_supplicant.attempt import AddressChanged, Attempt
@@ -22,7 +22,7 @@ from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
-COMPLETED = {"State": SupplicantState.COMPLETED.value}
+COMPLETED = SupplicantChange({"State": SupplicantState.COMPLETED.value})
 """A change of wpa_supplicant's properties."""
 
 
@@ -88,16 +88,21 @@ async def test_an_address_that_was_read_while_an_event_came_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     join = Join(monkeypatch, None, ADDRESS)
-    join.meanwhile = [{"CurrentAuthMode": "WPA2-PSK"}, AddressChanged()]
+    join.meanwhile = [SupplicantChange({"Scanning": False}), AddressChanged()]
     assert await join.address(COMPLETED) == ADDRESS
 
 
-@pytest.mark.parametrize("after", [[], [{"CurrentAuthMode": "WPA2-PSK"}], [COMPLETED, AddressChanged()]])
+@pytest.mark.parametrize(
+    "after", [[], [SupplicantChange({"Scanning": False})], [COMPLETED, AddressChanged()]]
+)
 async def test_a_lease_is_requested_once_the_association_is_complete(
     monkeypatch: pytest.MonkeyPatch, after: list[object]
 ) -> None:
     join = Join(monkeypatch, ADDRESS)
-    assert await join.address({"State": SupplicantState.FOUR_WAY.value}, COMPLETED, *after) == ADDRESS
+    assert (
+        await join.address(SupplicantChange({"State": SupplicantState.FOUR_WAY.value}), COMPLETED, *after)
+        == ADDRESS
+    )
     assert (join.reads, join.requested) == (1, ["wlan0"])
 
 
@@ -106,7 +111,7 @@ async def test_an_association_that_is_lost_before_the_request_does_not_stop_it(
 ) -> None:
     """networkd would never begin."""
     join = Join(monkeypatch, ADDRESS)
-    lost = {"State": SupplicantState.DISCONNECTED.value}
+    lost = SupplicantChange({"State": SupplicantState.DISCONNECTED.value})
     assert await join.address(COMPLETED, lost, COMPLETED, AddressChanged()) == ADDRESS
     assert join.requested == ["wlan0"]
 
@@ -126,5 +131,5 @@ async def test_the_supplicant_is_asked_for_its_access_point_where_it_did_not_rep
     monkeypatch: pytest.MonkeyPatch, reported: list[str], asked: list[str]
 ) -> None:
     join = Join(monkeypatch, ADDRESS)
-    await join.address(*({"CurrentBSS": path} for path in reported), COMPLETED)
+    await join.address(*(SupplicantChange({"CurrentBSS": path}) for path in reported), COMPLETED)
     assert await join.asked_for_access_point() == asked

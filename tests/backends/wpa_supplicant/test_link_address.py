@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, address_in
 from wifimgrd.domain.device import Sighting
+from wifimgrd.proxies.networkd.definitions import LinkDescription
+from wifimgrd.proxies.networkd.manager import description_in
 
 LEASED = {
     "Family": 2,
@@ -35,8 +37,8 @@ WITHOUT_CARRIER = STATIC | {"ConfigState": "requesting"}
 """The address that is to be set once the link has a carrier."""
 
 
-def described(*addresses: dict[str, Any]) -> str:
-    return json.dumps({"Index": 5, "Addresses": list(addresses)})
+def described(*addresses: dict[str, Any]) -> LinkDescription:
+    return description_in(json.dumps({"Index": 5, "Addresses": list(addresses)}))
 
 
 def test_a_lease_names_its_server() -> None:
@@ -53,23 +55,23 @@ def test_a_static_address_has_no_server() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "description",
     [
         described(),
         described(SIXTH),
         described(FOREIGN),
         described(ENDING),
         described(WITHOUT_CARRIER),
-        '{"Index": 5}',
+        description_in('{"Index": 5}'),
     ],
 )
-def test_a_link_without_an_address_of_ours_has_none(text: str) -> None:
-    assert address_in(text) is None
+def test_a_link_without_an_address_of_ours_has_none(description: LinkDescription) -> None:
+    assert address_in(description) is None
 
 
 @given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)))
 def test_what_is_no_description_has_none(text: str) -> None:
-    assert address_in(text) is None
+    assert address_in(description_in(text)) is None
 
 
 @pytest.mark.parametrize("change", [{"Address": [1, 2]}, {"PrefixLength": "x"}, {"Address": [999, 0, 0, 1]}])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -197,7 +196,7 @@ async def test_after_the_end_no_program_is_watched(host: Host) -> None:
 
 
 HOST_FILE = "/etc/systemd/network/00-wlan0.network"
-REFUSED = other_configuration("wlan0", json.dumps({"NetworkFile": HOST_FILE})) or ""
+REFUSED = other_configuration("wlan0", {"NetworkFile": HOST_FILE}) or ""
 NOT_OURS = BusError(NAME_OF[AddressFailed.code], REFUSED)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wifimgrd.proxies.networkd.link_file import other_configuration
+from wifimgrd.proxies.networkd.manager import description_in
 
 OWN = "05-wifimgrd-wlan0.network"
 
@@ -25,7 +26,7 @@ def folders(tmp_path: Path) -> list[Path]:
 def other(folders: list[Path], **described: object) -> str | None:
     """What networkd applies besides the helper's file, where it describes the link in this way."""
     text = json.dumps({"Name": "wlan0"} | described)
-    return other_configuration("wlan0", text, folders[1] / OWN, folders)
+    return other_configuration("wlan0", description_in(text), folders[1] / OWN, folders)
 
 
 def test_the_helpers_file_alone_is_as_it_should_be(folders: list[Path]) -> None:
@@ -37,7 +38,7 @@ def test_the_helpers_file_alone_is_as_it_should_be(folders: list[Path]) -> None:
 @pytest.mark.parametrize("state", ["pending", "initialized"])
 def test_a_link_that_has_no_file_yet_has_no_other_one(folders: list[Path], state: str) -> None:
     assert other(folders, AdministrativeState=state) is None
-    assert other_configuration("wlan0", "no JSON") is None
+    assert other_configuration("wlan0", description_in("no JSON")) is None
 
 
 def test_another_file_is_named_and_what_to_do_about_it(folders: list[Path]) -> None:

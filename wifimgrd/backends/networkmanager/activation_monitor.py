@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import structlog
 
@@ -12,13 +11,14 @@ from wifimgrd.backends.networkmanager.active_connection import is_free
 from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
 from wifimgrd.backends.networkmanager.ip_config import READS_FOR_FIRST_ADDRESS, EarlyReader, LinkReading
 from wifimgrd.backends.supplicant import diagnosis
-from wifimgrd.backends.supplicant.association import AssociationMonitor
+from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
+from wifimgrd.proxies.wpa_supplicant.definitions import InterfaceProperties
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _log = structlog.get_logger(__name__)
@@ -61,8 +61,8 @@ class ActivationMonitor(AssociationMonitor):
             try:
                 if isinstance(event, StateChange):
                     self._check_failure(event)
-                elif isinstance(event, Mapping):
-                    self.properties_changed(event)
+                elif isinstance(event, SupplicantChange):
+                    self.properties_changed(event.properties)
             except WifimgrdError as cause:
                 return cause
         return failure_reasons.at_deadline(self.diagnosis, self._device.state, visible=self.visible)
@@ -101,7 +101,7 @@ class ActivationMonitor(AssociationMonitor):
                 raise failure_reasons.at_deadline(self.diagnosis, self._device.state, visible=self.visible)
             raise failure_reasons.attempt_failed(change.reason, self.diagnosis, self._device.name)
 
-    def properties_changed(self, changed: Mapping[str, Any]) -> None:
+    def properties_changed(self, changed: InterfaceProperties) -> None:
         """Process properties of the supplicant; raises the cause where they end the attempt."""
         if "CurrentBSS" in changed:
             self._reader.associated(changed["CurrentBSS"])

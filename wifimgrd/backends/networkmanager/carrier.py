@@ -46,7 +46,7 @@ class Carrier:
             self._notice.cancel()
 
     def _changed(self, signal: Signal) -> None:
-        flags = Device.changed_interface_flags(signal.body[1])
+        flags = Device.changes(signal.body).get("InterfaceFlags")
         if flags is not None:
             self._apply(flags)
 

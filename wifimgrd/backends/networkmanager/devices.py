@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from wifimgrd.proxies.networkmanager.definitions import DeviceState
+from wifimgrd.proxies.networkmanager.definitions import DeviceState, ProfileSettings
 from wifimgrd.proxies.networkmanager.device import WifiProperties
 from wifimgrd.proxies.networkmanager.manager import Radio
 from wifimgrd.proxies.networkmanager.objects import marked_device
@@ -24,7 +23,7 @@ class Carried:
     uuid: str
     is_default: bool
     """The host's default route goes through it."""
-    settings: dict[str, Any] | None
+    settings: ProfileSettings | None
     """The profile's settings, without secrets; None where they may not be read."""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -12,22 +12,22 @@ from wifimgrd.backends.networkmanager.devices import Carried, DeviceGone, NmDevi
 from wifimgrd.backends.networkmanager.subscriptions import Subscriptions
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
+from wifimgrd.proxies.networkmanager.definitions import (
+    NO_OBJECT,
+    DeviceProperties,
+    DeviceReason,
+    DeviceState,
+    RootProperties,
+)
 from wifimgrd.proxies.networkmanager.device import (
     AFFECTS_USE,
     Device,
+    StateChanged,
     WirelessDevice,
-    active_connection_of,
-    is_autoconnect,
     is_wifi,
-    state_changed,
 )
 from wifimgrd.proxies.networkmanager.manager import NetworkManager, Radio
-from wifimgrd.proxies.networkmanager.objects import (
-    ActiveConnectionObject,
-    ActiveConnectionProperties,
-    SettingsConnection,
-)
+from wifimgrd.proxies.networkmanager.objects import ActiveConnectionObject, SettingsConnection
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger(__name__)
@@ -63,7 +63,7 @@ class Inventory:
         self._subscriptions = Subscriptions()
         self._watches_radio = False
         self._stale: dict[str, None] = {}
-        self._meanwhile: dict[str, dict[str, Any]] = {}
+        self._meanwhile: dict[str, DeviceProperties] = {}
         """Properties that signals changed while a device was being read: as new as the reply, or newer."""
         self._wake = asyncio.Event()
         self._appeared = asyncio.Event()
@@ -76,7 +76,7 @@ class Inventory:
         )
         root = await self._manager.get_all()
         self._update_radio(root)
-        await asyncio.gather(*(self._read_device(path) for path in NetworkManager.devices(root)))
+        await asyncio.gather(*(self._read_device(path) for path in root.get("Devices", ())))
         self._tasks.keep("refresh", self._refresh, _BACKOFF)
 
     async def stop(self) -> None:
@@ -124,60 +124,59 @@ class Inventory:
         if path == NO_OBJECT:
             return None
         try:
-            properties = await ActiveConnectionObject(self._connection, path).get_all()
+            active = await ActiveConnectionObject(self._connection, path).get_all()
         except BusError:
             return None
-        active = ActiveConnectionProperties.of(properties)
+        profile, name = active.get("Connection", NO_OBJECT), active.get("Id", "")
         settings = None
         try:
-            settings = await SettingsConnection(self._connection, active.profile).settings()
+            settings = await SettingsConnection(self._connection, profile).settings()
         except BusError:
-            _log.debug("profile_unreadable", profile=active.name)
-        return Carried(path, active.profile, active.name, active.uuid, active.is_default, settings)
+            _log.debug("profile_unreadable", profile=name)
+        return Carried(path, profile, name, active.get("Uuid", ""), active.get("Default", False), settings)
 
     # -- signals
 
-    def _device_added(self, signal: Signal) -> None:
-        self._stale[signal.body[0]] = None
+    def _device_added(self, path: str) -> None:
+        self._stale[path] = None
         self._wake.set()
 
-    def _device_removed(self, signal: Signal) -> None:
-        self._stale.pop(signal.body[0], None)
-        self._meanwhile.pop(signal.body[0], None)
-        self._reported.pop(signal.body[0], None)
-        device = self.devices.pop(signal.body[0], None)
+    def _device_removed(self, path: str) -> None:
+        self._stale.pop(path, None)
+        self._meanwhile.pop(path, None)
+        self._reported.pop(path, None)
+        device = self.devices.pop(path, None)
         if device is not None:
             for listener in list(device.listeners):
                 listener(_gone(device))
             self._listener.device_gone(device)
-        self._subscriptions.unwatch(signal.body[0])
+        self._subscriptions.unwatch(path)
         self._enable_radio()
 
-    def _state_changed(self, signal: Signal) -> None:
-        state, _, reason = signal.body
-        device = self._update(signal.path, state_changed(state))
+    def _state_changed(self, path: str, change: StateChanged) -> None:
+        device = self._update(path, {"State": change.state})
         if device is None:
             return
-        step = _gone(device) if reason in _UNPLUGGED else StateChange(state, reason)
+        step = _gone(device) if change.reason in _UNPLUGGED else StateChange(change.state, change.reason)
         for listener in list(device.listeners):
             listener(step)
         if not device.reserved:
             self.reread(device)
 
     def _device_changed(self, signal: Signal) -> None:
-        changed: dict[str, Any] = signal.body[1]
+        changed = Device.changes(signal.body)
         device = self._update(signal.path, changed)
         if device is None:
             return
         if not device.reserved and not AFFECTS_USE.isdisjoint(changed):
             self.reread(device)
-        elif is_autoconnect(changed):
+        elif "Autoconnect" in changed:
             self._report(device)
 
     def _root_changed(self, signal: Signal) -> None:
-        self._radio_changed(signal.body[1])
+        self._radio_changed(NetworkManager.changes(signal.body))
 
-    def _radio_changed(self, root: dict[str, Any]) -> None:
+    def _radio_changed(self, root: RootProperties) -> None:
         before = self.radio
         self._update_radio(root)
         if self.radio != before:
@@ -186,12 +185,12 @@ class Inventory:
 
     def _active_changed(self, signal: Signal) -> None:
         """A foreign connection became the default route, or ceased to be it."""
-        if ActiveConnectionObject.has_default(signal.body[1]):
+        if "Default" in ActiveConnectionObject.changes(signal.body):
             for device in self.devices.values():
                 if device.carried is not None and device.carried.path == signal.path:
                     self.reread(device)
 
-    def _update(self, path: str, changed: dict[str, Any]) -> NmDevice | None:
+    def _update(self, path: str, changed: DeviceProperties) -> NmDevice | None:
         if path in self._meanwhile:
             self._meanwhile[path].update(changed)
         device = self.devices.get(path)
@@ -199,7 +198,7 @@ class Inventory:
             device.properties.update(changed)
         return device
 
-    def _update_radio(self, root: dict[str, Any]) -> None:
+    def _update_radio(self, root: RootProperties) -> None:
         self.radio = self.radio.updated(root)
 
     # -- reading
@@ -227,7 +226,7 @@ class Inventory:
             wifi = is_wifi(properties)
             if wifi:
                 wireless = await WirelessDevice(self._connection, path).get_all()
-                active = active_connection_of(properties)
+                active = properties.get("ActiveConnection", NO_OBJECT)
                 if active != NO_OBJECT:
                     carrying = ActiveConnectionObject(self._connection, active)
                     await self._subscriptions.watch_object(path, carrying, self._active_changed)

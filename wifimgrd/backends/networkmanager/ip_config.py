@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Interface
-from typing import Any, Final
+from typing import Final, Generic
 
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.profile import link_of, prefix_of
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
-from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.proxy import P, ProxyWithProperties
 from wifimgrd.domain.device import Link, Sighting
-from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceState
+from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceState, Dhcp4ConfigProperties
 from wifimgrd.proxies.networkmanager.device import Device, WirelessDevice
-from wifimgrd.proxies.networkmanager.objects import AccessPoint, AccessPointProperties, Dhcp4Config, Ip4Config
+from wifimgrd.proxies.networkmanager.objects import AccessPoint, Dhcp4Config, Ip4Config
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
 
 _RETRY_DELAY_S: Final = 0.4
@@ -48,11 +48,11 @@ class LinkReading:
 
 
 @dataclass(frozen=True, slots=True)
-class _Object:
-    """An object of NetworkManager's, and its properties when read; empty where it was gone."""
+class _Object(Generic[P]):
+    """An object of NetworkManager's, and its properties when read; None where it was gone."""
 
     path: str
-    properties: dict[str, Any]
+    properties: P | None
 
 
 async def read_link(connection: BusConnection, device: NmDevice) -> LinkReading | None:
@@ -66,10 +66,12 @@ async def read_link(connection: BusConnection, device: NmDevice) -> LinkReading 
         _behind(connection, nm_device.dhcp4_config, Dhcp4Config),
         _behind(connection, wireless.active_access_point, AccessPoint),
     )
-    seen = AccessPointProperties.of(point.properties)
-    sighting = Sighting(seen.bssid, seen.frequency) if seen.bssid and seen.frequency else None
-    link = link_of(ip4.properties, dhcp4.properties, sighting, seen.signal_percent)
-    prefix = prefix_of(ip4.properties, dhcp4.properties)
+    seen = point.properties or {}
+    bssid, frequency = seen.get("HwAddress", "").lower(), seen.get("Frequency", 0)
+    sighting = Sighting(bssid, frequency) if bssid and frequency else None
+    addresses, lease = ip4.properties or {}, dhcp4.properties or {}
+    link = link_of(addresses, lease, sighting, min(100, seen.get("Strength", 0)))
+    prefix = prefix_of(addresses, lease)
     return LinkReading(link, ip4.path, point.path, prefix) if link else None
 
 
@@ -94,9 +96,9 @@ class EarlyReader:
         self._device = device
         self._points = {point.path: point for point in points}
         self._point: Bss | None = None
-        self._lease: asyncio.Task[_Object] | None = None
+        self._lease: asyncio.Task[Dhcp4ConfigProperties] | None = None
         self._has_lease = asyncio.Event()
-        self._lease_options: dict[str, Any] = {}
+        self._lease_options: Dhcp4ConfigProperties = {}
         """Of the last lease, also where NetworkManager did not apply it."""
 
     @property
@@ -119,28 +121,29 @@ class EarlyReader:
         elif state == DeviceState.IP_CHECK:
             self._has_lease.set()
 
-    async def _read_lease(self) -> _Object:
+    async def _read_lease(self) -> Dhcp4ConfigProperties:
         """The lease, from NetworkManager's signal where possible: it replies slowly once it has the lease."""
         lease = Dhcp4Config(
             self._connection, await Device(self._connection, self._device.path).dhcp4_config()
         )
         if lease.path == NO_OBJECT:
-            return _Object(lease.path, {})
-        observed: list[dict[str, Any]] = []
+            return {}
+        observed: list[Dhcp4ConfigProperties] = []
 
         def changed(signal: Signal) -> None:
-            observed.append(signal.body[1])
-            if Dhcp4Config.has_lease(signal.body[1]):
-                self._lease_options = signal.body[1]
+            changes = lease.changes(signal.body)
+            observed.append(changes)
+            if changes.get("Options"):
+                self._lease_options = changes
 
         watch = await lease.watch_properties(changed)
         try:
             await self._has_lease.wait()
         finally:
             watch.drop()
-        if observed and Dhcp4Config.has_lease(observed[-1]):
-            return _Object(lease.path, observed[-1])
-        return await _read(lease)
+        if observed and observed[-1].get("Options"):
+            return observed[-1]
+        return (await _read(lease)).properties or {}
 
     async def reading(self, reads: int) -> LinkReading | None:
         """The link, for a device that is in IP_CHECK or beyond; None where it has no address (yet).
@@ -150,8 +153,8 @@ class EarlyReader:
         if self._lease is not None:
             dhcp4 = await self._lease
             point = self._point
-            if point and (link := link_of({}, dhcp4.properties, point.sighting, point.link_percent)):
-                return LinkReading(link, prefix=prefix_of({}, dhcp4.properties))
+            if point and (link := link_of({}, dhcp4, point.sighting, point.link_percent)):
+                return LinkReading(link, prefix=prefix_of({}, dhcp4))
         return await read_link_with_retries(self._connection, self._device, reads)
 
     def close(self) -> None:
@@ -162,23 +165,25 @@ class EarlyReader:
             lease.add_done_callback(_retrieve_exception)
 
 
-def _retrieve_exception(task: asyncio.Task[Any]) -> None:
+def _retrieve_exception(task: asyncio.Task[Dhcp4ConfigProperties]) -> None:
     """Mark a cancelled reader's exception as retrieved; no caller awaits it any more."""
     if not task.cancelled():
         task.exception()
 
 
 async def _behind(
-    connection: BusConnection, path: Callable[[], Awaitable[str]], kind: Callable[[BusConnection, str], Proxy]
-) -> _Object:
+    connection: BusConnection,
+    path: Callable[[], Awaitable[str]],
+    kind: Callable[[BusConnection, str], ProxyWithProperties[P]],
+) -> _Object[P]:
     """Read the object that a property of the device refers to."""
     return await _read(kind(connection, await path()))
 
 
-async def _read(proxy: Proxy) -> _Object:
+async def _read(proxy: ProxyWithProperties[P]) -> _Object[P]:
     if proxy.path == NO_OBJECT:
-        return _Object(proxy.path, {})
+        return _Object(proxy.path, None)
     try:
         return _Object(proxy.path, await proxy.get_all())
     except BusError:
-        return _Object(proxy.path, {})  # replaced meanwhile
+        return _Object(proxy.path, None)  # replaced meanwhile

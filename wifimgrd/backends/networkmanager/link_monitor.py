@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from wifimgrd.backends.networkmanager import failure_reasons
@@ -28,6 +29,7 @@ from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
 
 _READS_FOR_KNOWN_ADDRESS: Final = 2
+_Watched = AccessPoint | Ip4Config | WirelessDevice
 
 
 class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
@@ -146,7 +148,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
             WirelessDevice(self._connection, self.device.path),
         ):
             if watched.path != NO_OBJECT:
-                watch = await watched.watch_properties(self._reading_changed)
+                watch = await watched.watch_properties(partial(self._reading_changed, watched))
                 self._watches.append(watch)  # the list may have been replaced during the wait
 
     def _drop_watches(self) -> None:
@@ -154,8 +156,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         for watch in watches:
             watch.drop()
 
-    def _reading_changed(self, signal: Signal) -> None:
-        changed = signal.body[1]
+    def _reading_changed(self, watched: _Watched, signal: Signal) -> None:
+        changed = watched.changes(signal.body)
         if self._interrupted:
             if "AddressData" in changed:
                 self._check_restored()

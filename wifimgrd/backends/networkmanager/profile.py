@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
-from typing import Any
 
 from wifimgrd.domain import leases
 from wifimgrd.domain.device import Link, Sighting, Ssid
-from wifimgrd.proxies.networkmanager.definitions import WIRELESS_TYPE
+from wifimgrd.proxies.networkmanager.definitions import (
+    Dhcp4ConfigProperties,
+    Ip4ConfigProperties,
+    ProfileSettings,
+)
 
 
-def ssid_of(settings: Mapping[str, Any]) -> Ssid:
+def ssid_of(settings: ProfileSettings) -> Ssid:
     """The network that a profile joins."""
-    return Ssid(bytes(settings.get(WIRELESS_TYPE, {}).get("ssid", b"")))
+    return Ssid(settings.get("802-11-wireless", {}).get("ssid", b""))
 
 
-def bssid_of(settings: Mapping[str, Any]) -> str:
+def bssid_of(settings: ProfileSettings) -> str:
     """The only access point that a profile joins, lower case with colons; empty where it joins any."""
-    return bytes(settings.get(WIRELESS_TYPE, {}).get("bssid", b"")).hex(":")
+    return settings.get("802-11-wireless", {}).get("bssid", b"").hex(":")
 
 
 def link_of(
-    ip4: Mapping[str, Any], dhcp4: Mapping[str, Any], sighting: Sighting | None, signal_percent: int
+    ip4: Ip4ConfigProperties, dhcp4: Dhcp4ConfigProperties, sighting: Sighting | None, signal_percent: int
 ) -> Link | None:
     """Build a link from NetworkManager's properties; None where it has no address.
 
@@ -33,26 +35,28 @@ def link_of(
     https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.IP4Config.html
     """
     options = dhcp4.get("Options", {})
-    leased = {"address": options.get("ip_address", "")}
-    addresses = [data["address"] for data in ip4.get("AddressData", [leased])]
+    if "AddressData" in ip4:
+        addresses = [data.get("address", "") for data in ip4["AddressData"]]
+    else:
+        addresses = [options.get("ip_address", "")]
     if not any(addresses):
         return None
-    candidates = [ip4.get("Gateway", ""), *str(options.get("routers", "")).split()]
+    candidates = [ip4.get("Gateway", ""), *options.get("routers", "").split()]
     candidates.append(options.get("dhcp_server_identifier", ""))
     return Link(
-        local_address=str(addresses[0]),
-        camera_address=leases.camera_address(list(map(str, candidates)), str(addresses[0])),
+        local_address=addresses[0],
+        camera_address=leases.camera_address(candidates, addresses[0]),
         signal_percent=signal_percent,
         sighting=sighting,
     )
 
 
-def prefix_of(ip4: Mapping[str, Any], dhcp4: Mapping[str, Any]) -> int:
+def prefix_of(ip4: Ip4ConfigProperties, dhcp4: Dhcp4ConfigProperties) -> int:
     """The prefix length of a link's address, from the properties that `link_of` reads; 32 without one."""
     try:
         if "AddressData" in ip4:
-            return int(ip4["AddressData"][0]["prefix"])
-        mask = ipaddress.IPv4Address(str(dhcp4["Options"]["subnet_mask"]))
+            return ip4["AddressData"][0]["prefix"]
+        mask = ipaddress.IPv4Address(dhcp4["Options"]["subnet_mask"])
         return ipaddress.IPv4Network((0, str(mask))).prefixlen
     except (KeyError, IndexError, ValueError):
         return 32

@@ -9,7 +9,7 @@ import structlog
 
 from wifimgrd.backends.networkmanager.devices import NmDevice
 from wifimgrd.backends.networkmanager.inventory import Inventory, InventoryListener
-from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
+from wifimgrd.bus.connection import BusConnection, BusError, OwnerChange, Watch
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
@@ -148,8 +148,8 @@ class ServiceWatcher:
     def _report(self, state: BackendState, reason: str = "") -> None:
         self._listener.status_changed(BackendStatus(state, reason))
 
-    def _owner_changed(self, signal: Signal) -> None:
-        name, before, after = signal.body
+    def _owner_changed(self, change: OwnerChange) -> None:
+        name, before, after = change
         self._owners[name] = after
         if name == NM and before:
             self._settled = False

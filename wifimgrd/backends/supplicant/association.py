@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from structlog.typing import FilteringBoundLogger
 
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.domain.device import Ssid
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
-from wifimgrd.proxies.wpa_supplicant.definitions import NO_OBJECT, SupplicantState
+from wifimgrd.proxies.wpa_supplicant.definitions import NO_OBJECT, InterfaceProperties, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
@@ -25,6 +27,13 @@ times, one a second. It begins anew where it has received the request to associa
 station that continues with the keys of before."""
 _BSS_LOOKUPS: Final = 4
 """After this many scans, the supplicant is left to its own scans until the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupplicantChange:
+    """Properties of the supplicant's interface changed."""
+
+    properties: InterfaceProperties
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class AssociationMonitor:
         ssid: Ssid,
         points: Sequence[Bss],
         limit: BssidLimit,
-        log: Any,
+        log: FilteringBoundLogger,
         *,
         protected: bool,
     ) -> None:
@@ -78,7 +87,7 @@ class AssociationMonitor:
 
     def subscribe(self) -> None:
         """Receive the supplicant's events from now on; others come through `post`."""
-        self._supplicant.on_change = self.post
+        self._supplicant.on_change = lambda changed: self.post(SupplicantChange(changed))
         self._supplicant.on_scan_done = lambda complete: self.post(ScanEnd(complete))
 
     def post(self, event: object) -> None:
@@ -120,19 +129,19 @@ class AssociationMonitor:
 
     async def process(self, event: object) -> None:
         """Process an event that is the supplicant's; raises the cause where it ends the attempt."""
-        if isinstance(event, Mapping):
-            self.properties_changed(event)
+        if isinstance(event, SupplicantChange):
+            self.properties_changed(event.properties)
         elif isinstance(event, ScanEnd):
             await self._on_scan_end(event)
         elif isinstance(event, BssLookup):
             self._on_bss_lookup(event)
 
-    def properties_changed(self, changed: Mapping[str, Any]) -> None:
+    def properties_changed(self, changed: InterfaceProperties) -> None:
         """Process properties of the supplicant; raises the cause where they end the attempt."""
         if "State" in changed:
             self._log.debug("supplicant_state", state=changed["State"])
         if "CurrentBSS" in changed:
-            path = str(changed["CurrentBSS"])
+            path = changed["CurrentBSS"]
             self.current_bss = "" if path == NO_OBJECT else path
         if verdict := self.diagnosis.properties_changed(changed):
             codes = {key: value for key, value in changed.items() if key.endswith(("Code", "Reason"))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -14,7 +14,7 @@ import structlog
 from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt
 from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
 from wifimgrd.backends.supplicant.country import Country
-from wifimgrd.backends.supplicant.lease_check import LeaseCheck
+from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
 from wifimgrd.backends.supplicant.link_monitor import SupplicantLinkMonitor
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting
@@ -23,7 +23,7 @@ from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.ports import BackendListener, JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
-from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.runtime.tasks import Backoff, Running, Tasks
 
 _log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ class WatchedServices(Protocol):
 
 
 S = TypeVar("S", bound=WatchedServices)
-J = TypeVar("J", bound=Joined[Any])
+J = TypeVar("J", bound=Joined[LinkReading])
 M = TypeVar("M", bound=SupplicantLinkMonitor[Any])
 
 
@@ -346,7 +346,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
             await self._connection.round_trip()
 
 
-async def _until_closed(connection: BusConnection, work: Coroutine[Any, Any, None]) -> None:
+async def _until_closed(connection: BusConnection, work: Running[None]) -> None:
     """Run something until the connection is closed; raises its error where it fails before."""
     working = asyncio.create_task(work)
     closing = asyncio.create_task(connection.wait_closed())

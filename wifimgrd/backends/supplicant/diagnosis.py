@@ -7,9 +7,8 @@ modules of `backends/wpa_supplicant` that raise them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import (
@@ -20,7 +19,12 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     WifimgrdError,
 )
-from wifimgrd.proxies.wpa_supplicant.definitions import ReasonCode, StatusCode, SupplicantState
+from wifimgrd.proxies.wpa_supplicant.definitions import (
+    InterfaceProperties,
+    ReasonCode,
+    StatusCode,
+    SupplicantState,
+)
 
 _SAE_PASSWORD_WRONG: Final = (StatusCode.UNSPECIFIED_FAILURE, StatusCode.CHALLENGE_FAILURE)
 _STILL_NEGOTIATING: Final = (
@@ -135,7 +139,7 @@ class SupplicantDiagnosis:
         """Whether the supplicant began to join the access point."""
         return not is_down(self.furthest)
 
-    def properties_changed(self, changed: Mapping[str, Any]) -> WifimgrdError | None:
+    def properties_changed(self, changed: InterfaceProperties) -> WifimgrdError | None:
         """Process one PropertiesChanged; returns the cause of the failure where it contains one.
 
         The supplicant collects changes for some milliseconds before it emits them, so a state can be
@@ -154,7 +158,7 @@ class SupplicantDiagnosis:
                 self.reason = 0
         return verdict
 
-    def _on_status(self, changed: Mapping[str, Any]) -> WifimgrdError | None:
+    def _on_status(self, changed: InterfaceProperties) -> WifimgrdError | None:
         code = changed.get("AuthStatusCode", 0)
         if code not in _STILL_NEGOTIATING:
             if self.sae and code in _SAE_PASSWORD_WRONG:

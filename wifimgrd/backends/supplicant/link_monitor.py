@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable
 from ipaddress import IPv4Interface
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import structlog
 
@@ -21,7 +21,8 @@ from wifimgrd.domain.errors import AddressFailed, WifimgrdError
 from wifimgrd.ports import LinkListener
 from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.proxies.wpa_supplicant.definitions import ReasonCode, SupplicantState
-from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.runtime.tasks import Tasks, Work
 
 _log = structlog.get_logger(__name__)
 
@@ -47,7 +48,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         self._refusal: WifimgrdError | None = None
         """Why the link is being taken down by this monitor."""
         self._listener: LinkListener | None = None
-        self._on_end: Callable[[Any], None] | None = None
+        self._on_end: Callable[[], None] | None = None
         self._end_cause: WifimgrdError | None = None
         """Why the link has ended; None while it has not."""
         self._state: str = SupplicantState.COMPLETED
@@ -94,7 +95,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         """
         if self._closed and self._end_cause is None:
             return
-        self._listener, self._on_end = listener, on_end
+        self._listener, self._on_end = listener, lambda: on_end(self)
         self._search.limit.choice, self._search.limit.limit_networks = choice, limit_networks
         if self._end_cause is None:
             self._end_cause = self._end_before_start()
@@ -118,7 +119,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         self._end_cause = error
         self.close()
         if on_end:
-            on_end(self)
+            on_end()
             self._log.info("link_ended", code=error.code.value)
         if listener:
             listener.link_ended(self.held.interface, error)
@@ -147,7 +148,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
     # -- the association
 
     def _changed(self, signal: Signal) -> None:
-        changed: Mapping[str, Any] = signal.body[1]
+        changed = SupplicantInterface.changes(signal.body)
         self._reason = changed.get("DisconnectReason", self._reason)
         state = changed.get("State")
         if state is None:
@@ -227,10 +228,10 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
 
     # -- tasks
 
-    def _start_task(self, work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+    def _start_task(self, work: Work) -> asyncio.Task[None]:
         return self._tasks.start(work.__name__, self._guarded(work))
 
-    async def _guarded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _guarded(self, work: Work) -> None:
         try:
             await work()
         except (BusError, BusClosed, TimeoutError) as error:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
 from wifimgrd.backends.supplicant import diagnosis
-from wifimgrd.backends.supplicant.association import AssociationMonitor
+from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
@@ -172,7 +171,7 @@ class Attempt(SupplicantAttempt[Joined]):
                 await self._services.request_lease(interface.name)
                 is_due = False  # it deletes the address, where there is one
             is_due |= isinstance(event, AddressChanged)
-            is_due |= isinstance(event, Mapping) and "State" in event
+            is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
             if monitor.has_events or not (is_due and monitor.is_associated):
                 continue
             address = await read_address(self._services.connection, interface)
@@ -204,9 +203,9 @@ class Attempt(SupplicantAttempt[Joined]):
         if self._monitor is None:
             return self._not_found_in_time()
         while self._monitor.has_events:
-            if isinstance(event := self._monitor.queued(), Mapping):
+            if isinstance(event := self._monitor.queued(), SupplicantChange):
                 try:
-                    self._monitor.properties_changed(event)
+                    self._monitor.properties_changed(event.properties)
                 except WifimgrdError as cause:
                     return cause
         if self._monitor.diagnosis.completed and self._monitor.is_associated:

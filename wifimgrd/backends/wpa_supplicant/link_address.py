@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Interface
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import Link, Sighting
 from wifimgrd.domain.errors import AddressFailed
 from wifimgrd.domain.leases import camera_address
-from wifimgrd.proxies.networkd.definitions import NO_SUCH_LINK
+from wifimgrd.proxies.networkd.definitions import NO_SUCH_LINK, DescribedAddress, LinkDescription
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkd.manager import Networkd
 
@@ -65,20 +63,20 @@ class LinkReading:
         return replace(self, link=replace(self.link, sighting=sighting, signal_percent=signal_percent))
 
 
-def address_in(description: str) -> LinkAddress | None:
+def address_in(description: LinkDescription) -> LinkAddress | None:
     """The IPv4 address in networkd's description of a link; None where it has none.
 
     The description's `ConfigProvider` is the DHCP server:
     https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.network1.html
     """
     try:
-        found = [one for one in json.loads(description).get("Addresses", ()) if _is_taken(one)]
+        found = [one for one in description.get("Addresses", ()) if _is_taken(one)]
         return _address(found[0]) if found else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, KeyError):
         return None
 
 
-def _is_taken(described: Mapping[str, Any]) -> bool:
+def _is_taken(described: DescribedAddress) -> bool:
     """Whether networkd has set an IPv4 address, and is not about to delete it."""
     if described["Family"] != _IPV4 or described["ConfigSource"] not in _SOURCES:
         return False
@@ -86,8 +84,8 @@ def _is_taken(described: Mapping[str, Any]) -> bool:
     return not _SET.isdisjoint(states) and _REMOVING not in states
 
 
-def _address(described: Mapping[str, Any]) -> LinkAddress:
-    lease = IPv4Interface((bytes(described["Address"]), int(described["PrefixLength"])))
+def _address(described: DescribedAddress) -> LinkAddress:
+    lease = IPv4Interface((bytes(described["Address"]), described["PrefixLength"]))
     provider = described.get("ConfigProvider")
     return LinkAddress(lease, str(IPv4Address(bytes(provider))) if provider else "")
 

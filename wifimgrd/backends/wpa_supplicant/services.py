@@ -15,7 +15,7 @@ from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal, Watch
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
 from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.kernel.addresses import first_address
@@ -124,7 +124,7 @@ class Services:
 
     async def watch(self) -> None:
         """Watch them until cancelled; raises BusError, BusClosed, TimeoutError."""
-        [self._bus_id] = await self.connection.call_bus("GetId", "", [])
+        self._bus_id = await self.connection.bus_id()
         for name in (WPAS, NETWORK1, NM, IWD):
             self._watches.append(await self.connection.watch_owner(self._owner_changed, name))
         self._watches.append(await Networkd(self.connection).watch_links(self._link_changed))
@@ -166,8 +166,8 @@ class Services:
                 await self._next_change(pause_s)
                 pause_s = min(_LAST_RETRY_S, 2 * pause_s)
 
-    def _owner_changed(self, signal: Signal) -> None:
-        name, _, after = signal.body
+    def _owner_changed(self, change: OwnerChange) -> None:
+        name, _, after = change
         if name == WPAS:
             had, self._owner = self._owner, after
             if had and had != after:

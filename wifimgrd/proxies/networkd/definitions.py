@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 NETWORK1: Final = "org.freedesktop.network1"
 """https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.network1.html"""
@@ -27,3 +27,27 @@ SYSTEMD1_PATH: Final = "/org/freedesktop/systemd1"
 SYSTEMD1_MANAGER: Final = SYSTEMD1 + ".Manager"
 SYSTEMD1_UNIT: Final = SYSTEMD1 + ".Unit"
 ALREADY_SUBSCRIBED: Final = SYSTEMD1 + ".AlreadySubscribed"
+
+
+class DescribedAddress(TypedDict, total=False):
+    """One of `Addresses`."""
+
+    Address: list[int]
+    """The bytes of the address."""
+    ConfigProvider: list[int]
+    """The address of the DHCP server that gave it."""
+    ConfigSource: str
+    ConfigState: str
+    Family: int
+    PrefixLength: int
+
+
+class LinkDescription(TypedDict, total=False):
+    """What networkd describes a link as, in JSON, which has no documentation but its source:
+    https://github.com/systemd/systemd/blob/v252/src/network/networkd-json.c"""
+
+    Addresses: list[DescribedAddress]
+    AdministrativeState: str
+    NetworkFile: str
+    NetworkFileDropins: list[str]
+    """Not of systemd 252."""

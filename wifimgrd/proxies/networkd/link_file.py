@@ -7,12 +7,13 @@ reloaded, by whichever program. https://www.freedesktop.org/software/systemd/man
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from wifimgrd.proxies.networkd.definitions import LinkDescription
 
 NETWORKS: Final = Path("/run/systemd/network")
 """The folder of the helper's files."""
@@ -38,7 +39,7 @@ def own_file(interface: str, folder: Path = NETWORKS) -> Path:
 
 
 def other_configuration(
-    interface: str, description: str, own: Path | None = None, folders: Sequence[Path] = FOLDERS
+    interface: str, description: LinkDescription, own: Path | None = None, folders: Sequence[Path] = FOLDERS
 ) -> str | None:
     """What networkd applies to an interface instead of the helper's file, or besides it, and what to do, as a
     sentence; empty where it applies that file alone, None where it applies none yet.
@@ -46,13 +47,9 @@ def other_configuration(
     `description` is networkd's of the link, `own` the helper's file.
     """
     own = own or own_file(interface)
-    try:
-        described = json.loads(description)
-        applied, state = described.get("NetworkFile"), described.get("AdministrativeState")
-    except (ValueError, AttributeError):
-        return None
+    applied, state = description.get("NetworkFile"), description.get("AdministrativeState")
     if applied == str(own):
-        dropins = _dropins(described, own, folders)
+        dropins = _dropins(description, own, folders)
         return f"systemd-networkd applies {dropins[0]} to {interface}: remove that file" if dropins else ""
     if not applied and (state != _LEFT_ALONE or not own.exists()):
         return None
@@ -68,10 +65,10 @@ def other_configuration(
     )
 
 
-def _dropins(described: Mapping[str, Any], own: Path, folders: Iterable[Path]) -> list[str]:
+def _dropins(description: LinkDescription, own: Path, folders: Iterable[Path]) -> list[str]:
     """The drop-ins of the helper's file, by networkd's word; systemd 252's says nothing about them."""
-    reported = described.get("NetworkFileDropins")
-    return list(map(str, _dropins_in(own, folders) if reported is None else reported))
+    reported = description.get("NetworkFileDropins")
+    return [str(file) for file in _dropins_in(own, folders)] if reported is None else reported
 
 
 def _dropins_in(own: Path, folders: Iterable[Path]) -> Iterator[Path]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Final
 
 from wifimgrd.bus import names
-from wifimgrd.bus.connection import BusConnection, Watch
+from wifimgrd.bus.connection import BusConnection, BusError, Watch
 from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.values import typed
 from wifimgrd.proxies.networkd import definitions
+from wifimgrd.proxies.networkd.definitions import LinkDescription
 
 _FIRST_DIGIT: Final = re.compile("/_3([0-9])([0-9]*)$")
 
@@ -19,6 +22,14 @@ def _index(path: str) -> int:
     https://www.freedesktop.org/software/systemd/man/252/sd_bus_path_encode.html"""
     found = _FIRST_DIGIT.search(path)
     return int("".join(found.groups())) if found else 0
+
+
+def description_in(text: str) -> LinkDescription:
+    """A link's description; empty if the text is not one."""
+    try:
+        return typed(LinkDescription, json.loads(text))
+    except (ValueError, BusError):
+        return {}
 
 
 class Networkd(Proxy):
@@ -47,10 +58,9 @@ class Networkd(Proxy):
         """Configure a link from the beginning: its lease is dropped, and another one requested."""
         await self.call("ReconfigureLink", "i", [index])
 
-    async def describe(self, index: int) -> str:
-        """A link's state, addresses, routes and lease, as JSON."""
-        [description] = await self.call("DescribeLink", "i", [index])
-        return str(description)
+    async def describe(self, index: int) -> LinkDescription:
+        """A link's state and addresses."""
+        return description_in(await self.ask(str, "DescribeLink", "i", [index]))
 
     async def watch_links(self, handler: Callable[[int], None]) -> Watch:
         """Subscribe to changes of the links' properties; the handler gets the kernel's index of the link."""

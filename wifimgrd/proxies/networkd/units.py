@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.bus.proxy import Proxy
@@ -13,6 +13,21 @@ from wifimgrd.proxies.networkd import definitions
 
 _VERSION: Final = re.compile(r"v?(\d+)", re.ASCII)
 """As `252.39-1~deb12u2`, `v257.9`."""
+
+
+class _Listed(NamedTuple):
+    """A unit in the reply of ListUnitsByNames."""
+
+    name: str
+    description: str
+    load_state: str
+    active_state: str
+    sub_state: str
+    followed: str
+    path: str
+    job: int
+    job_type: str
+    job_path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,7 @@ class ServiceManager(Proxy):
 
     async def version(self) -> int:
         """The version of systemd, e.g. 252; 0 where it cannot be told."""
-        found = _VERSION.match(str(await self.get("Version")))
+        found = _VERSION.match(await self.get("Version", str))
         return int(found[1]) if found else 0
 
     async def start_unit(self, unit: str) -> None:
@@ -74,12 +89,12 @@ class ServiceManager(Proxy):
 
     async def list_units(self, names: Sequence[str]) -> list[ListedUnit]:
         """Units by name, also those that are not loaded or do not exist."""
-        [listed] = await self.call("ListUnitsByNames", "as", [list(names)])
-        return [ListedUnit(name, active, sub, path) for name, _, _, active, sub, _, path, *_ in listed]
+        listed = await self.ask(list[_Listed], "ListUnitsByNames", "as", [list(names)])
+        return [ListedUnit(one.name, one.active_state, one.sub_state, one.path) for one in listed]
 
     async def unit_file_state(self, unit: str) -> str:
         """Whether a unit is enabled, e.g. `enabled`, `masked`; raises BusError without such a unit."""
-        return str((await self.call("GetUnitFileState", "s", [unit]))[0])
+        return await self.ask(str, "GetUnitFileState", "s", [unit])
 
 
 class Unit(Proxy):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, TypedDict
 
 NM: Final = "org.freedesktop.NetworkManager"
 NM_PATH: Final = "/org/freedesktop/NetworkManager"
@@ -24,6 +24,106 @@ https://networkmanager.dev/docs/api/1.42/settings-user.html."""
 WIRELESS_TYPE: Final = "802-11-wireless"
 """A Wi-Fi profile's `connection.type`:
 https://networkmanager.dev/docs/api/1.42/settings-802-11-wireless.html"""
+
+
+class RootProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.html."""
+
+    Devices: list[str]
+    Startup: bool
+    WirelessEnabled: bool
+    WirelessHardwareEnabled: bool
+
+
+class DeviceProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Device.html."""
+
+    ActiveConnection: str
+    Autoconnect: bool
+    DeviceType: int
+    Dhcp4Config: str
+    FirmwareMissing: bool
+    Interface: str
+    InterfaceFlags: int
+    Ip4Config: str
+    Managed: bool
+    State: int
+
+
+class WirelessProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Device.Wireless.html."""
+
+    ActiveAccessPoint: str
+    HwAddress: str
+    Mode: int
+    PermHwAddress: str
+    WirelessCapabilities: int
+
+
+class AccessPointProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.AccessPoint.html."""
+
+    Frequency: int
+    HwAddress: str
+    Strength: int
+
+
+class ActiveConnectionProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Connection.Active.html."""
+
+    Connection: str
+    Default: bool
+    Id: str
+    Uuid: str
+
+
+class AddressData(TypedDict, total=False):
+    """An address in `AddressData` of IP4Config."""
+
+    address: str
+    prefix: int
+
+
+class Ip4ConfigProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.IP4Config.html."""
+
+    AddressData: list[AddressData]
+    Gateway: str
+
+
+class DhcpOptions(TypedDict, total=False):
+    """What a DHCP server has given, by the names of dhcp-options(5); each value is a text."""
+
+    dhcp_server_identifier: str
+    ip_address: str
+    routers: str
+    subnet_mask: str
+
+
+class Dhcp4ConfigProperties(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.DHCP4Config.html."""
+
+    Options: DhcpOptions
+
+
+class WirelessSetting(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/settings-802-11-wireless.html."""
+
+    bssid: bytes
+    ssid: bytes
+
+
+class UserSetting(TypedDict, total=False):
+    """https://networkmanager.dev/docs/api/1.42/settings-user.html."""
+
+    data: dict[str, str]
+
+
+ProfileSettings = TypedDict(
+    "ProfileSettings", {"802-11-wireless": WirelessSetting, "user": UserSetting}, total=False
+)
+"""What GetSettings of a profile replies, without secrets:
+https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Settings.Connection.html."""
 
 
 class DeviceType(IntEnum):

@@ -6,21 +6,39 @@ https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.De
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.proxy import ProxyWithProperties
 from wifimgrd.domain.adapter import Band
 from wifimgrd.proxies.networkmanager import definitions
-from wifimgrd.proxies.networkmanager.definitions import DeviceState, DeviceType, WifiCapability, WifiMode
+from wifimgrd.proxies.networkmanager.definitions import (
+    DeviceProperties,
+    DeviceState,
+    DeviceType,
+    WifiCapability,
+    WifiMode,
+    WirelessProperties,
+)
 
 AFFECTS_USE = frozenset(("Interface", "Managed", "ActiveConnection", "FirmwareMissing"))
 """Properties that decide whether a device may be used, beside its state."""
 
 
-class Device(Proxy):
+class StateChanged(NamedTuple):
+    """The arguments of the signal of that name."""
+
+    state: int
+    """One of definitions.DeviceState."""
+    before: int
+    reason: int
+    """One of definitions.DeviceReason, or another one."""
+
+
+class Device(ProxyWithProperties[DeviceProperties]):
     """A device of any type."""
+
+    PROPERTIES = DeviceProperties
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM_DEVICE
@@ -28,28 +46,25 @@ class Device(Proxy):
 
     async def active_connection(self) -> str:
         """The object path of its active connection, also while that is being activated; or NO_OBJECT."""
-        return str(await self.get("ActiveConnection"))
+        return await self.get("ActiveConnection", str)
 
     async def ip4_config(self) -> str:
         """The object path of its IPv4 configuration, or NO_OBJECT."""
-        return str(await self.get("Ip4Config"))
+        return await self.get("Ip4Config", str)
 
     async def dhcp4_config(self) -> str:
         """The object path of its lease, or NO_OBJECT."""
-        return str(await self.get("Dhcp4Config"))
+        return await self.get("Dhcp4Config", str)
 
     async def interface_flags(self) -> int:
         """Bits of definitions.InterfaceFlag."""
-        return int(await self.get("InterfaceFlags"))
-
-    @staticmethod
-    def changed_interface_flags(changed: Mapping[str, Any]) -> int | None:
-        """The flags, where a change of properties has them."""
-        return changed.get("InterfaceFlags")
+        return await self.get("InterfaceFlags", int)
 
 
-class WirelessDevice(Proxy):
+class WirelessDevice(ProxyWithProperties[WirelessProperties]):
     """A Wi-Fi device."""
+
+    PROPERTIES = WirelessProperties
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM_WIRELESS
@@ -57,27 +72,12 @@ class WirelessDevice(Proxy):
 
     async def active_access_point(self) -> str:
         """The object path of the access point it is joined to, or NO_OBJECT."""
-        return str(await self.get("ActiveAccessPoint"))
+        return await self.get("ActiveAccessPoint", str)
 
 
-def is_wifi(properties: Mapping[str, Any]) -> bool:
+def is_wifi(properties: DeviceProperties) -> bool:
     """Whether a device's properties are those of a Wi-Fi device."""
     return properties.get("DeviceType") == DeviceType.WIFI
-
-
-def state_changed(state: int) -> dict[str, Any]:
-    """The content of a StateChanged signal, in the form of a PropertiesChanged signal."""
-    return {"State": state}
-
-
-def is_autoconnect(changed: Mapping[str, Any]) -> bool:
-    """Whether a change of properties concerns autoconnect."""
-    return "Autoconnect" in changed
-
-
-def active_connection_of(properties: Mapping[str, Any]) -> str:
-    """The object path of a device's active connection, from its properties."""
-    return str(properties.get("ActiveConnection", definitions.NO_OBJECT))
 
 
 @dataclass(eq=False, slots=True)
@@ -85,20 +85,20 @@ class WifiProperties:
     """A Wi-Fi device's properties, as read and updated by signals since."""
 
     path: str
-    properties: dict[str, Any]
+    properties: DeviceProperties
     """Of org.freedesktop.NetworkManager.Device."""
-    wireless: dict[str, Any]
+    wireless: WirelessProperties
     """Of org.freedesktop.NetworkManager.Device.Wireless, as last read."""
 
     @property
     def name(self) -> str:
         """The interface's name."""
-        return str(self.properties.get("Interface", ""))
+        return self.properties.get("Interface", "")
 
     @property
     def state(self) -> int:
         """One of definitions.DeviceState."""
-        return int(self.properties.get("State", DeviceState.UNKNOWN))
+        return self.properties.get("State", DeviceState.UNKNOWN)
 
     @property
     def has_address(self) -> bool:
@@ -109,7 +109,7 @@ class WifiProperties:
     @property
     def autoconnect(self) -> bool:
         """Whether NetworkManager may activate profiles on it automatically."""
-        return bool(self.properties.get("Autoconnect"))
+        return self.properties.get("Autoconnect", False)
 
     @autoconnect.setter
     def autoconnect(self, value: bool) -> None:
@@ -118,27 +118,27 @@ class WifiProperties:
     @property
     def firmware_missing(self) -> bool:
         """Whether the driver lacks its firmware."""
-        return bool(self.properties.get("FirmwareMissing"))
+        return self.properties.get("FirmwareMissing", False)
 
     @property
     def mac(self) -> str:
         """The permanent MAC address, lower case with colons."""
-        return str(self.wireless.get("PermHwAddress", "")).lower()
+        return self.wireless.get("PermHwAddress", "").lower()
 
     @property
     def current_mac(self) -> str:
         """The MAC address in use, lower case with colons."""
-        return str(self.wireless.get("HwAddress", "")).lower()
+        return self.wireless.get("HwAddress", "").lower()
 
     @property
     def is_access_point(self) -> bool:
         """Whether it serves as an access point itself."""
-        return bool(self.wireless.get("Mode") == WifiMode.ACCESS_POINT)
+        return self.wireless.get("Mode") == WifiMode.ACCESS_POINT
 
     @property
     def bands(self) -> frozenset[Band]:
         """The bands that it supports; empty where the driver does not report them."""
-        capabilities = int(self.wireless.get("WirelessCapabilities", 0))
+        capabilities = self.wireless.get("WirelessCapabilities", 0)
         return frozenset(
             band
             for bit, band in (

@@ -6,13 +6,16 @@ https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.ht
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from wifimgrd.bus.connection import BusConnection, Signal, Watch
-from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.proxy import ProxyWithProperties
+from wifimgrd.bus.values import typed
 from wifimgrd.proxies.networkmanager import definitions
+from wifimgrd.proxies.networkmanager.definitions import RootProperties
+from wifimgrd.proxies.networkmanager.device import StateChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,50 +25,56 @@ class Radio:
     enabled: bool = True
     hardware_enabled: bool = True
 
-    def updated(self, properties: Mapping[str, Any]) -> Self:
+    def updated(self, properties: RootProperties) -> Self:
         """Updated with those of NetworkManager's properties that are given."""
         return replace(
             self,
-            enabled=bool(properties.get("WirelessEnabled", self.enabled)),
-            hardware_enabled=bool(properties.get("WirelessHardwareEnabled", self.hardware_enabled)),
+            enabled=properties.get("WirelessEnabled", self.enabled),
+            hardware_enabled=properties.get("WirelessHardwareEnabled", self.hardware_enabled),
         )
 
 
-class NetworkManager(Proxy):
+class NetworkManager(ProxyWithProperties[RootProperties]):
     """The root object."""
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM
+    PROPERTIES = RootProperties
     TIMEOUT_S = 10.0
 
     def __init__(self, connection: BusConnection) -> None:
         super().__init__(connection, definitions.NM_PATH)
 
-    @staticmethod
-    def devices(properties: Mapping[str, Any]) -> list[str]:
-        """The object paths of all devices, from the properties as read."""
-        return list(properties["Devices"])
-
-    @staticmethod
-    def is_starting(properties: Mapping[str, Any]) -> bool:
-        """Whether it has not dealt with all devices since its start, from the properties as read."""
-        return bool(properties.get("Startup"))
-
     async def watch_devices(
         self,
-        added: Callable[[Signal], None],
-        removed: Callable[[Signal], None],
-        state_changed: Callable[[Signal], None],
+        added: Callable[[str], None],
+        removed: Callable[[str], None],
+        state_changed: Callable[[str, StateChanged], None],
     ) -> list[Watch]:
-        """Subscribe to devices that are added (path), removed (path), and to the states of all of them
-        (new, old, reason)."""
+        """Subscribe to devices that are added and removed, and to the states of all of them; each handler
+        gets the object path of the device."""
         service = definitions.NM
         watch = self.connection.watch
         return list(
             await asyncio.gather(
-                watch(added, sender=service, interface=service, member="DeviceAdded"),
-                watch(removed, sender=service, interface=service, member="DeviceRemoved"),
-                watch(state_changed, sender=service, interface=definitions.NM_DEVICE, member="StateChanged"),
+                watch(
+                    lambda signal: added(*typed(tuple[str], signal.body)),
+                    sender=service,
+                    interface=service,
+                    member="DeviceAdded",
+                ),
+                watch(
+                    lambda signal: removed(*typed(tuple[str], signal.body)),
+                    sender=service,
+                    interface=service,
+                    member="DeviceRemoved",
+                ),
+                watch(
+                    lambda signal: state_changed(signal.path, typed(StateChanged, signal.body)),
+                    sender=service,
+                    interface=definitions.NM_DEVICE,
+                    member="StateChanged",
+                ),
             )
         )
 

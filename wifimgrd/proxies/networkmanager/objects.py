@@ -5,13 +5,16 @@ https://networkmanager.dev/docs/api/1.42/spec.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
-
-from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.proxy import Proxy, ProxyWithProperties
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.proxies.networkmanager import definitions
+from wifimgrd.proxies.networkmanager.definitions import (
+    AccessPointProperties,
+    ActiveConnectionProperties,
+    Dhcp4ConfigProperties,
+    Ip4ConfigProperties,
+    ProfileSettings,
+)
 
 
 class SettingsConnection(Proxy):
@@ -21,93 +24,44 @@ class SettingsConnection(Proxy):
     INTERFACE = definitions.NM_SETTINGS_CONNECTION
     TIMEOUT_S = 10.0
 
-    async def settings(self) -> dict[str, Any]:
+    async def settings(self) -> ProfileSettings:
         """Its settings, without secrets."""
-        settings: dict[str, Any] = (await self.call("GetSettings"))[0]
-        return settings
+        return await self.ask(ProfileSettings, "GetSettings")
 
 
-def marked_device(settings: Mapping[str, Any]) -> DeviceId | None:
+def marked_device(settings: ProfileSettings) -> DeviceId | None:
     """The id of the device that a profile is for; None where the profile is not the hub's."""
     mark = settings.get("user", {}).get("data", {}).get(definitions.PROFILE_MARK, "")
     return DeviceId(int(mark)) if mark.isascii() and mark.isdigit() and int(mark) > 0 else None
 
 
-class ActiveConnectionObject(Proxy):
+class ActiveConnectionObject(ProxyWithProperties[ActiveConnectionProperties]):
     """A profile that is being activated, or is active."""
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM_ACTIVE
-
-    @staticmethod
-    def has_default(changed: Mapping[str, Any]) -> bool:
-        """Whether a change of properties concerns the default route."""
-        return "Default" in changed
+    PROPERTIES = ActiveConnectionProperties
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveConnectionProperties:
-    """The properties of it that are used here."""
-
-    profile: str
-    """The profile's object path."""
-    name: str
-    uuid: str
-    is_default: bool
-    """The host's default route goes through it."""
-
-    @classmethod
-    def of(cls, properties: Mapping[str, Any]) -> Self:
-        """Build it from the properties as read."""
-        return cls(
-            str(properties["Connection"]),
-            str(properties["Id"]),
-            str(properties["Uuid"]),
-            bool(properties["Default"]),
-        )
-
-
-class Ip4Config(Proxy):
+class Ip4Config(ProxyWithProperties[Ip4ConfigProperties]):
     """A device's IPv4 addresses and routes."""
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM_IP4_CONFIG
+    PROPERTIES = Ip4ConfigProperties
 
 
-class Dhcp4Config(Proxy):
+class Dhcp4Config(ProxyWithProperties[Dhcp4ConfigProperties]):
     """A device's lease."""
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM_DHCP4_CONFIG
-
-    @staticmethod
-    def has_lease(properties: Mapping[str, Any]) -> bool:
-        """Whether the properties hold the options of a lease."""
-        return bool(properties.get("Options"))
+    PROPERTIES = Dhcp4ConfigProperties
 
 
-class AccessPoint(Proxy):
+class AccessPoint(ProxyWithProperties[AccessPointProperties]):
     """An access point, as seen by one device."""
 
     SERVICE = definitions.NM
     INTERFACE = definitions.NM_ACCESS_POINT
-
-
-@dataclass(frozen=True, slots=True)
-class AccessPointProperties:
-    """The properties of it that are used here; empty where they could not be read."""
-
-    bssid: str = ""
-    """Lower case with colons."""
-    frequency: int = 0
-    """MHz."""
-    signal_percent: int = 0
-
-    @classmethod
-    def of(cls, properties: Mapping[str, Any]) -> Self:
-        """Build it from the properties as read."""
-        return cls(
-            str(properties.get("HwAddress", "")).lower(),
-            int(properties.get("Frequency", 0)),
-            min(100, int(properties.get("Strength", 0))),
-        )
+    PROPERTIES = AccessPointProperties

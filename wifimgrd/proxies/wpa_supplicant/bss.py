@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed, WifimgrdError
 from wifimgrd.domain.network import ScanResult, Security
+from wifimgrd.proxies.wpa_supplicant.definitions import BssProperties
 
 LIKELY_FREQUENCIES: Final = (2412, 2437, 2462, 5180, 5220, 5745, 5785)
 """Centre frequencies, MHz, that cameras usually use: channels 1, 6, 11, 36, 44, 149, 157."""
@@ -104,18 +105,18 @@ def link_percent(signal_dbm: int) -> int:
     return 120 + min(max(signal_dbm, -90), -20)
 
 
-def bss_of(path: str, properties: Mapping[str, Any]) -> Bss:
+def bss_of(path: str, properties: BssProperties) -> Bss:
     """Read a BSS object's properties: https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_bss."""
     suites = [*properties.get("RSN", {}).get("KeyMgmt", ()), *properties.get("WPA", {}).get("KeyMgmt", ())]
     return Bss(
         path,
-        bytes(properties.get("SSID", b"")),
-        bytes(properties.get("BSSID", b"")).hex(":"),
-        int(properties.get("Frequency", 0)),
-        int(properties.get("Age", 0)),
+        properties.get("SSID", b""),
+        properties.get("BSSID", b"").hex(":"),
+        properties.get("Frequency", 0),
+        properties.get("Age", 0),
         frozenset(suites),
-        bool(properties.get("Privacy", False)),
-        int(properties.get("Signal", _WEAKEST_DBM)),
+        properties.get("Privacy", False),
+        properties.get("Signal", _WEAKEST_DBM),
         bool(properties.get("RSN", {}).get("KeyMgmt", ())),
     )
 

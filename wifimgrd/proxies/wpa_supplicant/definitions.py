@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import Final
+from typing import Final, TypedDict
 
 WPAS: Final = "fi.w1.wpa_supplicant1"
 WPAS_PATH: Final = "/fi/w1/wpa_supplicant1"
@@ -24,6 +24,64 @@ WPAS_INTERFACE_UNKNOWN: Final = WPAS + ".InterfaceUnknown"
 
 IWD: Final = "net.connman.iwd"
 """The other supplicant: https://git.kernel.org/pub/scm/network/wireless/iwd.git/tree/doc/device-api.txt"""
+
+
+class Capabilities(TypedDict, total=False):
+    """`Capabilities` of an interface."""
+
+    KeyMgmt: list[str]
+
+
+class InterfaceProperties(TypedDict, total=False):
+    """https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_interface."""
+
+    AssocStatusCode: int
+    """One of StatusCode, or another one."""
+    AuthStatusCode: int
+    BSSs: list[str]
+    Capabilities: Capabilities
+    CurrentBSS: str
+    CurrentNetwork: str
+    DisconnectReason: int
+    """One of ReasonCode, or another one."""
+    Scanning: bool
+    State: str
+    """One of SupplicantState."""
+
+
+class Security(TypedDict, total=False):
+    """`RSN` and `WPA` of a BSS."""
+
+    KeyMgmt: list[str]
+
+
+class BssProperties(TypedDict, total=False):
+    """https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_bss."""
+
+    Age: int
+    BSSID: bytes
+    Frequency: int
+    Privacy: bool
+    RSN: Security
+    SSID: bytes
+    Signal: int
+    WPA: Security
+
+
+class NetworkSettings(TypedDict, total=False):
+    """`Properties` of a network, https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_network, in the syntax of
+    https://w1.fi/cgit/hostap/plain/wpa_supplicant/wpa_supplicant.conf; without secrets."""
+
+    bssid: str
+    id_str: str
+    ssid: str
+
+
+class LinkSignal(TypedDict, total=False):
+    """The reply of SignalPoll."""
+
+    rssi: int
+    """dBm."""
 
 
 class SupplicantState(StrEnum):

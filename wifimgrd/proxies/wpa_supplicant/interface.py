@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Self, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Self, cast
 
 import structlog
 
-from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant, Watch
-from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
+from wifimgrd.bus.proxy import Proxy, ProxyWithProperties
+from wifimgrd.bus.values import typed
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Ssid
 from wifimgrd.proxies.wpa_supplicant import definitions
 from wifimgrd.proxies.wpa_supplicant.bss import Bss, bss_of, frequencies_to_try, seen_since
 from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.proxies.wpa_supplicant.definitions import (
+    BssProperties,
+    Capabilities,
+    InterfaceProperties,
+    LinkSignal,
+    NetworkSettings,
+)
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanQueue, ScanRefused
 
 _log = structlog.get_logger(__name__)
@@ -53,7 +61,7 @@ class Supplicant(Proxy):
 
     async def interface(self, name: str) -> str:
         """The object path of an interface; raises BusError where the supplicant does not have it."""
-        return str((await self.call("GetInterface", "s", [name]))[0])
+        return await self.ask(str, "GetInterface", "s", [name])
 
     async def remove_interface(self, path: str) -> None:
         """Unregister an interface: its association ends."""
@@ -68,11 +76,12 @@ class Supplicant(Proxy):
         return await self.watch("InterfaceRemoved", handler)
 
 
-class BssObject(Proxy):
+class BssObject(ProxyWithProperties[BssProperties]):
     """A BSS in the supplicant's list."""
 
     SERVICE = definitions.WPAS
     INTERFACE = definitions.WPAS_BSS
+    PROPERTIES = BssProperties
 
 
 class NetworkObject(Proxy):
@@ -83,13 +92,12 @@ class NetworkObject(Proxy):
     INTERFACE = definitions.WPAS_NETWORK
     TIMEOUT_S = _ANSWER_S
 
-    async def settings(self) -> dict[str, Any]:
-        """Its settings in the syntax of wpa_supplicant.conf(5), secrets aside."""
-        found: dict[str, Any] = await self.get("Properties")
-        return found
+    async def settings(self) -> NetworkSettings:
+        """Its settings."""
+        return await self.get("Properties", NetworkSettings)
 
 
-class SupplicantInterface(Proxy):
+class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
     """One interface; `subscribe` subscribes, `close` unsubscribes.
 
     `on_change` gets the properties of each PropertiesChanged, unless `watch_changes` was called.
@@ -98,6 +106,7 @@ class SupplicantInterface(Proxy):
 
     SERVICE = definitions.WPAS
     INTERFACE = definitions.WPAS_INTERFACE
+    PROPERTIES = InterfaceProperties
     TIMEOUT_S = _ANSWER_S
 
     def __init__(self, connection: BusConnection, path: str, names: dict[str, bytes] | None = None) -> None:
@@ -107,7 +116,7 @@ class SupplicantInterface(Proxy):
         first, and are updated here.
         """
         super().__init__(connection, path)
-        self.on_change: Callable[[Mapping[str, Any]], None] | None = None
+        self.on_change: Callable[[InterfaceProperties], None] | None = None
         self.on_scan_done: Callable[[bool], None] | None = None
         self.scan_started: float | None = None
         """Loop time at which the running scan was reported; None where there was none."""
@@ -164,11 +173,11 @@ class SupplicantInterface(Proxy):
 
     async def state(self) -> str:
         """The connection's state now, one of definitions.SupplicantState."""
-        return str(await self.get("State"))
+        return await self.get("State", str)
 
     async def current_bss(self) -> str:
         """The object path of the BSS that it is associated with."""
-        return str(await self.get("CurrentBSS"))
+        return await self.get("CurrentBSS", str)
 
     async def read_bss(self, path: str) -> Bss | None:
         """A BSS of its list; None where it is not in it any more."""
@@ -177,22 +186,19 @@ class SupplicantInterface(Proxy):
 
     async def link_signal_dbm(self) -> int | None:
         """The signal strength of the association; None where the driver does not report it."""
-        [poll] = await self.call("SignalPoll")
-        measured = poll.value if isinstance(poll, Variant) else poll
-        rssi = measured.get("rssi")
-        return None if rssi is None else int(rssi)
+        return (await self.ask(LinkSignal, "SignalPoll")).get("rssi")
 
     async def networks(self, ssid: Ssid) -> list[Bss]:
         """The access points with that SSID in the supplicant's list, of any age."""
         guessed = [path for path, octets in self._names.items() if octets == ssid.octets]
-        paths, *early = await asyncio.gather(self.get("BSSs"), *map(self._bss, guessed))
+        paths, early = await asyncio.gather(
+            self.get("BSSs", list[str]), asyncio.gather(*map(self._bss, guessed))
+        )
         read = dict(zip(guessed, early, strict=True))
         unread = [path for path in paths if path not in self._ssids and path not in read]
         if len(unread) > _FEW:  # of many, only the SSIDs are read
-            names = await asyncio.gather(*(self._bss(path, "SSID") for path in unread))
-            self._ssids |= {
-                path: bytes(name) for path, name in zip(unread, names, strict=True) if name is not None
-            }
+            names = await asyncio.gather(*map(self._ssid_of, unread))
+            self._ssids |= {path: name for path, name in zip(unread, names, strict=True) if name is not None}
             unread = []
         wanted = [
             path for path in paths if path in unread or path in read or self._ssids.get(path) == ssid.octets
@@ -200,7 +206,7 @@ class SupplicantInterface(Proxy):
         late = [path for path in wanted if path not in read]
         read |= zip(late, await asyncio.gather(*map(self._bss, late)), strict=True)
         found = {path: properties for path in wanted if (properties := read[path])}
-        self._ssids |= {path: bytes(properties["SSID"]) for path, properties in found.items()}
+        self._ssids |= {path: properties.get("SSID", b"") for path, properties in found.items()}
         ours = [path for path in found if self._ssids[path] == ssid.octets]
         for path in guessed:
             self._names.pop(path, None)
@@ -209,7 +215,7 @@ class SupplicantInterface(Proxy):
 
     async def supports(self, suite: str) -> bool:
         """Whether the supplicant and the adapter's driver support a key management suite."""
-        capabilities: dict[str, Any] = await self.get("Capabilities")
+        capabilities = await self.get("Capabilities", Capabilities)
         return suite in capabilities.get("KeyMgmt", ())
 
     async def locate(self, ssid: Ssid, choice: Callable[[], BssChoice], bands: frozenset[Band]) -> list[Bss]:
@@ -262,7 +268,7 @@ class SupplicantInterface(Proxy):
 
     async def all_bss(self) -> list[Bss]:
         """Every access point in the supplicant's list, of any age."""
-        paths = await self.get("BSSs")
+        paths = await self.get("BSSs", list[str])
         found = []
         for start in range(0, len(paths), _READ_AT_ONCE):
             some = paths[start : start + _READ_AT_ONCE]
@@ -290,9 +296,9 @@ class SupplicantInterface(Proxy):
         """Disconnect, and forget every network; raises BusError."""
         await self.call("RemoveAllNetworks")
 
-    async def current_settings(self) -> dict[str, Any]:
+    async def current_settings(self) -> NetworkSettings:
         """The settings of the network that it is joining or has joined; empty where there is none."""
-        path = str(await self.get("CurrentNetwork"))
+        path = await self.get("CurrentNetwork", str)
         return {} if path == definitions.NO_OBJECT else await NetworkObject(self.connection, path).settings()
 
     async def start_over(self) -> None:
@@ -303,25 +309,29 @@ class SupplicantInterface(Proxy):
         await self.call("Reassociate")
 
     def _scan_done(self, signal: Signal) -> None:
-        complete = bool(signal.body[0])
+        [complete] = typed(tuple[bool], signal.body)
         self.scans.ended(complete)
         if self.on_scan_done:
             self.on_scan_done(complete)
 
     def _changed(self, signal: Signal) -> None:
-        changed: Mapping[str, Any] = signal.body[1]
+        changed = self.changes(signal.body)
         if changed.get("Scanning") is True:
             self.scan_started = self._now()
         if self.on_change:
             self.on_change(changed)
 
-    async def _bss(self, path: str, name: str | None = None) -> Any:
+    async def _bss(self, path: str) -> BssProperties | None:
         try:
-            if name:
-                return await BssObject(self.connection, path).get(name)
             return await BssObject(self.connection, path).get_all()
         except BusError:
             return None  # dropped from the list meanwhile
+
+    async def _ssid_of(self, path: str) -> bytes | None:
+        try:
+            return await BssObject(self.connection, path).get("SSID", bytes)
+        except BusError:
+            return None
 
     @staticmethod
     def _now() -> float:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum, auto
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from wifimgrd.bus.connection import BusError, Variant
 from wifimgrd.domain.device import Ssid
@@ -41,8 +41,8 @@ class Call(Protocol):
         self,
         member: str,
         signature: str = "",
-        body: Sequence[Any] = (),
-        on_reply: Callable[[list[Any]], None] | None = None,
+        body: Sequence[object] = (),
+        on_reply: Callable[[list[object]], None] | None = None,
     ) -> Awaitable[object]:
         """Call one; `on_reply` as in `BusConnection.call`."""
 
