@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from wifimgrd.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.device import DeviceId, Sighting
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
 
 PINNED, OTHER = "02:ca:00:00:00:01", "02:ca:00:00:00:02"
 

@@ -1,16 +1,11 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed
 from wifimgrd.proxies.wpa_supplicant.bss import (
-    LIKELY_FREQUENCIES,
     Bss,
     KeyManagement,
     bss_of,
-    frequencies_to_try,
     key_management,
     misfit,
     seen_since,
@@ -97,25 +92,6 @@ def test_a_bss_object_is_read() -> None:
     assert read.sighting == Sighting("02:ca:d3:d9:9e:8b", 5180)
     assert (read.offers_psk, read.offers_sae, read.is_open) == (True, True, False)
     assert bss_of("/bss", {}).is_open
-
-
-def test_where_it_was_met_comes_first_and_the_likely_channels_where_it_never_was() -> None:
-    both = frozenset({Band.GHZ_2_4, Band.GHZ_5})
-    known = [Sighting("a", 5180), Sighting("b", 2437), Sighting("a", 5180)]
-    assert frequencies_to_try(known, [point(mhz=2412)], both) == (5180, 2437, 2412)
-    assert frequencies_to_try(known, [], frozenset({Band.GHZ_2_4})) == (2437,)
-    assert frequencies_to_try([], [], frozenset()) == LIKELY_FREQUENCIES
-    assert frequencies_to_try([], [], frozenset({Band.GHZ_2_4})) == (2412, 2437, 2462)
-    assert frequencies_to_try([Sighting("a", 5180)], [], frozenset({Band.GHZ_2_4})) == ()
-
-
-@given(st.lists(st.integers(2400, 7200)), st.sets(st.sampled_from(list(Band))))
-def test_no_channel_is_asked_for_twice_or_in_a_band_that_is_not_there(
-    frequencies: list[int], bands: set[Band]
-) -> None:
-    tried = frequencies_to_try([Sighting("a", mhz) for mhz in frequencies], [], frozenset(bands))
-    assert len(tried) == len(set(tried))
-    assert not bands or all(Band.of_frequency(mhz) in bands for mhz in tried)
 
 
 def test_being_in_the_list_is_no_proof_of_being_in_range() -> None:

@@ -5,46 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch, Watches
-from wifimgrd.domain.device import DeviceId, Ssid
-from wifimgrd.proxies.wpa_supplicant.bss import Bss
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from tests.proxies.wpa_supplicant.list_on_the_bus import ListOnTheBus
+from wifimgrd.bus.connection import BusConnection, Signal, Watch, Watches
+from wifimgrd.domain.device import Ssid
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 OURS = Ssid(b"CAM")
-
-
-class ListOnTheBus:
-    """Replies in rounds: calls that are made together are answered together."""
-
-    def __init__(self, **listed: bytes) -> None:
-        self.listed = listed
-        self.rounds = 0
-        self.age_s = 0
-        self._answering: asyncio.Future[None] | None = None
-
-    async def _round(self) -> None:
-        if self._answering is None or self._answering.done():
-            self.rounds += 1
-            self._answering = asyncio.get_running_loop().create_future()
-            asyncio.get_running_loop().call_later(0.01, self._answering.set_result, None)
-        await self._answering
-
-    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
-        del destination, interface
-        await self._round()
-        return list(self.listed) if name == "BSSs" else self.listed[path]
-
-    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
-        del destination, interface
-        await self._round()
-        if path not in self.listed:
-            raise BusError("org.freedesktop.DBus.Error.UnknownObject", path)
-        return {"SSID": self.listed[path], "BSSID": b"\2\0\0\0\0\1", "Frequency": 2412, "Age": self.age_s}
 
 
 async def met(bus: ListOnTheBus, names: dict[str, bytes]) -> list[str]:
@@ -116,67 +86,3 @@ async def test_a_subscription_that_was_granted_is_ended_also_where_the_wait_for_
         await asyncio.wait_for(supplicant.subscribe(), 0.01)
     supplicant.close()
     assert bus.granted == []
-
-
-class ScansOfTheNetwork:
-    """What a scan of each of these channels finds; () are all."""
-
-    def __init__(self, **found: str) -> None:
-        self.found = found
-        self.searched: list[tuple[int, ...]] = []
-
-    async def find_bss(self, ssid: Ssid, channels: tuple[int, ...]) -> list[Bss]:
-        assert ssid == OURS
-        self.searched.append(channels)
-        names = self.found["known" if channels else "all"]
-        return [Bss("/bss", b"CAM", name, 2412, 0) for name in names]
-
-
-@pytest.mark.parametrize(
-    ("known", "searched", "found"),
-    [
-        ("a", [(2412,)], ["a"]),
-        ("b", [(2412,), ()], ["b", "a"]),
-        ("c", [(2412,), ()], ["c", "b", "a"]),
-        ("", [(2412,), ()], ["b", "a"]),
-    ],
-)
-async def test_all_channels_are_scanned_where_the_known_ones_have_other_devices_cameras_alone(
-    monkeypatch: pytest.MonkeyPatch, known: str, searched: list[tuple[int, ...]], found: list[str]
-) -> None:
-    scans = ScansOfTheNetwork(known=known, all="ba")
-    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
-    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
-    choice = BssChoice(in_use={"b": DeviceId(2)}, others={"c": DeviceId(3)})
-    points = await supplicant.scan_for(OURS, lambda: choice, [2412])
-    assert [point.bssid for point in points] == found
-    assert scans.searched == searched
-
-
-@pytest.mark.parametrize(("in_use", "searched"), [({}, []), ({"02:00:00:00:00:01": DeviceId(2)}, [(2412,)])])
-async def test_a_fresh_scan_result_is_not_enough_where_it_is_another_devices_camera(
-    monkeypatch: pytest.MonkeyPatch, in_use: dict[str, DeviceId], searched: list[tuple[int, ...]]
-) -> None:
-    scans = ScansOfTheNetwork(known="a", all="a")
-    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus(a=b"CAM")), "/if")
-    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
-    monkeypatch.setattr(supplicant, "subscribe", lambda: asyncio.sleep(0))
-    await supplicant.locate(OURS, lambda: BssChoice(in_use=in_use), frozenset())
-    assert scans.searched == searched
-
-
-async def test_a_camera_that_another_device_joins_during_the_scan_is_not_enough(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    in_use: dict[str, DeviceId] = {}
-
-    class Taken(ScansOfTheNetwork):
-        async def find_bss(self, ssid: Ssid, channels: tuple[int, ...]) -> list[Bss]:
-            in_use["b"] = DeviceId(2)
-            return await super().find_bss(ssid, channels)
-
-    scans = Taken(known="b", all="ba")
-    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
-    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
-    points = await supplicant.scan_for(OURS, lambda: BssChoice(in_use=in_use), [2412])
-    assert [point.bssid for point in points] == ["b", "a"]

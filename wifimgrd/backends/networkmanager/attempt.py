@@ -22,6 +22,7 @@ from wifimgrd.backends.networkmanager.inventory import Inventory
 from wifimgrd.backends.networkmanager.ip_config import LinkReading
 from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
+from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
@@ -167,14 +168,14 @@ class Attempt(SupplicantAttempt[Joined]):
                 self._connection, device.supplicant, device.names
             )
             try:
-                return await supplicant.locate(self._ssid, self._choice, device.bands)
+                return await locate(supplicant, self._ssid, self._choice, device.bands)
             except BusError:  # the supplicant has created another object since
                 supplicant.close()
         self._supplicant = supplicant = await SupplicantInterface.open(
             self._connection, device.name, device.names
         )
         device.supplicant = supplicant.path
-        return await supplicant.locate(self._ssid, self._choice, device.bands)
+        return await locate(supplicant, self._ssid, self._choice, device.bands)
 
     async def _activate(
         self, device: NmDevice, key_management: bss.KeyManagement, bssid: str

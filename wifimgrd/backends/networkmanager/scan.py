@@ -13,14 +13,15 @@ from typing import Final
 
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
+from wifimgrd.backends.supplicant.bss_choice import BssChoice
+from wifimgrd.backends.supplicant.network_search import frequencies_to_try, scan_for
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost, WifimgrdError
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
-from wifimgrd.proxies.wpa_supplicant.bss import frequencies_to_try, scan_result
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.proxies.wpa_supplicant.bss import scan_result
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
 
@@ -92,7 +93,7 @@ async def is_visible(
         supplicant = await SupplicantInterface.open(connection, interface)
         await supplicant.subscribe()
         frequencies = frequencies_to_try(choice().sightings, (), device.bands)
-        found = await supplicant.scan_for(ssid, choice, frequencies)
+        found = await scan_for(supplicant, ssid, choice, frequencies)
         return bool(choice().candidates(found))
     except (BusError, ScanRefused) as error:
         raise Busy(f"wpa_supplicant does not scan: {error}") from None

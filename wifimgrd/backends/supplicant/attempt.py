@@ -10,6 +10,7 @@ from typing import ClassVar, Final, Generic, Protocol, TypeVar
 import structlog
 
 from wifimgrd.backends.supplicant import diagnosis
+from wifimgrd.backends.supplicant.bss_choice import BssChoice, Rank
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit, LimitNetworks
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
 from wifimgrd.bus.connection import BusClosed, BusError
@@ -24,7 +25,6 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import Bss, KeyManagement, key_management, misfit
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice, Rank
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 

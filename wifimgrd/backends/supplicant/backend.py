@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import structlog
 
 from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt
+from wifimgrd.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
 from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
@@ -22,7 +23,6 @@ from wifimgrd.domain.errors import BackendUnavailable, Cancelled, ConnectionLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.ports import BackendListener, JoinRequest
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.runtime.tasks import Backoff, Running, Tasks
 
 _log = structlog.get_logger(__name__)

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
+from wifimgrd.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
 
 _log = structlog.get_logger(__name__)
 

@@ -12,14 +12,14 @@ import structlog
 
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.attempt import Joined
+from wifimgrd.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit, LimitNetworks
 from wifimgrd.backends.supplicant.lease_check import LinkReading
-from wifimgrd.backends.supplicant.link_search import LinkSearch
+from wifimgrd.backends.supplicant.network_search import LinkSearch
 from wifimgrd.bus.connection import BusClosed, BusError, Signal
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import AddressFailed, WifimgrdError
 from wifimgrd.ports import LinkListener
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
 from wifimgrd.proxies.wpa_supplicant.definitions import ReasonCode, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks, Work

@@ -10,6 +10,7 @@ from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
+from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, read_address
@@ -125,7 +126,7 @@ class Attempt(SupplicantAttempt[Joined]):
 
     async def _add_network(self, interface: WifiInterface, supplicant: SupplicantInterface) -> AddedNetwork:
         """Find the network, and configure the supplicant for it."""
-        points = await self._found(supplicant.locate(self._ssid, self._choice, interface.bands))
+        points = await self._found(locate(supplicant, self._ssid, self._choice, interface.bands))
         limit, key_management = await self._choose(supplicant, points)
         self._monitor = monitor = AssociationMonitor(
             supplicant,

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+from wifimgrd.backends.supplicant.bss_choice import BssChoice
+from wifimgrd.backends.supplicant.network_search import frequencies_to_try, scan_for
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.services import Services
 from wifimgrd.bus.connection import BusClosed, BusError
@@ -15,8 +17,7 @@ from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.proxies.wpa_supplicant.bss import frequencies_to_try, scan_result
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.proxies.wpa_supplicant.bss import scan_result
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
 
@@ -88,7 +89,7 @@ async def is_visible(
     async with idle_interface(services, inventory, name) as (interface, supplicant):
         await supplicant.subscribe()
         frequencies = frequencies_to_try(choice().sightings, (), interface.bands)
-        found = await supplicant.scan_for(ssid, choice, frequencies)
+        found = await scan_for(supplicant, ssid, choice, frequencies)
         return bool(choice().candidates(found))
 
 

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting, Ssid
 from wifimgrd.domain.errors import AssociationRefused, AuthenticationFailed, WifimgrdError
 from wifimgrd.domain.network import ScanResult, Security
 from wifimgrd.proxies.wpa_supplicant.definitions import BssProperties
 
-LIKELY_FREQUENCIES: Final = (2412, 2437, 2462, 5180, 5220, 5745, 5785)
-"""Centre frequencies, MHz, that cameras usually use: channels 1, 6, 11, 36, 44, 149, 157."""
 _WEAKEST_DBM: Final = -100
 _STRONGEST_DBM: Final = -40
 
@@ -170,19 +167,6 @@ def misfit(points: Sequence[Bss], ssid: Ssid) -> WifimgrdError:
     return AssociationRefused(
         f'the network "{ssid.printable}" wants {kind}, which cameras are not joined with'
     )
-
-
-def frequencies_to_try(
-    known: Sequence[Sighting], listed: Iterable[Bss], bands: frozenset[Band]
-) -> tuple[int, ...]:
-    """The channels to scan before a full scan, MHz, best first: those where the network was
-    seen before, or else the likely ones. Bands that the adapter lacks are left out, because the
-    kernel refuses a scan request with a channel that the adapter does not support.
-    """
-    seen = [sighting.frequency_mhz for sighting in known] + [point.frequency_mhz for point in listed]
-    wanted = seen or LIKELY_FREQUENCIES
-    usable = (mhz for mhz in wanted if mhz > 0 and (not bands or Band.of_frequency(mhz) in bands))
-    return tuple(dict.fromkeys(usable))
 
 
 def seen_since(found: Iterable[Bss], elapsed_s: float) -> list[Bss]:

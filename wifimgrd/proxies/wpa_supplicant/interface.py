@@ -9,18 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Self, cast
-
-import structlog
+from typing import Final, Self
 
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
 from wifimgrd.bus.proxy import Proxy, ProxyWithProperties
 from wifimgrd.bus.values import typed
-from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Ssid
 from wifimgrd.proxies.wpa_supplicant import definitions
-from wifimgrd.proxies.wpa_supplicant.bss import Bss, bss_of, frequencies_to_try, seen_since
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice
+from wifimgrd.proxies.wpa_supplicant.bss import Bss, bss_of, seen_since
 from wifimgrd.proxies.wpa_supplicant.definitions import (
     BssProperties,
     Capabilities,
@@ -28,9 +24,7 @@ from wifimgrd.proxies.wpa_supplicant.definitions import (
     LinkSignal,
     NetworkSettings,
 )
-from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanQueue, ScanRefused
-
-_log = structlog.get_logger(__name__)
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanQueue
 
 _FEW: Final = 4
 """Up to this many BSSs are read whole in one round trip; of more, the SSIDs are read first."""
@@ -43,10 +37,6 @@ _LATE_S: Final = 1.0
 """On a busy host, the signal for the start of the supplicant's own scan arrives this late. The margin is on
 the safe side: counting a network that was received just before the scan costs another scan, missing one that
 is there costs the connection."""
-
-_FRESH_S: Final = 3
-"""The supplicant joins from the results of its last scan without another one, if they are less than 5 s old
-(scan_res_valid_for_connect); for older results, their channel is scanned first."""
 
 
 class Supplicant(Proxy):
@@ -218,22 +208,6 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         capabilities = await self.get("Capabilities", Capabilities)
         return suite in capabilities.get("KeyMgmt", ())
 
-    async def locate(self, ssid: Ssid, choice: Callable[[], BssChoice], bands: frozenset[Band]) -> list[Bss]:
-        """Find a network to join: in the list, then on the channels of earlier sightings, then on all; also
-        subscribes. `choice` is what is known then: another device may have chosen an access point meanwhile.
-        Raises ScanRefused, BusError, and TimeoutError where no scan ever ends."""
-        subscribed, listed = await asyncio.gather(
-            self.subscribe(), self.networks(ssid), return_exceptions=True
-        )
-        for outcome in (subscribed, listed):
-            if isinstance(outcome, BaseException):
-                raise outcome
-        points = cast("list[Bss]", listed)
-        fresh = [point for point in points if point.age_s < _FRESH_S]
-        if choice().is_settled(fresh):
-            return fresh
-        return await self.scan_for(ssid, choice, frequencies_to_try(choice().sightings, points, bands))
-
     async def find_bss(self, ssid: Ssid, frequencies: Sequence[int] = ()) -> list[Bss]:
         """Scan for a network by name, hidden or not, and return its access points that were received.
 
@@ -243,28 +217,6 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         started = await self.scans.run(ssid, frequencies)
         found = await self.networks(ssid)
         return seen_since(found, self._now() - started + _SLACK_S)
-
-    async def scan_for(
-        self, ssid: Ssid, choice: Callable[[], BssChoice], frequencies: Sequence[int]
-    ) -> list[Bss]:
-        """Scan the given frequencies; then all, unless one of the access points is nobody else's by then.
-
-        Raises ScanRefused where the scan of all channels is refused too, else as `find_bss` does.
-        """
-        found: dict[str, Bss] = {}
-        for channels in dict.fromkeys((tuple(frequencies), ())):
-            try:
-                points = await self.find_bss(ssid, channels)
-            except ScanRefused as error:
-                _log.warning("scan_refused", path=self.path, channels=channels or "all", error=str(error))
-                if not channels and not found:
-                    raise
-                continue
-            _log.debug("network_searched", path=self.path, channels=channels or "all", found=len(points))
-            found |= {point.bssid: point for point in points}
-            if choice().is_settled(found.values()):
-                break
-        return list(found.values())
 
     async def all_bss(self) -> list[Bss]:
         """Every access point in the supplicant's list, of any age."""

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.backends.supplicant.bss_choice import BssChoice, Rank
 from wifimgrd.domain.device import DeviceId, Sighting
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
-from wifimgrd.proxies.wpa_supplicant.bss_choice import BssChoice, Rank
 
 A, B, C = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"
 BSSIDS = st.sampled_from([A, B, C])
