@@ -23,7 +23,6 @@ from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nl80211 import watch_interfaces
 from wifimgrd.kernel.subscription import Subscription
 from wifimgrd.ports import AdapterListener
-from wifimgrd.udev import firmware
 from wifimgrd.udev.describe import UdevDevice, describe, ifindex, is_wireless
 from wifimgrd.udev.usb import UsbDevices
 
@@ -39,6 +38,14 @@ _RETRY_S: Final = 5.0
 """Between attempts to connect where udev is not running."""
 _UDEVD: Final = Path("/run/udev/control")
 """Exists while udevd runs; libudev checks it too."""
+_DUMPS: Final = "devcoredump"
+"""The class in which a memory dump appears when firmware crashes, as drivers report it. The kernel creates
+one dump per device at a time, and keeps it until it is read, for five minutes at most:
+https://elixir.bootlin.com/linux/v6.1/source/drivers/base/devcoredump.c. The dump itself is not read here."""
+_FAILING: Final = "failing_device"
+_SYNTHETIC: Final = "SYNTH_UUID"
+"""A property of synthetic events, e.g. of `udevadm trigger`:
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-uevent."""
 
 
 class _Context(Protocol):
@@ -162,7 +169,7 @@ class UdevAdapterSource:
         monitor: _Monitor = pyudev.Monitor.from_netlink(context, "udev")
         monitor.filter_by("net", "wlan")
         monitor.filter_by("rfkill")
-        monitor.filter_by(firmware.SUBSYSTEM)
+        monitor.filter_by(_DUMPS)
         _enlarge_buffer(monitor.fileno())
         monitor.start()
         return monitor
@@ -198,8 +205,8 @@ class UdevAdapterSource:
     def _take(self, device: UdevDevice, touched: dict[str, int | None], failing: list[str]) -> None:
         """Record the interface of one event, name -> the ifindex that was removed, or None; or the path of a
         device that failed."""
-        if device.subsystem == firmware.SUBSYSTEM:
-            if (path := firmware.failing_device(device)) is not None:
+        if device.subsystem == _DUMPS:
+            if (path := _failing_device(device)) is not None:
                 failing.append(path)
             return
         if device.subsystem == "rfkill":
@@ -278,7 +285,7 @@ class UdevAdapterSource:
                 interface = pyudev.Devices.from_name(self._context, "net", name)
             except pyudev.DeviceNotFoundError:  # its `remove` is under way
                 continue
-            if self._listener is not None and firmware.is_part_of(path, interface):
+            if self._listener is not None and _is_part_of(path, interface):
                 self._listener.adapter_firmware_failed(name)
 
     def _report(self, found: Mapping[str, _Present | None]) -> None:
@@ -314,3 +321,23 @@ def _new_context() -> _Context:
 
     context: _Context = pyudev.Context()
     return context
+
+
+def _failing_device(dump: UdevDevice) -> str | None:
+    """The sysfs path of the device that a new dump belongs to; None for other events, and where the dump is
+    gone already."""
+    if dump.action != "add" or _SYNTHETIC in dump.properties:
+        return None
+    link = Path(dump.sys_path, _FAILING)
+    return os.path.realpath(link) if link.is_symlink() else None
+
+
+def _is_part_of(failing: str, interface: UdevDevice) -> bool:
+    """Whether a failing device is the adapter of a wireless interface. Drivers report the interface, its phy,
+    the phy's parent (mostly a USB interface), or the USB device.
+
+    Other USB interfaces of that device do not count: many adapters have Bluetooth with its own firmware.
+    """
+    radio = os.path.realpath(Path(interface.sys_path, "phy80211"))
+    carriers = (interface.parent, interface.find_parent("usb", "usb_device"))
+    return failing in {interface.sys_path, radio, *(one.sys_path for one in carriers if one is not None)}
