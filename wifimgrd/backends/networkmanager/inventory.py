@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
 
 import structlog
 
 from wifimgrd.backends.networkmanager.devices import Carried, DeviceGone, NmDevice, StateChange, obstacle_of
-from wifimgrd.backends.networkmanager.subscriptions import Subscriptions
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, Signal, Watch
+from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.proxies.networkmanager.definitions import (
     NO_OBJECT,
@@ -31,6 +32,46 @@ from wifimgrd.proxies.networkmanager.objects import ActiveConnectionObject, Sett
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger(__name__)
+
+
+class Subscriptions:
+    """Subscriptions to the properties of NetworkManager's objects, grouped by the object that needs them and
+    kept only while they are needed.
+
+    A join makes NetworkManager emit some forty property changes. Each would wake up this process, and the
+    message bus, during the join.
+    """
+
+    def __init__(self) -> None:
+        self._watches: dict[str, dict[str, Watch]] = {}
+        """By the object path of the owner, then of the watched object."""
+
+    async def watch_object(self, owner: str, watched: Proxy, handler: Callable[[Signal], None]) -> None:
+        """Call `handler` with each change of an object's properties; does nothing if subscribed already.
+
+        Raises BusError, BusClosed, TimeoutError.
+        """
+        if watched.path in self._watches.get(owner, ()):
+            return
+        watch = await watched.watch_properties(handler)
+        self._watches.setdefault(owner, {})[watched.path] = watch
+
+    def unwatch(self, owner: str, but: tuple[str, ...] = ()) -> None:
+        """End an owner's subscriptions, except those to the objects in `but`.
+
+        Their match rules are removed from the bus a little later.
+        """
+        watches = self._watches.pop(owner, {})
+        kept = {path: watch for path, watch in watches.items() if path in but}
+        if kept:
+            self._watches[owner] = kept
+        for path in watches.keys() - kept.keys():
+            watches[path].drop()
+
+    def close(self) -> None:
+        """End all subscriptions."""
+        for owner in list(self._watches):
+            self.unwatch(owner)
 
 
 class InventoryListener(Protocol):

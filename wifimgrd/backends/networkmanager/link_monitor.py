@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from wifimgrd.backends.networkmanager import failure_reasons
 from wifimgrd.backends.networkmanager.active_connection import Joined, deactivate, is_free
-from wifimgrd.backends.networkmanager.carrier import Carrier
 from wifimgrd.backends.networkmanager.changes import Changes
 from wifimgrd.backends.networkmanager.devices import DeviceGone, StateChange
 from wifimgrd.backends.networkmanager.ip_config import (
@@ -22,14 +22,61 @@ from wifimgrd.bus.connection import BusConnection, Signal, Watch
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.interface import unplugged
-from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState
-from wifimgrd.proxies.networkmanager.device import WirelessDevice
+from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState, InterfaceFlag
+from wifimgrd.proxies.networkmanager.device import Device, WirelessDevice
 from wifimgrd.proxies.networkmanager.objects import AccessPoint, Ip4Config
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
 
 _READS_FOR_KNOWN_ADDRESS: Final = 2
 _Watched = AccessPoint | Ip4Config | WirelessDevice
+_NOTICE_S: Final = 0.3
+"""How long after NetworkManager the supplicant may report the same loss; mostly it reports it first."""
+
+
+class Carrier:
+    """Watches a device's carrier (IFF_LOWER_UP), which a Wi-Fi interface has while it is associated: `watch`
+    starts, `drop` stops.
+
+    The kernel is watched beside wpa_supplicant because wpa_supplicant can miss the end of an association. If
+    a station leaves, gets another MAC address (NetworkManager sets one for scans) and joins again at once,
+    wpa_supplicant 2.10 takes the next disconnection event for the one that it requested itself. It then still
+    reports "completed" although the association has ended, and NetworkManager stays ACTIVATED.
+    """
+
+    def __init__(self, connection: BusConnection, device: str, on_lost: Callable[[], None]) -> None:
+        """`device` is NetworkManager's object path; `on_lost` is called when the carrier has been lost for
+        `_NOTICE_S`, after which the supplicant should have reported it.
+        """
+        self._device = Device(connection, device)
+        self._on_lost = on_lost
+        self._watch: Watch | None = None
+        self._notice: asyncio.TimerHandle | None = None
+
+    async def watch(self) -> None:
+        """Subscribe, then read; raises BusError, BusClosed, TimeoutError."""
+        self._watch = await self._device.watch_properties(self._changed)
+        self._apply(await self._device.interface_flags())
+
+    def drop(self) -> None:
+        """Stop calling `on_lost`; the caller cancels a `watch` that is still running first."""
+        if self._watch:
+            self._watch.drop()
+            self._watch = None
+        if self._notice:
+            self._notice.cancel()
+
+    def _changed(self, signal: Signal) -> None:
+        flags = Device.changes(signal.body).get("InterfaceFlags")
+        if flags is not None:
+            self._apply(flags)
+
+    def _apply(self, flags: int) -> None:
+        if self._notice:
+            self._notice.cancel()
+            self._notice = None
+        if not flags & InterfaceFlag.LOWER_UP:
+            self._notice = asyncio.get_running_loop().call_later(_NOTICE_S, self._on_lost)
 
 
 class LinkMonitor(SupplicantLinkMonitor[LinkReading]):

@@ -1,8 +1,9 @@
-"""The simulated world, and the methods that change it while it runs."""
+"""The simulated world, the methods that change it while it runs, and how its cameras are reached."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
@@ -11,17 +12,61 @@ from wifimgrd.backends.simulated.adapters import SimulatedAdapters
 from wifimgrd.backends.simulated.backend import SimulatedBackend
 from wifimgrd.backends.simulated.camera import Camera
 from wifimgrd.backends.simulated.check import Check, FieldError, Table
-from wifimgrd.backends.simulated.contact import SimulatedContact
 from wifimgrd.backends.simulated.faults import Faults, Scoped
-from wifimgrd.backends.simulated.reaching import SimulatedSockets
+from wifimgrd.backends.simulated.links import Links
 from wifimgrd.backends.simulated.scenario import Scenario, load_scenario, read_camera
-from wifimgrd.domain.device import Ssid
-from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.camera_model import KeepAlive, Probe
+from wifimgrd.domain.device import DeviceId, Ssid
+from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest
 from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.ports import BackendMemory
+from wifimgrd.ports import Answer, BackendMemory
 
 _T = TypeVar("_T")
 _DEFAULT_SLOW_S: Final = 5.0
+_PROBE_S: Final = 0.5
+"""How long a probe waits for a camera that does not answer."""
+
+
+class SimulatedSockets:
+    """A CameraSockets that opens nothing: simulated cameras have no network, and their interfaces and
+    addresses may exist on this host."""
+
+    async def open(
+        self, device_id: DeviceId, interface: str, address: str, port: int, kind: SocketKind
+    ) -> socket.socket:
+        """Raises DeviceNotReachable."""
+        raise DeviceNotReachable(
+            f"simulated cameras have no network: {kind.value} port {port} of device {device_id}, "
+            f"{address} at {interface}"
+        )
+
+
+class SimulatedContact:
+    """A CameraContact of a simulated world: its cameras answer, or they do not."""
+
+    def __init__(self, links: Links, faults: Faults) -> None:
+        self._links = links
+        self._faults = faults
+
+    async def probe(  # the arguments of the port
+        self,
+        device_id: DeviceId,  # noqa: ARG002
+        interface: str,
+        address: str,  # noqa: ARG002
+        probe: Probe,  # noqa: ARG002
+    ) -> Answer:
+        """A camera answers at once, unless it is off or the fault `silent` is set for it."""
+        camera = self._links.camera(interface)
+        if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.octets):
+            return Answer.ANSWERED
+        await asyncio.sleep(_PROBE_S)
+        return Answer.SILENT
+
+    async def keep_alive(
+        self, device_id: DeviceId, interface: str, address: str, keep_alive: KeepAlive
+    ) -> None:
+        """Does nothing."""
 
 
 class BriefMemory:

@@ -1,4 +1,5 @@
-"""Find the links in wpa_supplicant that an earlier run of the daemon started."""
+"""Find the links in wpa_supplicant that an earlier run of the daemon started, by their networks' settings:
+https://w1.fi/cgit/hostap/plain/wpa_supplicant/wpa_supplicant.conf"""
 
 from __future__ import annotations
 
@@ -9,10 +10,9 @@ from wifimgrd.backends.wpa_supplicant.attempt import Joined
 from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
-from wifimgrd.backends.wpa_supplicant.network import bssid_of, marked_device, ssid_of
 from wifimgrd.backends.wpa_supplicant.services import Services
-from wifimgrd.domain.device import HeldLink
-from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
+from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
+from wifimgrd.proxies.wpa_supplicant.definitions import NETWORK_MARK, NetworkSettings, SupplicantState
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger(__name__)
@@ -50,3 +50,25 @@ async def adopt(
     monitor = LinkMonitor(services, held, joined, tasks.part(interface.name), check.require_usable)
     _log.info("link_adopted", interface=interface.name, device=device_id)
     return monitor
+
+
+def marked_device(settings: NetworkSettings) -> DeviceId | None:
+    """The id of the device that a network is for; None where the network is not this daemon's."""
+    mark = settings.get("id_str", "").strip('"')
+    number = mark.removeprefix(NETWORK_MARK)
+    is_ours = number != mark and number.isascii() and number.isdigit() and int(number) > 0
+    return DeviceId(int(number)) if is_ours else None
+
+
+def ssid_of(settings: NetworkSettings) -> Ssid:
+    """The SSID of a network, which wpa_supplicant quotes where it is printable, and else has as digits."""
+    text = settings.get("ssid", "")
+    if text.startswith('"'):
+        return Ssid(text[1:-1].encode("utf-8", "surrogateescape"))
+    return Ssid(bytes.fromhex(text))
+
+
+def bssid_of(settings: NetworkSettings) -> str:
+    """The only access point that a network is joined at, lower case with colons; empty where it is any."""
+    bssid = settings.get("bssid", "").strip('"').lower()
+    return bssid if len(bssid.split(":")) == 6 else ""

@@ -6,20 +6,19 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from ipaddress import IPv4Network
-from typing import Final
+from typing import Final, assert_never
 
 import structlog
 
 from wifimgrd.backends.supplicant.backend import BUS_ERRORS, READY_S, RestartLink, SupplicantBackend
 from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
 from wifimgrd.backends.supplicant.country import Country, SetCountry
-from wifimgrd.backends.wpa_supplicant.adapter_reset import recover
 from wifimgrd.backends.wpa_supplicant.adoption import adopt
 from wifimgrd.backends.wpa_supplicant.attempt import Attempt, Joined
 from wifimgrd.backends.wpa_supplicant.inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
 from wifimgrd.backends.wpa_supplicant.registration import RegisterInterface, Registrations
-from wifimgrd.backends.wpa_supplicant.scan import is_visible, scan, scan_results
+from wifimgrd.backends.wpa_supplicant.scan import idle_interface, is_visible, scan, scan_results
 from wifimgrd.backends.wpa_supplicant.services import (
     AddNetwork,
     ConfigureLink,
@@ -33,7 +32,7 @@ from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.domain.recovery import BackendStep
+from wifimgrd.domain.recovery import BackendStep, RecoveryStep
 from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
@@ -132,7 +131,19 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
 
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""
-        await recover(await self._ready(), self._inventory, interface, step, self._restart_link)
+        services = await self._ready()
+        match step:
+            case RecoveryStep.RESCAN:
+                async with idle_interface(services, self._inventory, interface) as (_, supplicant):
+                    await supplicant.forget()
+                await scan(services, self._inventory, interface)
+            case RecoveryStep.RESTART:
+                async with idle_interface(services, self._inventory, interface):
+                    await services.close_interface(interface)
+                    if self._restart_link is not None:
+                        await self._restart_link(interface)
+            case _:
+                assert_never(step)
 
     def loss_of(self, interface: str) -> InterfaceLost:
         """See Backend.loss_of."""
