@@ -24,11 +24,10 @@ from wifimgrd.config import Config, ConfigError, load_models
 from wifimgrd.domain.addresses import parse_network
 from wifimgrd.domain.events import SignalChanged
 from wifimgrd.helper_client.addresses import CameraAddresses
+from wifimgrd.helper_client.helper import HelperLinks, HelperNetworkManager, HelperSupplicant, HelperWireless
 from wifimgrd.helper_client.power_save import PowerSaveMonitor
 from wifimgrd.helper_client.probes import SocketProbes
 from wifimgrd.helper_client.sockets import HelperSockets
-from wifimgrd.helper_client.supplicant import HelperSupplicant
-from wifimgrd.helper_client.wireless import HelperWireless
 from wifimgrd.live_settings import LiveSettings, hub_settings
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
@@ -222,8 +221,6 @@ async def _choice(name: str, connection: BusConnection) -> Choice:
 async def _end_networkd_links(connection: BusConnection) -> None:
     """End what an earlier run with another backend has left, so that networkd configures none of the adapters
     beside NetworkManager."""
-    from wifimgrd.helper_client.links import HelperLinks  # noqa: PLC0415
-
     if HelperLinks.are_configured():
         try:
             await HelperLinks(connection).clear()
@@ -298,7 +295,6 @@ def _networkmanager(
     config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> Backend:
     from wifimgrd.backends.networkmanager import NetworkManagerBackend  # noqa: PLC0415
-    from wifimgrd.helper_client.networkmanager import HelperNetworkManager  # noqa: PLC0415
 
     supplicant = HelperSupplicant(connection)
     return NetworkManagerBackend(
@@ -317,7 +313,6 @@ def _wpa_supplicant(
     config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> Backend:
     from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend  # noqa: PLC0415
-    from wifimgrd.helper_client.links import HelperLinks  # noqa: PLC0415
 
     links, wireless = HelperLinks(connection), HelperWireless(connection)
     supplicant = HelperSupplicant(connection)

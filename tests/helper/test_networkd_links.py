@@ -22,7 +22,7 @@ from wifimgrd.helper.link_files import LinkConfiguration, LinkFiles
 from wifimgrd.helper.networkd_links import NetworkdLinks
 from wifimgrd.helper.policy import Policy
 from wifimgrd.helper.service import NetService
-from wifimgrd.helper_client.links import HelperLinks
+from wifimgrd.helper_client.helper import HelperLinks
 from wifimgrd.runtime.tasks import Tasks
 
 PATIENCE_S: Final = 10.0

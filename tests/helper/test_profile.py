@@ -14,7 +14,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.helper.call_arguments import profile_of
-from wifimgrd.helper_client.networkmanager import profile_arguments
+from wifimgrd.helper_client.helper import profile_arguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkmanager.definitions import ProfileSettings
 from wifimgrd.proxies.networkmanager.objects import marked_device

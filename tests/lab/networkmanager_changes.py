@@ -8,7 +8,7 @@ from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.helper import networkmanager
 from wifimgrd.helper.call_arguments import profile_of
-from wifimgrd.helper_client.networkmanager import profile_arguments
+from wifimgrd.helper_client.helper import profile_arguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.helper import supplicant
 from wifimgrd.helper.call_arguments import network_of
-from wifimgrd.helper_client.supplicant import network_arguments
+from wifimgrd.helper_client.helper import network_arguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 

@@ -14,6 +14,7 @@ import asyncio
 import faulthandler
 import pwd
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,20 +28,25 @@ from wifimgrd.helper.kernel_state import KernelState
 from wifimgrd.helper.link_files import LinkFiles
 from wifimgrd.helper.networkd_links import NetworkdLinks
 from wifimgrd.helper.policy import read_policy
+from wifimgrd.helper.ruleset import TABLE_NAME
 from wifimgrd.helper.service import NetService
-from wifimgrd.helper.watching import watch
+from wifimgrd.kernel.events import Event, NetworkEvents, Topic
 from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.nftables_events import NftablesEvents
 from wifimgrd.proxies.networkd.manager import Networkd
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
-from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 # sysexits(3)
 EX_UNAVAILABLE: Final = 69
 EX_OSERR: Final = 71
 EX_TEMPFAIL: Final = 75
+
+_TOPICS: Final = Topic.LINKS | Topic.ROUTES | Topic.RULES | Topic.SETTINGS
+_BACKOFF: Final = Backoff(first_s=1.0, last_s=30.0)
 
 _log = structlog.get_logger("wifimgrd.helper")
 
@@ -114,7 +120,7 @@ async def _serve(bus: str, networkd_bus: str, uid: int, linger_s: float, config:
     tasks.check("message-bus", connection.round_trip)
     if to_networkd is not connection:
         tasks.require("networkd-bus", to_networkd.wait_closed())
-    watch(service.changed, kernel.nftables_port, tasks)
+    _watch(service.changed, kernel.nftables_port, tasks)
     try:
         await service.start()
         notify("READY=1")
@@ -131,6 +137,31 @@ async def _serve(bus: str, networkd_bus: str, uid: int, linger_s: float, config:
     if not stopping.is_set() and not service.unneeded.is_set():
         raise BusClosed("the message bus went away")
     _log.info("stopped")
+
+
+def _watch(changed: Callable[[Event | None], None], own_port: int, tasks: Tasks) -> None:
+    """Watch the kernel's tables: call `changed` with each event, also about the helper's own changes, until
+    `tasks` are stopped. The kernel does not report src_valid_mark.
+
+    None stands for changes that may have been missed, and for a change of the nftables tables by another
+    program, which is one from another netlink port than `own_port`.
+    """
+    check = partial(changed, None)
+    network = NetworkEvents(_TOPICS, changed, on_overrun=check)
+    # `nft monitor` would read all tables for each change, also for the helper's own: that takes longer than
+    # the change.
+    tables = NftablesEvents(TABLE_NAME, own_port, on_change=check, on_overrun=check)
+    tasks.keep("network-events", partial(_follow, network, check), _BACKOFF, expected=(OSError,))
+    tasks.keep("nftables-events", partial(_follow, tables, check), _BACKOFF, expected=(OSError,))
+
+
+async def _follow(events: NetworkEvents | NftablesEvents, check: Callable[[], None]) -> None:
+    events.open()
+    try:
+        check()  # changes before the subscription
+        await asyncio.get_running_loop().create_future()
+    finally:
+        events.close()
 
 
 async def _reload_networkd(bus: str) -> None:
