@@ -148,6 +148,7 @@ def test_a_mistake_names_file_key_and_what_was_expected(
     said = str(caught.value)
     assert said.startswith(f"{file}: {key}")
     assert expected in said
+    assert re.search(r" \(at line [0-9]\)$", said)
 
 
 def test_drop_ins_win_by_key_and_add_to_arrays_of_tables(file: Path) -> None:
@@ -170,14 +171,25 @@ def test_a_mistake_in_a_drop_in_names_the_drop_in(file: Path) -> None:
         load(file)
 
 
+def test_files_that_contradict_each_other_are_named(file: Path) -> None:
+    file.write_text('[cameras]\nnetwork = "172.20.0.0/16"\n')
+    folder = file.with_name("wifimgrd.toml.d")
+    folder.mkdir()
+    (folder / "10.toml").write_text('[cameras]\nshare = ["172.20.1.0/24"]\n')
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    said = f"{file}, {folder / '10.toml'}: cameras.share[0]: expected a network that does not overlap"
+    assert str(caught.value).startswith(said)
+
+
 def test_what_cannot_be_read_is_said(file: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load(file)
     file.write_text("= =")
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not TOML"):
         load(file)
     file.write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not TOML"):
         load(file)
 
 
@@ -187,5 +199,5 @@ def test_models_of_ones_own_lie_beside_the_configuration(tmp_path: Path) -> None
     own.write_text('[[model]]\ncodename = "own"\ndevice_name = "Own"\n')
     assert load_models(tmp_path / "hub.toml")["own"].device_name == "Own"
     own.write_text('[[model]]\ncodename = "own"\n')
-    with pytest.raises(ConfigError, match=re.escape(f"{own}: model 1: expected the key device_name")):
+    with pytest.raises(ConfigError, match=re.escape(f"{own}: model[0]: expected the key device_name")):
         load_models(tmp_path / "hub.toml")

@@ -1,7 +1,7 @@
 """The configuration: `/etc/wifimgrd/wifimgrd.toml` and `wifimgrd.toml.d/*.toml`, strictly read.
 
 Each class is a table of the file, each field a key with its default. An unknown key, a wrong type
-or a value out of range stops the start with the file, the key and what was expected.
+or a value out of range stops the start with the file, the key, what was expected, and the line.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from wifimgrd import catalog
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
+from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
 from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.toml_tables import build, expect, parse
+from wifimgrd.toml_tables import Document, TomlError, build
 from wifimgrd.web_address import broker_address, listen_address, plain_origin, web_socket_address
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
@@ -25,18 +26,15 @@ TOPIC_PREFIX: Final = rf"{TOPIC_LEVEL}(/{TOPIC_LEVEL}){{0,7}}"
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; the text names the file, the key and the valid values."""
+    """The configuration cannot be used; the text names the file, the key, the valid values and the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
     """`[platform]`: the host platform."""
 
-    name: str = "platform"
+    name: Annotated[str, matching(r"[A-Za-z0-9._-]+", "letters, digits, . _ -")] = "platform"
     """Part of the plugin's paths, e.g. `platform_plugin_device_manager`."""
-
-    def __post_init__(self) -> None:
-        expect(re.fullmatch(r"[A-Za-z0-9._-]+", self.name), "name", "letters, digits, . _ -")
 
 
 BACKENDS: Final = ("auto", "networkmanager", "wpa_supplicant", "simulated")
@@ -46,11 +44,8 @@ BACKENDS: Final = ("auto", "networkmanager", "wpa_supplicant", "simulated")
 class BackendChoice:
     """`[backend]`: the part that joins networks."""
 
-    name: str = "auto"
+    name: Annotated[str, one_of(BACKENDS)] = "auto"
     """`auto` is decided once per start, by what the host has."""
-
-    def __post_init__(self) -> None:
-        expect(self.name in BACKENDS, "name", '"auto", "networkmanager", "wpa_supplicant" or "simulated"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +68,10 @@ class Reserve:
 class Interfaces:
     """`[interfaces]`: which interfaces the hub may use."""
 
-    match: str = "usb"
+    match: Annotated[str, one_of(("usb", "any"))] = "usb"
     exclude: tuple[str, ...] = ()
     """Globs of interface names; these interfaces are listed but never used."""
     reserve: tuple[Reserve, ...] = ()
-
-    def __post_init__(self) -> None:
-        expect(self.match in ("usb", "any"), "match", '"usb" or "any"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +87,16 @@ class Connect:
     """`[connect]`: connection attempts."""
 
     on_create: bool = True
-    timeout_s: float = 20.0
+    timeout_s: Annotated[float, within(1, 600, "seconds")] = 20.0
     auto_reconnect: bool = True
-
-    def __post_init__(self) -> None:
-        expect(1 <= self.timeout_s <= 600, "timeout_s", "1 to 600 seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSettings:
     """`[link]`: links that are up."""
 
-    grace_s: float = 10.0
+    grace_s: Annotated[float, within(0, 600, "seconds")] = 10.0
     """The time limit for an interrupted link to be restored."""
-
-    def __post_init__(self) -> None:
-        expect(0 <= self.grace_s <= 600, "grace_s", "0 to 600 seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +124,8 @@ class Recovery:
 class Radio:
     """`[radio]`: the radio settings."""
 
-    country: str | None = None
+    country: Annotated[str | None, matching(r"[A-Z]{2}", 'two capital letters such as "DE"')] = None
     """ISO 3166-1 alpha-2 code of the regulatory domain to set; None leaves it as it is."""
-
-    def __post_init__(self) -> None:
-        fits = self.country is None or re.fullmatch(r"[A-Z]{2}", self.country)
-        expect(fits, "country", 'two capital letters such as "DE"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +231,8 @@ class Mqtt:
 class TileSource:
     """`[[tiles.source]]`: one source of a tileset's tiles; the sources are used in order."""
 
-    tileset: str
-    type: str
+    tileset: Annotated[str, matching(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", "a plain name")]
+    type: Annotated[str, one_of(("folder", "mbtiles", "pmtiles", "upstream"))]
     path: Path | None = None
     url: str | None = None
     """Of a tile server, with {z}, {x} and {y} in it."""
@@ -258,9 +240,6 @@ class TileSource:
     """The answer for a tile that no source has; that of the tileset's first source is used."""
 
     def __post_init__(self) -> None:
-        expect(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", self.tileset), "tileset", "a plain name")
-        kinds = ("folder", "mbtiles", "pmtiles", "upstream")
-        expect(self.type in kinds, "type", '"folder", "mbtiles", "pmtiles" or "upstream"')
         upstream = self.type == "upstream"
         expect((self.path is None) == upstream, "path", "a path, but none for an upstream")
         url = self.url or ""
@@ -296,12 +275,8 @@ class Map:
 class HistorySettings:
     """`[history]`: how much of the history is kept."""
 
-    rows: int = 10_000
-    days: int = 90
-
-    def __post_init__(self) -> None:
-        expect(100 <= self.rows <= 1_000_000, "rows", "100 to 1000000")
-        expect(1 <= self.days <= 3650, "days", "1 to 3650")
+    rows: Annotated[int, within(100, 1_000_000)] = 10_000
+    days: Annotated[int, within(1, 3650)] = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,12 +319,15 @@ def load(path: Path | None = None) -> Config:
     merged: dict[str, Any] = {}
     for file in files:
         try:
-            table = parse(file)
-            build(Config, table, "")  # each file by itself first, so that an error names it
-        except ValueError as error:
-            raise ConfigError(f"{file}: {error}") from None
-        _merge(merged, table)
-    return build(Config, merged, "")
+            document = Document.read(file)
+            document.build(Config)  # each file by itself first, so that an error names it
+        except TomlError as error:
+            raise ConfigError(str(error)) from None
+        _merge(merged, document.table)
+    try:
+        return build(Config, merged)
+    except Invalid as invalid:
+        raise ConfigError(f"{', '.join(map(str, files))}: {invalid}") from None
 
 
 def load_models(path: Path | None = None) -> catalog.Models:

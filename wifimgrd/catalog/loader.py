@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from wifimgrd.domain.camera_model import CameraModel
-from wifimgrd.toml_tables import build, parse
+from wifimgrd.domain.checks import Invalid, expect
+from wifimgrd.toml_tables import Document, TomlError, build
 
 SHIPPED: Final = Path(__file__).parent
 FOLDER: Final = "catalog.d"
@@ -26,7 +27,7 @@ Models = Mapping[str, CameraModel]
 
 
 class CatalogError(ValueError):
-    """A model file cannot be used; the text names the file, the key and the valid values."""
+    """A model file cannot be used; the text names the file, the key, the valid values and the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +54,42 @@ def read(files: Iterable[Path]) -> Models:
     known: dict[str, _Known] = {}
     for file in files:
         try:
-            known |= _read(parse(file), known)
-        except ValueError as error:
-            raise CatalogError(f"{file}: {error}") from None
+            document = Document.read(file)
+            with document.naming():
+                known |= _read(document.table, known)
+        except TomlError as error:
+            raise CatalogError(str(error)) from None
     return {codename: one.model for codename, one in known.items()}
 
 
 def _read(document: Mapping[str, Any], before: Mapping[str, _Known]) -> dict[str, _Known]:
     for key in document:
         if key not in ("defaults", "model"):
-            raise ValueError(f"{key}: unknown key; expected [defaults] and [[model]]")
+            raise Invalid((key,), "unknown key; expected [defaults] and [[model]]")
     defaults, tables = document.get("defaults", {}), document.get("model", [])
     if not isinstance(defaults, dict):
-        raise ValueError("defaults: expected a table")  # noqa: TRY004 - one kind for all that is wrong
+        raise Invalid(("defaults",), "expected a table")
     for key in defaults:
         if key not in _DEFAULTS:
             expected = f"expected one of {', '.join(sorted(_DEFAULTS))}"
-            raise ValueError(f"defaults.{key}: unknown key; {expected}")
+            raise Invalid(("defaults", key), f"unknown key; {expected}")
     if not isinstance(tables, list):
-        raise ValueError("model: expected [[model]] tables")  # noqa: TRY004 - one kind for all that is wrong
+        raise Invalid(("model",), "expected [[model]] tables")
     found: dict[str, _Known] = {}
-    for number, table in enumerate(tables, start=1):
-        where = f"model {number}"
-        if not isinstance(table, dict):
-            raise ValueError(f"{where}: expected a table")  # noqa: TRY004 - as above
-        codename = table.get("codename")
-        earlier = before.get(codename) if isinstance(codename, str) else None
-        merged = {**(earlier.table if earlier else {}), **defaults, **table}
-        model = build(CameraModel, merged, where)
-        if model.codename in found:
-            raise ValueError(f'{where}.codename: "{model.codename}" stands there twice')
-        found[model.codename] = _Known(merged, model)
+    for number, table in enumerate(tables):
+        try:
+            one = _model(table, defaults, before)
+            expect(one.model.codename not in found, "codename", "each codename once")
+        except Invalid as invalid:
+            raise Invalid(("model", number, *invalid.keys), invalid.problem) from None
+        found[one.model.codename] = one
     return found
+
+
+def _model(table: object, defaults: Mapping[str, Any], before: Mapping[str, _Known]) -> _Known:
+    if not isinstance(table, dict):
+        raise Invalid((), "expected a table")
+    codename = table.get("codename")
+    earlier = before.get(codename) if isinstance(codename, str) else None
+    merged = {**(earlier.table if earlier else {}), **defaults, **table}
+    return _Known(merged, build(CameraModel, merged))

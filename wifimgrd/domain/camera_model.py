@@ -7,27 +7,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.addresses import parse_port
+from wifimgrd.domain.checks import Check, expect, matching, within
 
 HTTP_PORT: Final = 80
 _LONGEST_DATAGRAM: Final = 1400
-"""Octets that fit into one frame on every link."""
+"""Bytes that fit into one frame on every link."""
 _LONGEST_INTRO: Final = 2000
-
-
 _LONGEST_PATTERN: Final = 256
-
-
-def _expect(fits: object, key: str, expected: str) -> None:
-    if not fits:
-        raise ValueError(f"{key}: expected {expected}")
-
-
-def _expect_port(port: int) -> None:
-    _expect(1 <= port <= 65535, "port", "1 to 65535")
+_Port = Annotated[int, within(1, 65535)]
+_NotEmpty = Annotated[str, Check(str.strip, "a text that is not empty")]
 
 
 def _is_path(text: str) -> bool:
@@ -78,46 +70,40 @@ class Addressing(StrEnum):
 class Probe:
     """How the hub checks whether a camera answers."""
 
-    port: int = HTTP_PORT
+    port: _Port = HTTP_PORT
     """TCP. A refused connection is an answer, too."""
     path: str = ""
     """The target of a GET request; any status is an answer. Empty: the TCP connection is sufficient."""
 
     def __post_init__(self) -> None:
-        _expect_port(self.port)
-        _expect(not self.path or _is_path(self.path), "path", 'a path such as "/osc/info"')
+        expect(not self.path or _is_path(self.path), "path", 'a path such as "/osc/info"')
 
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
     """The message that prevents a camera from switching itself off."""
 
-    interval_s: float
-    port: int = HTTP_PORT
+    interval_s: Annotated[float, within(1, 3600, "seconds")]
+    port: _Port = HTTP_PORT
     path: str = ""
     """The target of a GET request, over TCP."""
     payload: str = ""
     """The text of a UDP datagram, in UTF-8."""
 
     def __post_init__(self) -> None:
-        _expect(1 <= self.interval_s <= 3600, "interval_s", "1 to 3600 seconds")
-        _expect_port(self.port)
-        _expect(bool(self.path) != bool(self.payload), "path", "either path (HTTP) or payload (UDP)")
-        _expect(not self.path or _is_path(self.path), "path", 'a path such as "/keep_alive"')
+        expect(bool(self.path) != bool(self.payload), "path", "either path (HTTP) or payload (UDP)")
+        expect(not self.path or _is_path(self.path), "path", 'a path such as "/keep_alive"')
         size = len(self.payload.encode())
-        _expect(size <= _LONGEST_DATAGRAM, "payload", f"at most {_LONGEST_DATAGRAM} octets")
+        expect(size <= _LONGEST_DATAGRAM, "payload", f"at most {_LONGEST_DATAGRAM} bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A field of the form in which a camera is registered."""
 
-    name: str
+    name: _NotEmpty
     """The label of the field."""
     required: bool = True
-
-    def __post_init__(self) -> None:
-        _expect(self.name.strip(), "name", "a text that is not empty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +112,21 @@ class Wizard:
 
     ssid: FormField = FormField("Network name (SSID)")
     password: FormField = FormField("Password")
-    intro: str = "Switch the camera's Wi-Fi on, then enter the name and the password of its network."
+    intro: _NotEmpty = "Switch the camera's Wi-Fi on, then enter the name and the password of its network."
     """The first steps of the user, in plain text; an empty line starts a new paragraph."""
 
     def __post_init__(self) -> None:
-        _expect(self.intro.strip(), "intro", "a text that is not empty")
         size = len(self.intro)
-        _expect(size <= _LONGEST_INTRO, "intro", f"at most {_LONGEST_INTRO} characters")
+        expect(size <= _LONGEST_INTRO, "intro", f"at most {_LONGEST_INTRO} characters")
 
 
 @dataclass(frozen=True, slots=True)
 class CameraModel:
     """The properties of a model; unknown ones have their defaults."""
 
-    codename: str
+    codename: Annotated[str, matching(r"[a-z0-9]+(-[a-z0-9]+)*", "lower case words joined by dashes")]
     """Stored with each device, so it never changes."""
-    device_name: str
+    device_name: _NotEmpty
     """For people."""
     icon: str = ""
     """The address of an icon of it: a path on the shim, or http(s)."""
@@ -153,8 +138,8 @@ class CameraModel:
     local_address: str = ""
     """With static addressing: the host's address there, with its prefix, e.g. `192.168.1.30/24`."""
     ssid_pattern: str = ""
-    """A regular expression that matches the whole factory name of its network; empty if that
-    that is not known."""
+    """A regular expression that matches the whole factory name of its network; empty if it
+    is not known."""
     oui: tuple[str, ...] = ()
     """The first three octets of the MAC addresses of its access point, e.g. `d4:d9:19`."""
     hidden: bool = False
@@ -168,27 +153,22 @@ class CameraModel:
     """Addresses of the pages with these properties."""
 
     def __post_init__(self) -> None:
-        words = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.codename)
-        _expect(words, "codename", "lower case words joined by dashes")
-        _expect(self.device_name.strip(), "device_name", "a text that is not empty")
         icon = re.fullmatch(r"(https?://[^\s/]+)?/[^\s]*", self.icon)
-        _expect(not self.icon or icon, "icon", 'a path or an address such as "https://cameras.example/x.svg"')
-        _expect(
-            _is_pattern(self.ssid_pattern), "ssid_pattern", 'a regular expression such as "SKYCAM-[0-9]+"'
-        )
+        expect(not self.icon or icon, "icon", 'a path or an address such as "https://cameras.example/x.svg"')
+        expect(_is_pattern(self.ssid_pattern), "ssid_pattern", 'a regular expression such as "SKYCAM-[0-9]+"')
         octets = all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){2}", one) for one in self.oui)
-        _expect(octets, "oui", 'three octets each, such as "d4:d9:19"')
+        expect(octets, "oui", 'three octets each, such as "d4:d9:19"')
         known = not self.camera_address or _is_address(self.camera_address)
-        _expect(known, "camera_address", 'an IPv4 address such as "192.168.42.1"')
-        _expect(
+        expect(known, "camera_address", 'an IPv4 address such as "192.168.42.1"')
+        expect(
             bool(self.local_address) == (self.addressing is Addressing.STATIC),
             "local_address",
-            'an address with its prefix where addressing is "static", and none elsewhere',
+            'an address with its prefix if addressing is "static", and otherwise none',
         )
         for number, port in enumerate(self.pushes):
-            _expect(_is_port(port), f"pushes[{number}]", 'a port such as "udp/8554"')
+            expect(_is_port(port), f"pushes[{number}]", 'a port such as "udp/8554"')
         with_prefix = not self.local_address or _is_interface(self.local_address)
-        _expect(with_prefix, "local_address", 'an IPv4 address with its prefix such as "192.168.1.30/24"')
+        expect(with_prefix, "local_address", 'an IPv4 address with its prefix such as "192.168.1.30/24"')
 
 
 GENERIC: Final = CameraModel("generic-wifi-camera", "Wi-Fi camera")

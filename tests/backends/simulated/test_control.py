@@ -28,18 +28,19 @@ KINDS = (
     ("kind", "options", "sentence"),
     [
         ("flood", {}, "there is no fault 'flood'; there are: adapter-stuck, backend-gone"),
-        ("dhcp-dead", {"sid": "x"}, "option sid: is unknown; known here: off, ssid"),
+        ("dhcp-dead", {"sid": "x"}, "dhcp-dead: sid: unknown key; expected one of off, ssid"),
         ("dhcp-dead", {"ssid": "x"}, "there is no camera x"),
-        ("dhcp-dead", {"ssid": 3}, "expected an SSID of 1 to 32 bytes, not 3"),
+        ("dhcp-dead", {"ssid": 3}, "expected a text or bytes, not 3"),
+        ("dhcp-dead", {"ssid": ""}, "expected an SSID of 1 to 32 bytes, not ''"),
         ("dhcp-dead", {"off": 1}, "expected true or false, not 1"),
-        ("slow-join", {"seconds": "long"}, "expected a number of seconds, not 'long'"),
-        ("slow-join", {"seconds": True}, "expected a number of seconds, not true"),
-        ("signal", {"ssid": b"SIM-CAM-1"}, "option percent: is missing"),
-        ("signal", {"percent": 3}, "option ssid: is missing"),
+        ("slow-join", {"seconds": "long"}, "expected a number, not 'long'"),
+        ("slow-join", {"seconds": True}, "expected a number, not true"),
+        ("signal", {"ssid": b"SIM-CAM-1"}, "signal: expected the key percent"),
+        ("signal", {"percent": 3}, "signal: expected the key ssid"),
         ("rfkill", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
         ("scan-fails", {"interface": "a b"}, "expected an interface name"),
         ("slow-leave", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
-        ("backend-gone", {"seconds": -1}, "a number of seconds from 0"),
+        ("backend-gone", {"seconds": -1}, "seconds: expected 0 to 86400 seconds, not -1"),
     ],
 )
 async def test_faults(kind: str, options: dict[str, Any], sentence: str) -> None:
@@ -75,7 +76,7 @@ async def test_cameras() -> None:
     with pytest.raises(InvalidRequest, match="8 to 63") as error:
         world.add_camera(b"new", "geheim", {})
     assert "geheim" not in error.value.message
-    with pytest.raises(InvalidRequest, match="option colour: is unknown"):
+    with pytest.raises(InvalidRequest, match="camera colour: unknown key"):
         world.add_camera(b"new", "camera-pass-1", {"colour": "red"})
     world.add_camera(b"new", "camera-pass-1", {})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from wifimgrd.backends.simulated.scenario import AdapterPlan, new_adapter
+from wifimgrd.backends.simulated.scenario import AdapterPlan, AdapterTable
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.ports import AdapterListener
 
@@ -46,7 +46,7 @@ class SimulatedAdapters:
         if name in self._plugged:
             raise InvalidRequest(f"the adapter {name} is plugged in already")
         if name not in self._known:
-            self._known[name] = new_adapter(name, len(self._known))
+            self._known[name] = AdapterTable(name).plan(len(self._known))
         self._plugged[name] = None
 
     def unplug(self, name: str) -> None:
@@ -64,19 +64,19 @@ class SimulatedAdapters:
 
     def of_radio(self, name: str) -> list[str]:
         """The plugged-in interfaces of the radio of one."""
-        return [one for one in self._plugged if self._known[one].radio == self._known[name].radio]
+        radio = self._known[name].adapter.radio
+        return [one for one in self._plugged if self._known[one].adapter.radio == radio]
 
     def of_usb_device(self, name: str) -> list[str]:
         """The plugged-in interfaces of the USB device of one."""
-        port = self._known[name].identity.usb_port
-        return [
-            one for one in self._plugged if one == name or port == self._known[one].identity.usb_port != ""
-        ]
+        ports = {one: self._known[one].adapter.identity.usb_port for one in self._plugged}
+        return [one for one, port in ports.items() if one == name or port == ports[name] != ""]
 
     def block(self, name: str, rfkill: str) -> None:
         """Block one by rfkill, or unblock it with the empty string. Raises InvalidRequest."""
         self.require(name)
-        self._known[name] = replace(self._known[name], rfkill=rfkill)
+        plan = self._known[name]
+        self._known[name] = replace(plan, adapter=replace(plan.adapter, rfkill=rfkill))
         self.report(name)
 
     def firmware_failed(self, name: str) -> None:
@@ -91,6 +91,5 @@ class SimulatedAdapters:
 
     def report(self, name: str) -> None:
         """Report one to the listener."""
-        plan = self._known[name]
         if self._listener is not None:
-            self._listener.adapter_present(plan.adapter)
+            self._listener.adapter_present(self._known[name].adapter)

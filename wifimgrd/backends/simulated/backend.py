@@ -86,21 +86,21 @@ class SimulatedBackend:
         name = request.interface
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
-        adapter = self._adapters.get(name)
-        if adapter is None:
+        plan = self._adapters.get(name)
+        if plan is None:
             raise InterfaceLost(f"there is no interface {name}")
-        if adapter.rfkill:
-            raise blocked(name, adapter.rfkill)
+        if plan.adapter.rfkill:
+            raise blocked(name, plan.adapter.rfkill)
         if name in self._attempts or name in self.joined:
             raise RuntimeError(f"{name} is joined or being joined already")
-        attempt = Attempt(request, adapter, self._cameras, self._faults, self._times)
+        attempt = Attempt(request, plan, self._cameras, self._faults, self._times)
         self._attempts[name] = attempt
         try:
             camera = await attempt.run()
         finally:
             if self._attempts.get(name) is attempt:
                 del self._attempts[name]
-        link = new_link(camera, adapter.identity.mac)
+        link = new_link(camera, plan.adapter.identity.mac)
         self.joined.up(HeldLink(request.device_id, name, request.ssid, link), camera)
         return link
 

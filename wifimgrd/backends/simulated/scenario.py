@@ -1,25 +1,29 @@
-"""The scenario: the initial state of a simulated world, read strictly from a TOML file."""
+"""The scenario: the initial state of a simulated world, read strictly from a TOML file.
+
+The classes that end in `Table` are tables of the file, each field a key with its default.
+"""
 
 from __future__ import annotations
 
-import tomllib
+import re
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
-from wifimgrd.backends.simulated import check
-from wifimgrd.backends.simulated.check import FieldError, Table
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
+from wifimgrd.domain.checks import Check, Invalid, expect, matching, one_of, within
 from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.toml_tables import Document, TomlError
 
+_DEFAULT: Final = Path(__file__).with_name("default.toml")
+_OPEN: Final = Passphrase("")
 _MAX_GENERATED: Final = 100_000
 _CHANNELS: Final[Mapping[Band, int]] = {Band.GHZ_2_4: 2437, Band.GHZ_5: 5180, Band.GHZ_6: 5975}
-"""A camera's frequency where only its band is given, MHz."""
+"""A camera's frequency if only its band is given, MHz."""
 _MODES: Final[Mapping[str, Mode]] = {
     "station": Mode.STATION,
     "ap": Mode.ACCESS_POINT,
@@ -28,8 +32,35 @@ _MODES: Final[Mapping[str, Mode]] = {
 }
 
 
+def _is_ssid(value: str | bytes) -> bool:
+    try:
+        return 1 <= len(ssid_of(value).octets) <= 32
+    except UnicodeEncodeError:
+        return False
+
+
+Seconds = Annotated[float, within(0, 86400, "seconds")]
+Percent = Annotated[int, within(0, 100)]
+InterfaceName = Annotated[
+    str, matching(r"(?!\.\.?$)[!-$&-.0-9;-~]{1,15}", "an interface name of 1 to 15 characters such as wlan0")
+]
+"""A name that Linux accepts for a network interface."""
+SsidValue = Annotated[str | bytes, Check(_is_ssid, "an SSID of 1 to 32 bytes")]
+_Printable = Annotated[str, Check(str.isprintable, "printable text")]
+_Mac = Annotated[
+    str, matching(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}", "a MAC address such as 02:00:00:00:00:01")
+]
+_Password = Annotated[
+    Passphrase,
+    Check(
+        lambda value: re.fullmatch("([ -~]{8,63}|[0-9A-Fa-f]{64})?", value.reveal()),
+        '8 to 63 printable ASCII characters, 64 hexadecimal digits, or "" for an open network',
+    ),
+]
+
+
 class ScenarioError(Exception):
-    """A scenario that cannot be used; the message has the file, the key and what was expected."""
+    """A scenario that cannot be used; the text has the file, the key, what was expected, and the line."""
 
 
 class Security(StrEnum):
@@ -42,37 +73,62 @@ class Security(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdapterPlan:
-    """An adapter's interface: the adapter's identity, its bands, and its obstacle."""
+    """An interface of an adapter, and what the backend knows of it."""
 
-    name: str
-    identity: AdapterIdentity
-    driver: str
-    usb_vendor_id: str
-    usb_product_id: str
-    usb_product: str
+    adapter: Adapter
     facts: BackendFacts
-    radio: str = ""
-    index: int = 0
-    mode: Mode = Mode.STATION
-    rfkill: str = ""
     plugged: bool = True
 
-    @property
-    def adapter(self) -> Adapter:
-        """The adapter for the adapter source."""
-        return Adapter(
-            self.name,
-            self.identity,
-            self.driver,
-            self.usb_vendor_id,
-            self.usb_product_id,
-            self.usb_product,
-            self.rfkill,
-            self.radio,
-            self.index,
-            self.mode,
-            self.mode is not Mode.STATION,
+
+@dataclass(frozen=True, slots=True)
+class AdapterTable:
+    """`[[adapter]]`: an interface of an adapter; a default that is None depends on `usb` and the number."""
+
+    name: InterfaceName
+    usb: bool = True
+    mac: _Mac | None = None
+    usb_port: _Printable | None = None
+    usb_serial: _Printable = ""
+    driver: _Printable | None = None
+    usb_vendor_id: _Printable | None = None
+    usb_product_id: _Printable | None = None
+    usb_product: _Printable | None = None
+    bands: tuple[Band, ...] = (Band.GHZ_2_4, Band.GHZ_5)
+    obstacle: _Printable = ""
+    radio: _Printable | None = None
+    mode: Annotated[str, one_of(_MODES)] = "station"
+    rfkill: Annotated[str, one_of(("", "soft-blocked", "hard-blocked"))] = ""
+    plugged: bool = True
+
+    def __post_init__(self) -> None:
+        is_usb = self.usb or not (self.usb_port or self.usb_vendor_id)
+        expect(is_usb, "usb", "true, since a USB port or vendor is given")
+
+    def plan(self, number: int) -> AdapterPlan:
+        """The adapter; `number` makes its addresses unique."""
+
+        def given(value: str | None, on_usb: str, otherwise: str = "") -> str:
+            return value if value is not None else on_usb if self.usb else otherwise
+
+        identity = AdapterIdentity(
+            mac=(self.mac or "02:00:00:" + number.to_bytes(3, "big").hex(":")).lower(),
+            usb_port=given(self.usb_port, f"1-1.{number + 1}"),
+            usb_serial=self.usb_serial,
         )
+        adapter = Adapter(
+            self.name,
+            identity,
+            given(self.driver, "rtw88_8812au", "iwlwifi"),
+            given(self.usb_vendor_id, "0bda"),
+            given(self.usb_product_id, "8812"),
+            given(self.usb_product, "Simulated 802.11ac adapter"),
+            self.rfkill,
+            (identity.usb_port or self.name) if self.radio is None else self.radio,
+            number,
+            _MODES[self.mode],
+            self.mode != "station",
+        )
+        return AdapterPlan(adapter, BackendFacts(self.obstacle, frozenset(self.bands)), self.plugged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +137,15 @@ class CameraPlan:
 
     ssid: Ssid
     passphrase: Passphrase
-    security: Security = Security.WPA2
-    frequency_mhz: int = _CHANNELS[Band.GHZ_2_4]
-    signal_percent: int = 70
-    powered: bool = True
-    hidden: bool = False
+    security: Security
+    frequency_mhz: int
+    signal_percent: int
+    powered: bool
+    hidden: bool
     """Found only by a directed scan, so the first join takes one scan more."""
-    refuses: bool = False
-    dhcp: bool = True
-    join_s: float | None = None
+    refuses: bool
+    dhcp: bool
+    join_s: float | None
     """Seconds that joining it takes; None = as in Times."""
 
     @property
@@ -100,20 +156,81 @@ class CameraPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
-    """Durations in this world, in seconds."""
+class CameraTable:
+    """`[[camera]]`: a camera's access point."""
 
-    join_s: float = 0.2
-    """From the start of an attempt to the link, where the network is in reach."""
-    scan_s: float = 0.3
+    ssid: SsidValue | None = None
+    ssid_hex: Annotated[
+        str | None, matching("([0-9A-Fa-f]{2}){1,32}", "the 1 to 32 bytes of an SSID in hexadecimal")
+    ] = None
+    password: _Password = _OPEN
+    security: Security | None = None
+    band: Band | None = None
+    frequency_mhz: Annotated[int | None, within(2400, 7125)] = None
+    signal: Percent = 70
+    powered: bool = True
+    hidden: bool = False
+    refuses: bool = False
+    dhcp: bool = True
+    join_s: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        if self.ssid is not None and self.ssid_hex is not None:
+            raise Invalid(("ssid_hex",), "stands beside ssid; give one of them")
+        expect(self.ssid is not None or self.ssid_hex is not None, "ssid", "either ssid or ssid_hex")
+        if (self.plan.security is Security.OPEN) != self.password.is_open:
+            password = "empty" if self.password.is_open else "set"
+            raise Invalid(("security",), f'is "{self.security}" and the password is {password}')
+        if self.band is not None and self.band != Band.of_frequency(self.plan.frequency_mhz):
+            raise Invalid(("frequency_mhz",), f"{self.frequency_mhz} MHz is not in the {self.band} band")
+
+    @property
+    def plan(self) -> CameraPlan:
+        """The access point."""
+        return CameraPlan(
+            ssid=Ssid(bytes.fromhex(self.ssid_hex or "")) if self.ssid is None else ssid_of(self.ssid),
+            passphrase=self.password,
+            security=self.security or (Security.OPEN if self.password.is_open else Security.WPA2),
+            frequency_mhz=self.frequency_mhz or _CHANNELS[self.band or Band.GHZ_2_4],
+            signal_percent=self.signal,
+            powered=self.powered,
+            hidden=self.hidden,
+            refuses=self.refuses,
+            dhcp=self.dhcp,
+            join_s=self.join_s,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """`[times]`: durations in this world, in seconds."""
+
+    join_s: Seconds = 0.2
+    """From the start of an attempt to the link, if the network is in reach."""
+    scan_s: Seconds = 0.3
     """One scan of all channels."""
-    dhcp_s: float = 0.5
+    dhcp_s: Seconds = 0.5
     """The time-out of DHCP."""
-    leave_s: float = 0.05
-    silence_s: float = 1.1
+    leave_s: Seconds = 0.05
+    silence_s: Seconds = 1.1
     """From a power cut to the interruption; an orderly power-off interrupts at once."""
-    give_up_s: float = 15.0
+    give_up_s: Seconds = 15.0
     """From the interruption of a link to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioTable:
+    """The whole file."""
+
+    times: Times = Times()
+    adapter_count: Annotated[int, within(0, _MAX_GENERATED)] = 0
+    camera_count: Annotated[int, within(0, _MAX_GENERATED)] = 0
+    adapter: tuple[AdapterTable, ...] = ()
+    camera: tuple[CameraTable, ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_repeats("adapter", "name", (one.name for one in self.adapter))
+        _refuse_repeats("camera", "ssid", (one.plan.ssid.printable for one in self.camera))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,138 +245,44 @@ class Scenario:
 def load_scenario(path: Path | None = None) -> Scenario:
     """Read a scenario file, or the one that comes with the program. Raises ScenarioError."""
     try:
-        if path is None:
-            text = resources.files(__package__).joinpath("default.toml").read_text("utf-8")
-        else:
-            text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ScenarioError(f"{path}: cannot be read: {reason}") from error
-    return parse_scenario(text, str(path or "default.toml"))
+        return _scenario(Document.read(path or _DEFAULT))
+    except TomlError as error:
+        raise ScenarioError(str(error)) from None
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     """The scenario in a TOML text; `source` names it in errors. Raises ScenarioError."""
     try:
-        return _scenario(Table(tomllib.loads(text)))
-    except (ValueError, RecursionError) as error:
-        raise ScenarioError(f"{source}: no valid TOML: {error}") from None
-    except FieldError as error:
-        raise ScenarioError(f"{source}: {error}") from None
+        return _scenario(Document.parsed(source, text))
+    except TomlError as error:
+        raise ScenarioError(str(error)) from None
 
 
-def _scenario(table: Table) -> Scenario:
-    times = _times(Table(table.take("times", check.table, {}), "times"))
-    count = check.whole(0, _MAX_GENERATED)
-    adapters = {f"wlan{n}": new_adapter(f"wlan{n}", n) for n in range(table.take("adapter_count", count, 0))}
+def ssid_of(value: str | bytes) -> Ssid:
+    """The network name that an SsidValue is."""
+    return Ssid(value.encode() if isinstance(value, str) else value)
+
+
+def _scenario(document: Document) -> Scenario:
+    table = document.build(ScenarioTable)
+    generated = [AdapterTable(f"wlan{number}") for number in range(table.adapter_count)]
+    numbers: dict[str, int] = {}
+    adapters: dict[str, AdapterPlan] = {}
+    for adapter in (*generated, *table.adapter):
+        # An adapter's number is its position, even if it replaces a generated one.
+        number = numbers.setdefault(adapter.name, len(numbers))
+        adapters[adapter.name] = adapter.plan(number)
     cameras: dict[bytes, CameraPlan] = {}
-    for number in range(1, table.take("camera_count", count, 0) + 1):
-        ssid = Ssid(f"SIM-CAM-{number}".encode())
-        cameras[ssid.octets] = CameraPlan(ssid, Passphrase(f"camera-pass-{number}"))
-    listed: set[str] = set()
-    for index, values in enumerate(table.take("adapter", check.list_of(check.table), ())):
-        entry = Table(values, f"adapter[{index}]")
-        # An adapter's number is its position, also where it replaces a generated one.
-        positions = {name: position for position, name in enumerate(adapters)}
-        adapter = read_adapter(entry, positions.get(str(values.get("name")), len(adapters)))
-        if adapter.name in listed:
-            raise entry.error("name", f"{adapter.name} is listed twice")
-        listed.add(adapter.name)
-        adapters[adapter.name] = adapter
-    seen: set[bytes] = set()
-    for index, values in enumerate(table.take("camera", check.list_of(check.table), ())):
-        entry = Table(values, f"camera[{index}]")
-        camera = _camera(entry)
-        if camera.ssid.octets in seen:
-            raise entry.error("ssid", f"{camera.ssid.printable} is listed twice")
-        seen.add(camera.ssid.octets)
-        cameras[camera.ssid.octets] = camera
-    table.finish()
-    return Scenario(adapters, cameras, times)
+    for number in range(1, table.camera_count + 1):
+        ssid, password = f"SIM-CAM-{number}", Passphrase(f"camera-pass-{number}")
+        cameras[ssid.encode()] = CameraTable(ssid, password=password).plan
+    cameras |= {plan.ssid.octets: plan for plan in (camera.plan for camera in table.camera)}
+    return Scenario(adapters, cameras, table.times)
 
 
-def _times(table: Table) -> Times:
-    default = Times()
-    read = {
-        field.name: table.take(field.name, check.seconds, getattr(default, field.name))
-        for field in fields(Times)
-    }
-    table.finish()
-    return Times(**read)
-
-
-def new_adapter(name: str, number: int) -> AdapterPlan:
-    """An adapter with defaults for everything but its name; `number` makes its addresses unique."""
-    return read_adapter(Table({"name": name}), number)
-
-
-def read_adapter(table: Table, number: int) -> AdapterPlan:
-    """One adapter's table. Raises FieldError."""
-    name = table.need("name", check.interface_name)
-    usb = table.take("usb", check.flag, default=True)
-    mac = "02:00:00:" + number.to_bytes(3, "big").hex(":")
-    identity = AdapterIdentity(
-        mac=table.take("mac", check.mac, mac),
-        usb_port=table.take("usb_port", check.text, f"1-1.{number + 1}" if usb else ""),
-        usb_serial=table.take("usb_serial", check.text, ""),
-    )
-    bands = table.take("bands", check.list_of(check.one_of(Band)), (Band.GHZ_2_4, Band.GHZ_5))
-    plan = AdapterPlan(
-        name=name,
-        identity=identity,
-        driver=table.take("driver", check.text, "rtw88_8812au" if usb else "iwlwifi"),
-        usb_vendor_id=table.take("usb_vendor_id", check.text, "0bda" if usb else ""),
-        usb_product_id=table.take("usb_product_id", check.text, "8812" if usb else ""),
-        usb_product=table.take("usb_product", check.text, "Simulated 802.11ac adapter" if usb else ""),
-        facts=BackendFacts(table.take("obstacle", check.text, ""), frozenset(Band(band) for band in bands)),
-        radio=table.take("radio", check.text, identity.usb_port or name),
-        index=number,
-        mode=_MODES[table.take("mode", check.one_of(_MODES), "station")],
-        rfkill=table.take("rfkill", check.one_of(("", "soft-blocked", "hard-blocked")), ""),
-        plugged=table.take("plugged", check.flag, default=True),
-    )
-    table.finish()
-    if not usb and plan.adapter.is_usb:
-        raise table.error("usb", "is false, but a USB port or vendor is given")
-    return plan
-
-
-def _camera(table: Table) -> CameraPlan:
-    if table.has("ssid_hex"):
-        if table.has("ssid"):
-            raise table.error("ssid_hex", "stands beside ssid; give one of them")
-        ssid = table.need("ssid_hex", check.ssid_hex)
-    else:
-        ssid = table.need("ssid", check.ssid)
-    passphrase = table.take("password", check.passphrase, Passphrase(""), secret=True)
-    return read_camera(ssid, passphrase, table)
-
-
-def read_camera(ssid: Ssid, passphrase: Passphrase, table: Table) -> CameraPlan:
-    """A camera with the options in a table. Raises FieldError."""
-    usual = Security.OPEN if passphrase.is_open else Security.WPA2
-    security = Security(table.take("security", check.one_of(Security), usual))
-    if (security is Security.OPEN) != passphrase.is_open:
-        raise table.error("security", f'is "{security}" and the password is {_is_set(passphrase)}')
-    band = table.take("band", check.one_of(Band), None)
-    frequency = table.take("frequency_mhz", check.whole(2400, 7125), None)
-    if band is not None and frequency is not None and Band.of_frequency(frequency) != band:
-        raise table.error("frequency_mhz", f"{frequency} MHz is not in the {band} band")
-    plan = CameraPlan(
-        ssid=ssid,
-        passphrase=passphrase,
-        security=security,
-        frequency_mhz=frequency or _CHANNELS[Band(band or Band.GHZ_2_4)],
-        signal_percent=table.take("signal", check.whole(0, 100), 70),
-        powered=table.take("powered", check.flag, default=True),
-        hidden=table.take("hidden", check.flag, default=False),
-        refuses=table.take("refuses", check.flag, default=False),
-        dhcp=table.take("dhcp", check.flag, default=True),
-        join_s=table.take("join_s", check.seconds, None),
-    )
-    table.finish()
-    return plan
-
-
-def _is_set(passphrase: Passphrase) -> str:
-    return "empty" if passphrase.is_open else "set"
+def _refuse_repeats(table: str, key: str, names: Iterable[str]) -> None:
+    seen = set[str]()
+    for number, name in enumerate(names):
+        if name in seen:
+            raise Invalid((table, number, key), f"{name} is listed twice")
+        seen.add(name)

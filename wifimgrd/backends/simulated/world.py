@@ -5,25 +5,40 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from wifimgrd.backends.simulated import check
 from wifimgrd.backends.simulated.adapters import SimulatedAdapters
 from wifimgrd.backends.simulated.backend import SimulatedBackend
 from wifimgrd.backends.simulated.camera import Camera
-from wifimgrd.backends.simulated.check import Check, FieldError, Table
-from wifimgrd.backends.simulated.faults import Faults, Scoped
+from wifimgrd.backends.simulated.fault_options import (
+    AdapterStuck,
+    BackendGone,
+    CameraFault,
+    InterfaceFault,
+    Rfkill,
+    Signal,
+    SlowJoin,
+    SlowLeave,
+)
+from wifimgrd.backends.simulated.faults import Faults, K, Scoped, V
 from wifimgrd.backends.simulated.links import Links
-from wifimgrd.backends.simulated.scenario import Scenario, load_scenario, read_camera
+from wifimgrd.backends.simulated.scenario import (
+    AdapterTable,
+    CameraTable,
+    Scenario,
+    load_scenario,
+    ssid_of,
+)
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera_model import KeepAlive, Probe
-from wifimgrd.domain.device import DeviceId, Ssid
+from wifimgrd.domain.checks import Invalid
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.ports import Answer, BackendMemory
+from wifimgrd.toml_tables import build
 
 _T = TypeVar("_T")
-_DEFAULT_SLOW_S: Final = 5.0
 _PROBE_S: Final = 0.5
 """How long a probe waits for a camera that does not answer."""
 
@@ -107,23 +122,24 @@ class SimulatedWorld:
         self.sockets = SimulatedSockets()
         self.adapters.on_replug = self._replug
         self.contact = SimulatedContact(self.backend.joined, self._faults)
-        self._kinds: Mapping[str, Callable[[Table], None]] = {
-            "adapter-stuck": self._adapter_stuck,
-            "backend-gone": self._backend_gone,
-            "dhcp-dead": self._on_cameras(self._faults.dhcp_dead),
-            "refuse-association": self._on_cameras(self._faults.refusing),
-            "rfkill": self._rfkill,
-            "scan-fails": self._scan_fails,
-            "signal": self._signal,
-            "silent": self._on_cameras(self._faults.silent),
-            "slow-join": self._slow_join,
-            "slow-leave": self._slow_leave,
+        self._kinds: Mapping[str, tuple[type, Callable[[Any], None]]] = {
+            "adapter-stuck": (AdapterStuck, self._adapter_stuck),
+            "backend-gone": (BackendGone, self._backend_gone),
+            "dhcp-dead": (CameraFault, self._on_cameras(self._faults.dhcp_dead)),
+            "refuse-association": (CameraFault, self._on_cameras(self._faults.refusing)),
+            "rfkill": (Rfkill, self._rfkill),
+            "scan-fails": (InterfaceFault, self._scan_fails),
+            "signal": (Signal, self._signal),
+            "silent": (CameraFault, self._on_cameras(self._faults.silent)),
+            "slow-join": (SlowJoin, self._slow_join),
+            "slow-leave": (SlowLeave, self._slow_leave),
         }
+        """The options of each kind of fault, and what sets it."""
 
     def plug_adapter(self, name: str) -> None:
         """Plug an adapter in: a known one that was unplugged, or a new one for a new name. Of an adapter with
         several interfaces this makes one of them, and `unplug_adapter` removes one."""
-        _checked("the adapter's name", check.interface_name, name)
+        _checked("", AdapterTable, {"name": name})
         self.adapters.plug(name)
         self.backend.appeared(name)
         self.adapters.report(name)
@@ -136,18 +152,10 @@ class SimulatedWorld:
 
     def add_camera(self, ssid: bytes, password: str, options: Mapping[str, object]) -> None:
         """Add a camera; `options` are the keys of a scenario's `[[camera]]`."""
-        network = _checked("ssid", check.ssid, ssid)
-        try:
-            passphrase = check.passphrase(password)
-        except check.Invalid as invalid:
-            raise InvalidRequest(f"password: expected {invalid}") from None
-        if network.octets in self._cameras:
-            raise InvalidRequest(f"there is a camera {network.printable} already")
-        try:
-            plan = read_camera(network, passphrase, Table(options))
-        except FieldError as error:
-            raise InvalidRequest(f"camera option {error}") from None
-        self._cameras[network.octets] = Camera(plan)
+        plan = _checked("camera ", CameraTable, {**options, "ssid": ssid, "password": password}).plan
+        if plan.ssid.octets in self._cameras:
+            raise InvalidRequest(f"there is a camera {plan.ssid.printable} already")
+        self._cameras[plan.ssid.octets] = Camera(plan)
 
     def power_on_camera(self, ssid: bytes) -> None:
         """Switch a camera on; does nothing if it is on."""
@@ -166,81 +174,47 @@ class SimulatedWorld:
     def set_fault(self, kind: str, options: Mapping[str, object]) -> None:
         """Set a fault, or lift it with the option `off`; the package's docstring lists them."""
         try:
-            apply = self._kinds[kind]
+            options_class, apply = self._kinds[kind]
         except KeyError:
             known = ", ".join(sorted(self._kinds))
             raise InvalidRequest(f"there is no fault {kind!r}; there are: {known}") from None
-        try:
-            apply(Table(options))
-        except FieldError as error:
-            raise InvalidRequest(f"{kind}: option {error}") from None
+        apply(_checked(f"{kind}: ", options_class, options))
 
-    def _camera(self, ssid: bytes) -> Camera:
-        network = _checked("ssid", check.ssid, ssid)
+    def _camera(self, ssid: str | bytes) -> Camera:
+        network = ssid_of(ssid)
         try:
             return self._cameras[network.octets]
         except KeyError:
             raise InvalidRequest(f"there is no camera {network.printable}") from None
 
-    def _ssid_option(self, table: Table) -> bytes | None:
-        ssid: Ssid | None = table.take("ssid", check.ssid, None)
-        return None if ssid is None else self._camera(ssid.octets).plan.ssid.octets
+    def _camera_key(self, fault: CameraFault) -> bytes | None:
+        return None if fault.ssid is None else self._camera(fault.ssid).plan.ssid.octets
 
-    def _interface_option(self, table: Table) -> str | None:
-        name = table.take("interface", check.interface_name, None)
-        if name is not None:
-            self.adapters.require(name)
-        return name
+    def _interface_key(self, fault: InterfaceFault) -> str | None:
+        if fault.interface is not None:
+            self.adapters.require(fault.interface)
+        return fault.interface
 
-    def _on_cameras(self, fault: Scoped[bytes, bool]) -> Callable[[Table], None]:
-        def apply(table: Table) -> None:
-            off, ssid = _off(table), self._ssid_option(table)
-            table.finish()
-            if off:
-                fault.clear(ssid)
-            else:
-                fault.set(ssid, value=True)
+    def _on_cameras(self, scoped: Scoped[bytes, bool]) -> Callable[[CameraFault], None]:
+        return lambda fault: _set(scoped, self._camera_key(fault), None if fault.off else True)
 
-        return apply
+    def _slow_join(self, fault: SlowJoin) -> None:
+        _set(self._faults.join_s, self._camera_key(fault), None if fault.off else fault.seconds)
 
-    def _slow_join(self, table: Table) -> None:
-        off, ssid = _off(table), self._ssid_option(table)
-        seconds = table.take("seconds", check.seconds, _DEFAULT_SLOW_S)
-        table.finish()
-        if off:
-            self._faults.join_s.clear(ssid)
+    def _slow_leave(self, fault: SlowLeave) -> None:
+        _set(self._faults.leave_s, self._interface_key(fault), None if fault.off else fault.seconds)
+
+    def _scan_fails(self, fault: InterfaceFault) -> None:
+        _set(self._faults.scan_fails, self._interface_key(fault), None if fault.off else True)
+
+    def _adapter_stuck(self, fault: AdapterStuck) -> None:
+        self.adapters.require(fault.interface)
+        if fault.off:
+            self._faults.stuck.pop(fault.interface, None)
         else:
-            self._faults.join_s.set(ssid, seconds)
-
-    def _slow_leave(self, table: Table) -> None:
-        off, interface = _off(table), self._interface_option(table)
-        seconds = table.take("seconds", check.seconds, _DEFAULT_SLOW_S)
-        table.finish()
-        if off:
-            self._faults.leave_s.clear(interface)
-        else:
-            self._faults.leave_s.set(interface, seconds)
-
-    def _scan_fails(self, table: Table) -> None:
-        off, interface = _off(table), self._interface_option(table)
-        table.finish()
-        if off:
-            self._faults.scan_fails.clear(interface)
-        else:
-            self._faults.scan_fails.set(interface, value=True)
-
-    def _adapter_stuck(self, table: Table) -> None:
-        off, name = _off(table), table.need("interface", check.interface_name)
-        heals = table.take("heals", check.one_of(RecoveryStep), RecoveryStep.RESTART)
-        crashed = table.take("crashed", check.flag, default=False)
-        table.finish()
-        self.adapters.require(name)
-        if off:
-            self._faults.stuck.pop(name, None)
-        else:
-            self._faults.stuck[name] = RecoveryStep(heals)
-            if crashed:
-                self.adapters.firmware_failed(name)
+            self._faults.stuck[fault.interface] = fault.heals
+            if fault.crashed:
+                self.adapters.firmware_failed(fault.interface)
 
     def _replug(self, name: str) -> None:
         interfaces = self.adapters.of_usb_device(name)
@@ -252,47 +226,44 @@ class SimulatedWorld:
                 self._faults.stuck[one] = healed_by
             self.plug_adapter(one)
 
-    def _signal(self, table: Table) -> None:
-        off, camera = _off(table), self._camera(table.need("ssid", check.ssid).octets)
-        percent = check.whole(0, 100)
-        usual = camera.plan.signal_percent
-        wanted = table.take("percent", percent, usual) if off else table.need("percent", percent)
-        table.finish()
-        camera.signal_percent = usual if off else wanted
+    def _signal(self, fault: Signal) -> None:
+        camera = self._camera(fault.ssid)
+        percent = camera.plan.signal_percent if fault.off else fault.percent
+        if percent is None:
+            raise InvalidRequest("signal: expected the key percent")
+        camera.signal_percent = percent
         if camera.powered:
             self.backend.joined.refresh(camera)
 
-    def _rfkill(self, table: Table) -> None:
-        off, name = _off(table), table.need("interface", check.interface_name)
-        hard = table.take("hard", check.flag, default=False)
-        table.finish()
-        self.adapters.require(name)
-        rfkill = "" if off else "hard-blocked" if hard else "soft-blocked"
-        for one in self.adapters.of_radio(name):
+    def _rfkill(self, fault: Rfkill) -> None:
+        self.adapters.require(fault.interface)
+        rfkill = "" if fault.off else "hard-blocked" if fault.hard else "soft-blocked"
+        for one in self.adapters.of_radio(fault.interface):
             self.adapters.block(one, rfkill)
             if rfkill:
                 self.backend.blocked(one, rfkill)
 
-    def _backend_gone(self, table: Table) -> None:
-        off, seconds = _off(table), table.take("seconds", check.seconds, None)
-        table.finish()
+    def _backend_gone(self, fault: BackendGone) -> None:
         if self._return is not None:
             self._return.cancel()
             self._return = None
-        if off:
+        if fault.off:
             self.backend.come()
             return
-        if seconds is not None:
-            self._return = asyncio.get_running_loop().call_later(seconds, self.backend.come)
+        if fault.seconds is not None:
+            self._return = asyncio.get_running_loop().call_later(fault.seconds, self.backend.come)
         self.backend.go()
 
 
-def _off(table: Table) -> bool:
-    return table.take("off", check.flag, default=False)
+def _set(scoped: Scoped[K, V], key: K | None, value: V | None) -> None:
+    if value is None:
+        scoped.clear(key)
+    else:
+        scoped.set(key, value)
 
 
-def _checked(what: str, check_value: Check[_T], value: object) -> _T:
+def _checked(what: str, table_class: type[_T], values: Mapping[str, object]) -> _T:
     try:
-        return check_value(value)
-    except check.Invalid as invalid:
-        raise InvalidRequest(f"{what}: expected {invalid}") from None
+        return build(table_class, values)
+    except Invalid as invalid:
+        raise InvalidRequest(f"{what}{invalid}") from None
