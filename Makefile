@@ -27,13 +27,13 @@ test-all: ## the rest of what must pass: Debian 13, all of the lab, another D-Bu
 	@tools/set-up test-all
 	@tools/test-all
 
-lab: ## the tests on real 802.11 alone, on Debian 12 and 13 (PYTEST_ARGS=)
+lab: ## only the tests on real 802.11, on Debian 12 and 13 (PYTEST_ARGS=)
 	@tools/set-up test
 	@LAB_SUITE=bookworm tests/lab/run $(PYTEST_ARGS)
 	@.venv/bin/python -m pytest tests/browser/on_real_wifi.py
 	@LAB_SUITE=trixie tests/lab/run $(PYTEST_ARGS)
 
-system: ## the tests in booted Debian 12 and 13 alone, with the package installed
+system: ## only the tests in booted Debian 12 and 13, with the package installed
 	@tools/set-up test
 	@tests/system/run
 
@@ -44,7 +44,7 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
-soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, and requests to the API; those alone that are given; LAB=1: a life on real 802.11
+soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, and requests to the API; only those that are given; LAB=1: a life on real 802.11
 	@! command -v python3 >/dev/null || python3 tests/soak.py
 	@tools/set-up test
 	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_FUZZ='$(or $(FUZZ),2m)' WIFIMGRD_SEED='$(SEED)' $(if $(LAB),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
@@ -54,5 +54,5 @@ lint: ## ruff, mypy --strict, import rules
 	@tools/set-up lint
 	@tools/lint
 
-clean: ## forget what was installed and built here
+clean: ## remove what was installed and built here
 	rm -rf .venv .node .dbus-fast .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -58,7 +58,7 @@ await writeFile(join(target, "assets", assets.licenses), text);
 
 const documents = {
   "index.html": { title: "Camera hub", script: "src/main.tsx" },
-  "docs.html": { title: "API of the camera hub", script: "src/docs.tsx" },
+  "docs.html": { title: "Camera hub API", script: "src/docs.tsx" },
   "fleet.html": { title: "All hubs", script: "src/fleet/main.tsx", template: "src/fleet/document.html" },
 };
 for (const [name, parts] of Object.entries(documents)) {

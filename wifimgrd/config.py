@@ -172,7 +172,7 @@ class Http:
 
     def __post_init__(self) -> None:
         has_both = (self.tls_certificate is None) == (self.tls_key is None)
-        expect(has_both, "tls_key", "a path where tls_certificate has one, and none where it has none")
+        expect(has_both, "tls_key", "a path if and only if tls_certificate has one")
         expected = 'an address and a port such as "127.0.0.1:8080" or "[::1]:8080"'
         expect(_parses(listen_address, self.listen), "listen", expected)
         for number, origin in enumerate(self.allowed_origins):
@@ -215,7 +215,7 @@ class Mqtt:
         expect(fits and self.discovery_prefix != self.prefix, "discovery_prefix", f"{named}, not the prefix")
         expect(not self.hub or re.fullmatch(TOPIC_LEVEL, self.hub), "hub", "letters, digits, _ -")
         expect((self.certificate is None) == (self.key is None), "key", "a path where certificate has one")
-        expect(not self.password_file or self.user, "user", "a name, since there is a password_file")
+        expect(not self.password_file or self.user, "user", "a name, because password_file is set")
         if not self.broker:
             return
         address = 'an address such as "mqtts://broker.example:8883", without user and password'
@@ -224,7 +224,7 @@ class Mqtt:
         is_safe = broker.tls or broker.is_loopback or self.insecure_plaintext
         expect(is_safe, "broker", "mqtts://, a loopback address, or insecure_plaintext = true")
         has_tls = self.ca_file is not None or self.certificate is not None
-        expect(broker.tls or not has_tls, "broker", "mqtts://, since there are files of TLS")
+        expect(broker.tls or not has_tls, "broker", "mqtts://, because TLS files are set")
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ async def _serve(
         status_line.start(hub.summary)
         await tasks.until_required_ends(stopping)
         if not connection.is_open:
-            raise BusLost("the message bus went away")
+            raise BusLost("the message bus became unavailable")
         if not stopping.is_set():
             raise BusLost(f"the name {BUS_NAME} was lost")
     finally:
@@ -285,7 +285,7 @@ def _on_adapters(
 ) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, None]:
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
-    make = _wpa_supplicant if name == "wpa_supplicant" else _networkmanager
+    make = {"networkmanager": _networkmanager, "wpa_supplicant": _wpa_supplicant}[name]
     sockets = HelperSockets(connection)
     backend = make(config, memory, connection, tasks.part(name))
     return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), None

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def test_a_camera_is_added_in_two_steps(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
-    await expect(page.get_by_text("No camera is registered yet.")).to_be_visible()
+    await expect(page.get_by_text("No cameras yet.")).to_be_visible()
     await page.get_by_role("button", name="Add a camera").click()
     dialog = page.get_by_role("dialog", name="Add a camera")
     await expect(dialog.get_by_role("button", name="Next")).to_be_disabled()
@@ -69,10 +69,10 @@ async def test_a_wrong_password_is_said_and_mended_in_place(page: Page, hub: Run
     await expect(trouble).to_contain_text("Look up the password in the camera's Wi-Fi settings")
     await card(page, "SIM-CAM-1").get_by_role("button", name="Change the password").click()
     dialog = page.get_by_role("dialog", name="Change the password")
-    await dialog.get_by_label("Wi-Fi password of the camera").fill("short")
+    await dialog.get_by_label("Camera's Wi-Fi password").fill("short")
     await dialog.get_by_role("button", name="Save and connect").click()
     await expect(dialog.get_by_role("alert")).to_contain_text("8 to 63 characters")
-    await dialog.get_by_label("Wi-Fi password of the camera").fill("camera-pass-1")
+    await dialog.get_by_label("Camera's Wi-Fi password").fill("camera-pass-1")
     await dialog.get_by_role("button", name="Save and connect").click()
     await shows(page, "SIM-CAM-1", "Connected")
     await expect(trouble).to_be_hidden()
@@ -98,7 +98,7 @@ async def test_a_camera_that_is_away_for_longer_is_brought_back(page: Page, hub:
     await hub.power(1, on=False)
     await shows(page, "SIM-CAM-1", "Searching")  # after the grace time
     trouble = card(page, "SIM-CAM-1").locator(".trouble")
-    await expect(trouble).to_contain_text("reconnected automatically when its network is found")
+    await expect(trouble).to_contain_text("reconnects automatically once its network is found")
     await hub.power(1, on=True)
     await shows(page, "SIM-CAM-1", "Connected")
     await expect(trouble).to_be_hidden()
@@ -192,7 +192,7 @@ async def test_no_adapter_is_free_to_search(page: Page, hub: RunningHub) -> None
     for number in (1, 2, 3):
         await hub.connected(number)
     await page.get_by_role("button", name="Add a camera").click()
-    await expect(page.get_by_role("dialog")).to_contain_text("No adapter is free to search")
+    await expect(page.get_by_role("dialog")).to_contain_text("No adapter is free to scan")
 
 
 async def test_an_adapter_that_cannot_be_used_says_why(page: Page, hub: RunningHub) -> None:

@@ -77,7 +77,7 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await expect(page.get_by_role("heading", name="2 of 2 hubs online")).to_be_visible()
     await expect(hub_row(page, "plane")).to_contain_text("1 of 2 cameras connected")
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
-    await expect(hub_row(page, OWN)).to_contain_text("No message since this page was opened")
+    await expect(hub_row(page, OWN)).to_contain_text("No messages since you opened this page")
     device = await fleet.hub.connected(1, "Front")
     await expect(count(page, "connected")).to_have_text("Connected (2)")
     await expect(count(page, "connecting")).to_have_text("Connecting (1)")
@@ -136,8 +136,8 @@ async def test_a_camera_waits_for_an_adapter_of_its_hub(page: Page, fleet: Fleet
     await open_all(page)
     row = camera_row(page, OWN, tail)
     await expect(row).to_contain_text("No adapter is free.")
-    await row.get_by_role("button", name="Connect when one is free").click()
-    await expect(toast(page, "Tail (boat) waits for a free adapter.")).to_be_visible()
+    await row.get_by_role("button", name="Connect when an adapter is free").click()
+    await expect(toast(page, "Tail (boat) is waiting for a free adapter.")).to_be_visible()
     await expect(row.get_by_role("button", name="Stop waiting")).to_be_visible()
     await camera_row(page, OWN, first).get_by_role("button", name="Disconnect").click()
     await expect(row.locator(".badge")).to_have_text("Connected")
@@ -149,7 +149,7 @@ async def test_a_hub_without_commands_gets_none(page: Page, fleet: FleetPage) ->
     await open_all(page)
     button = camera_row(page, "plane", 1).get_by_role("button")
     await expect(button).to_be_disabled()
-    await expect(button).to_have_accessible_description("The hub takes no commands")
+    await expect(button).to_have_accessible_description("The hub does not accept commands")
 
 
 async def test_a_user_who_may_not_send_commands_is_shown_why(page: Page, fleet: FleetPage) -> None:
@@ -157,7 +157,7 @@ async def test_a_user_who_may_not_send_commands_is_shown_why(page: Page, fleet: 
     await signed_in(page, fleet.url, GUEST)
     await open_all(page)
     await camera_row(page, "plane", 1).get_by_role("button").click()
-    refused = toast(page, "Camera 1 (plane): The broker does not let this user send commands.")
+    refused = toast(page, "Camera 1 (plane): This user is not allowed to send commands.")
     await expect(refused).to_be_visible()
 
 
@@ -245,7 +245,7 @@ async def test_a_broker_that_goes_away_is_said_and_joined_again(page: Page, tmp_
         await expect(page.get_by_role("heading", name="2 hubs, states unknown")).to_be_visible()
         await expect(camera_row(page, "plane", 1).locator(".badge")).to_contain_text("Unknown")
         await expect(camera_row(page, "plane", 1).get_by_role("button")).to_be_disabled()
-        await expect(banner).to_contain_text("cannot be reached, or this browser does not accept")
+        await expect(banner).to_contain_text("or this browser does not trust its certificate")
         await fleet.broker.start()
         # The page and the bridge each try again after a pause.
         await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Online", timeout=60_000)
@@ -312,7 +312,9 @@ async def test_a_hub_without_the_service_behind_its_backend_knows_no_states(
 ) -> None:
     fleet.publish_hub("plane", device_record(1), backend_state="unavailable", backend_reason="it stopped")
     await signed_in(page, fleet.url)
-    await expect(hub_row(page, "plane")).to_contain_text("The hub cannot connect cameras now. it stopped")
+    await expect(hub_row(page, "plane")).to_contain_text(
+        "The hub cannot connect cameras right now. it stopped"
+    )
     await expect(hub_row(page, "plane")).not_to_contain_text("connected,")
     await open_all(page)
     await expect(camera_row(page, "plane", 1).locator(".badge")).to_contain_text("Unknown, was connected")
@@ -333,7 +335,7 @@ async def test_a_hub_with_too_many_cameras_is_cut(page: Page, fleet: FleetPage) 
     await expect(hub_row(page, "plane")).to_be_visible()
     for number in range(1, 1003):
         fleet.publish(f"plane/devices/{number}", device_record(number))
-    await expect(page.get_by_role("alert")).to_contain_text("The broker has more than this page shows")
+    await expect(page.get_by_role("alert")).to_contain_text("The broker has more than this page can show")
     await expect(count(page, "connected")).to_have_text("Connected (1000)")
 
 
@@ -482,10 +484,10 @@ async def test_the_broker_needs_a_certificate_that_the_browser_trusts(
             page = await context.new_page()
             await sign_in(page, served.url + "/fleet/")
             if trusted:
-                await expect(page.get_by_text("No hub publishes at this broker")).to_be_visible()
+                await expect(page.get_by_text("No hub publishes to this broker")).to_be_visible()
             else:
                 alert = page.get_by_role("alert")
-                await expect(alert).to_contain_text("or this browser does not accept its certificate.")
+                await expect(alert).to_contain_text("or this browser does not trust its certificate.")
                 await expect(alert).to_contain_text("The page reconnects automatically.")
                 await expect(alert).not_to_contain_text("last known state")
     finally:

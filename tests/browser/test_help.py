@@ -115,5 +115,5 @@ async def test_why_there_is_no_report_is_shown(page: Page, hub: RunningHub) -> N
     await page.set_extra_http_headers({"X-Forwarded-For": "192.0.2.1"})
     await opened(page, hub)
     await page.get_by_role("link", name="Download a report").click()
-    refusal = "without a token a report can be downloaded on the hub itself only"
+    refusal = "without a token, a report can be downloaded only on the hub itself"
     await expect(page.locator(".toast")).to_contain_text(refusal)

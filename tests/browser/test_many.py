@@ -126,7 +126,7 @@ async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
     await page.get_by_label("Sort by").select_option("Signal")
     await expect(rows(page).nth(2).locator(".badge")).to_have_text("Connected")
     await expect(rows(page).nth(3).locator(".badge")).to_have_text("Failed")
-    await page.get_by_label("Sort by").select_option("Order of adding")
+    await page.get_by_label("Sort by").select_option("Date added")
     await expect(names.last).to_have_text("Alpha")
 
 

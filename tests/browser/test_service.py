@@ -27,7 +27,7 @@ async def test_the_daemon_is_restarted(page: Page, hub: RunningHub) -> None:
     await shows(page, "SIM-CAM-1", "Connected")
     await mark(page)
     async with hub.without_daemon():
-        await expect(page.get_by_role("alert")).to_contain_text("The hub cannot connect cameras now.")
+        await expect(page.get_by_role("alert")).to_contain_text("The hub cannot connect cameras right now.")
         await shows(page, "SIM-CAM-1", "Unknown, was connected")
         await nothing_looks_alive(page)
     await hub.until(device, "connected")
@@ -55,7 +55,7 @@ async def test_the_cable_is_cut_and_mended(page: Page, hub: RunningHub) -> None:
         await shows(page, "SIM-CAM-1", "Connected")
         await mark(page)
         cable.cut()
-        await expect(page.get_by_role("alert")).to_contain_text("The hub does not answer.")
+        await expect(page.get_by_role("alert")).to_contain_text("The hub is not responding.")
         await shows(page, "SIM-CAM-1", "Unknown, was connected")
         await nothing_looks_alive(page)
         await disconnect(hub.client, device)

@@ -49,7 +49,7 @@ async def test_a_hub_with_a_token_asks_for_it(page: Page, locked_hub: RunningHub
     field = page.get_by_role("textbox", name="Access token")
     await field.fill("wrong")
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.get_by_role("alert")).to_have_text("The token is wrong.")
+    await expect(page.get_by_role("alert")).to_have_text("Wrong token.")
     await field.fill(TOKEN)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.locator(".hub-state.ready")).to_be_visible()
@@ -96,7 +96,7 @@ async def test_a_sign_out_that_the_hub_does_not_get_is_an_error(page: Page, lock
     await sign_in(page, locked_hub)
     await page.route("**/session", lambda route: route.abort())
     await page.get_by_role("button", name="Sign out").click()
-    await expect(toast(page, "You are still signed in. The hub cannot be reached.")).to_be_visible()
+    await expect(toast(page, "You are still signed in. Cannot reach the hub.")).to_be_visible()
     await expect(page.get_by_role("button", name="Sign out")).to_be_enabled()
 
 

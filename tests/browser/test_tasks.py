@@ -79,7 +79,7 @@ async def fix_a_wrong_password(hand: Hand, hub: RunningHub) -> None:
     await hub.create(1, "Front", "not-its-password")
     await opened(page, hub)
     await card(page, "Front").get_by_role("button", name="Change the password").click()
-    await hand.write(page.get_by_label("Wi-Fi password of the camera"), "camera-pass-1")
+    await hand.write(page.get_by_label("Camera's Wi-Fi password"), "camera-pass-1")
     await page.get_by_role("button", name="Save and connect").click()
     await shows(page, "Front", "Connected")
 
@@ -106,7 +106,9 @@ async def give_the_last_adapter_to_another_camera(hand: Hand, hub: RunningHub) -
     await opened(page, hub)
     await card(page, "SIM-CAM-3").get_by_role("button", name="Disconnect").click()
     await shows(page, "SIM-CAM-3", "Off")  # also while it is disconnecting, and has its adapter
-    await expect(card(page, "Tail").get_by_role("button", name="Connect when one is free")).to_have_count(0)
+    await expect(
+        card(page, "Tail").get_by_role("button", name="Connect when an adapter is free")
+    ).to_have_count(0)
     await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
     await shows(page, "Tail", "Connected")
 
@@ -117,7 +119,7 @@ async def let_a_camera_wait_for_an_adapter(hand: Hand, hub: RunningHub) -> None:
         await hub.connected(number)
     await hub.create(4, "Tail")
     await opened(page, hub)
-    await card(page, "Tail").get_by_role("button", name="Connect when one is free").click()
+    await card(page, "Tail").get_by_role("button", name="Connect when an adapter is free").click()
     await shows(page, "Tail", "Waiting")
 
 
@@ -138,11 +140,11 @@ async def reserve_an_adapter(hand: Hand, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
     await opened(page, hub)
     await card(page, "Front").get_by_role("button", name="Edit").click()
-    await hand.select(page.get_by_label("Reserved adapter"), "wlan1: whatever is in USB port 1-1.2")
+    await hand.select(page.get_by_label("Reserved adapter"), "wlan1: any adapter in USB port 1-1.2")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("dialog")).to_have_count(0)
     await page.evaluate("location.hash = document.querySelector('.card h3 a').hash")
-    await expect(page.get_by_role("article")).to_contain_text("whatever is in USB port 1-1.2")
+    await expect(page.get_by_role("article")).to_contain_text("any adapter in USB port 1-1.2")
 
 
 async def disconnect_all_of_many(hand: Hand, hub: RunningHub) -> None:
@@ -177,7 +179,7 @@ async def remove_a_camera(hand: Hand, hub: RunningHub) -> None:
     await opened(page, hub)
     await card(page, "Front").get_by_role("button", name="Remove").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
-    await expect(page.get_by_text("No camera is registered yet.")).to_be_visible()
+    await expect(page.get_by_text("No cameras yet.")).to_be_visible()
 
 
 TASKS: dict[str, Callable[[Hand, RunningHub], Awaitable[None]]] = {

@@ -88,11 +88,11 @@ async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page
 async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     first, _, _, tail = await no_adapter_for(hub, "Tail")
-    await card(page, "Tail").get_by_role("button", name="Connect when one is free").click()
+    await card(page, "Tail").get_by_role("button", name="Connect when an adapter is free").click()
     await shows(page, "Tail", "Waiting")
     await expect(card(page, "Tail").locator(".trouble")).to_contain_text("Waiting for a free adapter since ")
     await press(card(page, "Tail").get_by_role("button", name="Stop waiting"))
-    await press(card(page, "Tail").get_by_role("button", name="Connect when one is free"))
+    await press(card(page, "Tail").get_by_role("button", name="Connect when an adapter is free"))
     await shows(page, "Tail", "Waiting")
     await disconnect(hub.client, first)
     await shows(page, "Tail", "Connected")
@@ -182,7 +182,7 @@ async def test_adapters_that_cannot_be_used_are_not_ready_either(page: Page, hub
     await opened(page, hub)
     for name in ADAPTERS:
         await hub.set_fault("rfkill", interface=name)
-    await expect(page.get_by_role("alert")).to_contain_text("No adapter can be used.")
+    await expect(page.get_by_role("alert")).to_contain_text("None of the adapters can be used.")
     await expect(page.locator(".hub-state.ready")).to_have_count(0)
 
 

@@ -35,7 +35,7 @@ async def test_set_changes_what_was_said(hub: Hub, tmp_path: Path) -> None:
 async def test_set_without_a_change_is_wrong_usage(hub: Hub) -> None:
     await hub.create(1)
     ran = await wifimgrctl(hub.address, "set", "1")
-    assert (ran.status, "say what is to be changed" in ran.err) == (2, True)
+    assert (ran.status, "name at least one setting to change" in ran.err) == (2, True)
 
 
 async def test_a_reserved_adapter_is_shown_as_reserved(hub: Hub) -> None:
@@ -67,8 +67,8 @@ async def test_a_shared_network_and_an_unknown_model_are_warned_about(hub: Hub) 
     ran = await wifimgrctl(hub.address, *line)
     assert ran.status == 0
     assert ran.err.splitlines() == [
-        'The model "insta360-x33" is not in the catalog; is it "insta360-x3" that you mean?',
-        'The network "SIM-CAM-1" is registered for "Front" (device 1), too.',
+        'The model "insta360-x33" is not in the catalog; did you mean "insta360-x3"?',
+        'The network "SIM-CAM-1" is also registered for "Front" (device 1).',
     ]
 
 
@@ -94,13 +94,13 @@ async def test_connect_all_connects_what_is_not_and_says_of_each_how_it_ended(hu
     assert first.startswith("SIM-CAM-2 (device 2) is connected through wlan1")
     assert second.startswith("SIM-CAM-4 (device 4) is not connected: no Wi-Fi interface is available")
     ran = await wifimgrctl(hub.address, "connect", "--all", "--when-free")
-    assert (ran.status, "SIM-CAM-4 (device 4) waits for an adapter" in ran.out) == (0, True)
+    assert (ran.status, "SIM-CAM-4 (device 4) is waiting for an adapter" in ran.out) == (0, True)
     listed = (await wifimgrctl(hub.address)).out.splitlines()
     assert listed[4].split()[:3] == ["4", "SIM-CAM-4", "Waiting"]
 
 
 async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
-    assert "Nothing is known" in (await wifimgrctl(hub.address, "history")).err
+    assert "No history yet." in (await wifimgrctl(hub.address, "history")).err
     await hub.until(await hub.create(1, name="Front"), "connected")
     await disconnect(hub.client, 1)
     failing = await hub.create(1, ssid="SIM-CAM-OFF", password="camera-pass-off", name="Tail")
@@ -146,7 +146,7 @@ async def test_models_need_no_daemon() -> None:
 async def test_a_name_in_another_case_is_suggested(hub: Hub) -> None:
     await hub.create(1, name="Front")
     ran = await wifimgrctl(hub.address, "status", "front")
-    assert 'is it "Front" that you mean?' in ran.err
+    assert 'did you mean "Front"?' in ran.err
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ async def test_a_name_in_another_case_is_suggested(hub: Hub) -> None:
 async def test_a_command_that_is_misspelt_is_answered_with_what_may_be_meant(word: str, meant: str) -> None:
     ran = await wifimgrctl("unix:path=/nowhere", word)
     assert ran.status == 2
-    assert f'there is no command "{word}"; is it "{meant}" that you mean?' in ran.err
+    assert f'unknown command "{word}"; did you mean "{meant}"?' in ran.err
 
 
 async def test_without_a_bus_address_it_says_how_to_get_one() -> None:
@@ -181,5 +181,5 @@ async def test_the_model_is_taken_from_the_scan_where_none_is_given(hub: Hub) ->
     assert {one["ssid"]: one["codename"] for one in received}["X3 1A2B3C.OSC"] == "insta360-x3"
     line_of_add = ("add", "--ssid", "X3 1A2B3C.OSC", "--password-stdin")
     ran = await wifimgrctl(hub.address, *line_of_add, stdin=options["password"])
-    assert (ran.status, "taken for the model insta360-x3" in ran.err) == (0, True)
+    assert (ran.status, "Model guessed from its network: insta360-x3" in ran.err) == (0, True)
     assert hub.client.devices[1].codename == "insta360-x3"

@@ -149,7 +149,7 @@ async def test_not_waiting_and_waiting_in_vain(hub: Hub) -> None:
     ran = await wifimgrctl(hub.address, "connect", "1", "--timeout", "0.2")
     assert (ran.status, ran.out) == (1, "")
     assert ran.err == (
-        "wifimgrctl: Front (device 1) is still connecting after 0.2 s; the attempt goes on (timeout)\n"
+        "wifimgrctl: Front (device 1) is still connecting after 0.2 s; the attempt continues (timeout)\n"
     )
 
 
@@ -222,7 +222,7 @@ async def test_networks_in_range(hub: Hub) -> None:
     await hub.until(1, "connected")
     ran = await wifimgrctl(hub.address, "networks")
     head, *lines = ran.out.splitlines()
-    assert head.split() == ["NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD", "BY", "DEVICE"]
+    assert head.split() == ["NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN", "BY", "DEVICE"]
     assert len(lines) == 4
     (mine,) = [line for line in lines if line.startswith("SIM-CAM-1")]
     assert mine.split()[:5] == ["SIM-CAM-1", "wpa2", "70", "%", "2.4GHz"]
@@ -231,7 +231,7 @@ async def test_networks_in_range(hub: Hub) -> None:
     assert ran.value["scanned_interfaces"] == ["wlan2"]
     ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan0")
     assert (ran.status, ran.out) == (0, "")
-    assert 'No interface is free to search: wlan0 (in use by "SIM-CAM-1" (device 1))' in ran.err
+    assert 'No interface is free to scan: wlan0 (in use by "SIM-CAM-1" (device 1))' in ran.err
     ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan9")
     assert (ran.status, ran.err) == (
         1,
@@ -246,9 +246,9 @@ async def test_connect_when_free_is_done_once_the_device_waits(hub: Hub) -> None
     assert (await wifimgrctl(hub.address, "connect", "Tail")).status == 1
     ran = await wifimgrctl(hub.address, "connect", "--when-free", "Tail")
     assert ran.status == 0
-    assert ran.out == "Tail (device 4) waits for an adapter, and is connected as soon as one is free\n"
+    assert ran.out == "Tail (device 4) is waiting for an adapter, and connects as soon as one is free\n"
     assert (await wifimgrctl(hub.address, "status", "Tail", "--json")).value["waiting_since"]
-    assert "Waits for an adapter  since" in (await wifimgrctl(hub.address, "status", "Tail")).out
+    assert "Waiting for adapter  since" in (await wifimgrctl(hub.address, "status", "Tail")).out
     await disconnect(hub.client, 1)
     await hub.until(4, "connected")
     ran = await wifimgrctl(hub.address, "connect", "--when-free", "Tail")

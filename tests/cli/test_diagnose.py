@@ -211,8 +211,8 @@ async def test_the_command_hides_hostile_names_in_every_section(hub: Hub, tmp_pa
 def test_what_a_removed_device_was_called_is_hidden_in_its_messages() -> None:
     aliases = Anonymizer(b"key")
     for message in (
-        'device 4: the network "Old "one"" is not on the air',
-        'device 4: the camera of "Old "one"" gave no IP address',
+        'device 4: the network "Old "one"" was not found',
+        'device 4: the camera of "Old "one"" assigned no IP address',
         'device 4: the connection to "Old "one"" was lost',
     ):
         assert "Old" not in aliases.applied(message)
@@ -235,12 +235,12 @@ LINES = (
     "wifimgrd-mqtt[7]: started broker=mqtts://broker.secret.example:8883 topics=navy/fleet/submarine",
     "wifimgrd-mqtt[7]: broker_connected broker=mqtts://broker.secret.example:8883 mqtt=5",
     "wifimgrd-mqtt[7]: broker_unavailable reason='cannot connect to mqtt://192.0.2.77:1883: timed out'",
-    "wifimgrd-mqtt[7]: hub_id_taken reason='another running hub publishes as navy/fleet/submarine; this one'",
+    "wifimgrd-mqtt[7]: hub_id_taken reason='another hub already publishes as navy/fleet/submarine, so'",
     "wifimgrd-mqtt[7]: broker_unavailable reason='may this user write below wifimgrd/other-hub/?'",
     "wifimgrd-mqtt[7]: message_refused topic=navy/fleet/submarine/devices/1 octets=7 reason='too large'",
     "wifimgrd-mqtt[7]: message_refused topic=homeassistant/device/wifimgrd_submarine_1/config octets=7",
     "wifimgrd-mqtt[7]: broker_unavailable reason='refuses the subscription to wifimgrd/newest/claim'",
-    "wifimgrd-mqtt[7]: retained_rubbish topics=12 below=navy/fleet/submarine",
+    "wifimgrd-mqtt[7]: unexpected_retained topics=12 below=navy/fleet/submarine",
     "wifimgrd-http[8]: tileset_opened tileset=the-bay path=/srv/maps/secret-bay.mbtiles version=1",
     "wifimgrd-http[8]: tileset_failed: cannot open 'secret-bay.mbtiles' in /srv/maps/secret-bay.mbtiles-wal",
     "wifimgrd-http[8]: upstream_unavailable tileset=the-bay url=https://tiles.secret.example/key-of-tiles/1.png",

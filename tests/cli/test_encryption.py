@@ -105,7 +105,7 @@ async def test_an_encrypted_backup_is_recognised_and_restored(hub: Hub, tmp_path
         hub.address, "restore", "--passphrase-file", str(tmp_path / "other"), str(file), **state
     )
     assert ran.status == 1
-    assert "the passphrase does not open" in ran.err
+    assert "wrong passphrase for" in ran.err
     assert list((tmp_path / "new").iterdir()) == []
     ran = await wifimgrctl(hub.address, "restore", *given_so, str(file), **state)
     assert ran.status == 0

@@ -53,7 +53,7 @@ def test_a_connection() -> None:
     )
     assert sentences(shown, STATUS, status(device)) == ["Front (1): connected through wlan0"]
     assert sentences(shown, "device.updated", device_json(device)) == [
-        "Front (1): camera at 192.168.42.1, own address 192.168.42.10"
+        "Front (1): camera at 192.168.42.1, this host at 192.168.42.10"
     ]
     assert sentences(shown, "device.signal", {"id": 1, "signal_strength": 45}) == ["Front (1): signal 45 %"]
 
@@ -132,7 +132,7 @@ def test_a_camera_that_falls_silent_and_answers_again() -> None:
     silent = replace(device, reachable=False)
     assert sentences(shown, STATUS, status(silent)) == ["Front (1): not answering"]
     assert sentences(shown, "device.updated", device_json(silent)) == []
-    assert sentences(shown, STATUS, status(device)) == ["Front (1): connected through wlan0, answers again"]
+    assert sentences(shown, STATUS, status(device)) == ["Front (1): connected through wlan0, answering again"]
     assert sentences(shown, "device.updated", device_json(device)) == []
 
 
@@ -149,8 +149,8 @@ def test_devices_come_change_and_go() -> None:
         "A (3): registered, off"
     ]
     assert sentences(shown, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == [
-        'A (3): is called "B" now',
-        'A (3): its network is "net2" now',
+        'A (3): renamed to "B"',
+        'A (3): network changed to "net2"',
     ]
     assert sentences(shown, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == []
     assert sentences(shown, "device.removed", {"id": 3}) == ["B (3): removed"]
@@ -173,7 +173,7 @@ def test_interfaces_come_change_and_go() -> None:
     assert sentences(shown, "interface.updated", kept) == ["wlan1: reserved for Nose (1)"]
     held = kept | {"state": "in-use", "device_id": 1}
     assert sentences(shown, "interface.updated", held) == ["wlan1: in-use: Nose (1)"]
-    for keeper, change in ((None, "not reserved any more"), (1, "reserved for Nose (1)")):
+    for keeper, change in ((None, "no longer reserved"), (1, "reserved for Nose (1)")):
         changed = held | {"reserved_device_id": keeper}
         assert sentences(shown, "interface.updated", changed) == [f"wlan1: in-use: Nose (1), {change}"]
     assert sentences(shown, "interface.removed", {"name": "wlan1"}) == ["wlan1: unplugged"]

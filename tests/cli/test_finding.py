@@ -20,7 +20,7 @@ def test_found(wanted: str, found: int) -> None:
 
 
 def test_two_of_one_name_are_distinguished_by_id() -> None:
-    with pytest.raises(InvalidRequest, match="its id: 2, 3"):
+    with pytest.raises(InvalidRequest, match="id instead: 2, 3"):
         find_device(DEVICES, "Twin")
 
 
@@ -31,5 +31,5 @@ def test_not_found(wanted: str) -> None:
 
 
 def test_a_slip_is_understood_but_not_obeyed() -> None:
-    with pytest.raises(DeviceNotFound, match='is it "Front" that you mean'):
+    with pytest.raises(DeviceNotFound, match='did you mean "Front"'):
         find_device(DEVICES, "Fromt")

@@ -14,11 +14,11 @@ from tests.processes import PROGRAMS, Hub
     [
         ("devices >&-", 0, ""),
         ("devices 2>&-", 0, ""),
-        ("devices >/dev/full", 1, "wifimgrctl: the results cannot be written: No space left on device\n"),
+        ("devices >/dev/full", 1, "wifimgrctl: cannot write the results: No space left on device\n"),
         (
             "--json devices >/dev/full",
             1,
-            "wifimgrctl: the results cannot be written: No space left on device\n",
+            "wifimgrctl: cannot write the results: No space left on device\n",
         ),
         ("add --ssid X --password-stdin <&-", 1, None),
     ],

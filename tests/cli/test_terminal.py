@@ -33,7 +33,7 @@ async def test_a_table_fits(hub: Hub) -> None:
 
 async def test_a_password_is_asked_for_and_not_shown(hub: Hub) -> None:
     async with on_terminal(hub.address, "add", "--ssid", "SIM-CAM-1") as terminal:
-        await terminal.until("Password of SIM-CAM-1: ")
+        await terminal.until("Password for SIM-CAM-1: ")
         terminal.type("camera-pass-1\n")
         assert await terminal.end() == 0
         await terminal.until("is registered")
@@ -43,7 +43,7 @@ async def test_a_password_is_asked_for_and_not_shown(hub: Hub) -> None:
 
 async def test_an_empty_answer_is_no_open_network(hub: Hub) -> None:
     async with on_terminal(hub.address, "add", "--ssid", "SIM-CAM-1") as terminal:
-        await terminal.until("Password of SIM-CAM-1: ")
+        await terminal.until("Password for SIM-CAM-1: ")
         terminal.type("\n")
         assert await terminal.end() == 1
         await terminal.until("use --open")

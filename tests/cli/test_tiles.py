@@ -69,7 +69,7 @@ async def test_a_box_may_begin_with_a_minus(config: Path) -> None:
 async def test_whole_tilesets_pass_the_check(config: Path) -> None:
     ran = await tiles("check", config=config)
     assert ran.status == 0
-    assert ran.out.count(": whole") == 3
+    assert ran.out.count(": complete") == 3
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -124,7 +124,7 @@ async def test_what_lies_beside_the_tiles_of_a_folder_is_named_and_passes(
     (tmp_path / "world.folder/3/1/1.kml").write_text("<kml/>")
     ran = await tiles("check", "--tileset", "folder", config=config)
     assert ran.status == 0
-    assert "files .kml are no tiles, and not served" in ran.out
+    assert "files .kml are not tiles, and not served" in ran.out
 
 
 async def test_a_tile_server_is_reached(tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def map_config(config: Path, tmp_path: Path) -> Path:
 
 async def test_the_map_is_checked_with_the_tilesets(map_config: Path) -> None:
     ran = await tiles("check", config=map_config)
-    assert (ran.status, ran.out.count(": whole")) == (0, 4)
-    assert "[map]: whole" in ran.out
+    assert (ran.status, ran.out.count(": complete")) == (0, 4)
+    assert "[map]: complete" in ran.out
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def incomplete(map_config: Path) -> Path:
 async def test_what_the_map_lacks_is_named_and_fails(incomplete: Path) -> None:
     ran = await tiles("check", config=incomplete)
     assert ran.status == 1
-    assert "[map]: NOT WHOLE" in ran.out
+    assert "[map]: INCOMPLETE OR DAMAGED" in ran.out
     assert "style: /nowhere/style.json cannot be opened" in ran.out
     [report] = [one for one in (await tiles("check", "--json", config=incomplete)).value if "map" in one]
     assert report["map"]["style"] == "/nowhere/style.json"

@@ -50,7 +50,7 @@ def test_the_codes_are_those_of_the_contract() -> None:
 
 
 def test_what_an_error_carries_cannot_be_changed() -> None:
-    invalid = InvalidRequest("bad", {"ssid": ("The SSID may not be empty.",)})
+    invalid = InvalidRequest("bad", {"ssid": ("The SSID must not be empty.",)})
     refused = NoInterfaceAvailable("none", {"wlan0": "in use by device 1"})
     for carried in (invalid.fields, refused.reasons):
         with pytest.raises(TypeError):

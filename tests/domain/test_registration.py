@@ -86,10 +86,10 @@ def test_a_value_of_another_type(field: str, wrong: object) -> None:
 @pytest.mark.parametrize(
     ("ssid", "sentence"),
     [
-        ("", "The SSID may not be empty."),
-        ("x" * 33, "An SSID has at most 32 octets; this one has 33."),
-        ("ü" * 17, "An SSID has at most 32 octets; this one has 34."),
-        (b"x" * 33, "An SSID has at most 32 octets; this one has 33."),
+        ("", "The SSID must not be empty."),
+        ("x" * 33, "An SSID has at most 32 bytes; this one has 33."),
+        ("ü" * 17, "An SSID has at most 32 bytes; this one has 34."),
+        (b"x" * 33, "An SSID has at most 32 bytes; this one has 33."),
         ("a\0b", "NUL characters are not allowed."),
         (b"a\0b", "NUL characters are not allowed."),
         ("a\nb", "Control characters are not allowed."),

@@ -391,7 +391,7 @@ async def test_the_interface_that_owns_the_network_is_no_cameras(world: SmallWor
     camera = world.add_camera(1)
     await world.start_helper()
     await world.lead_to(camera)
-    with pytest.raises(BusError, match="wifimgrd0 is no interface of a camera: it is not wireless"):
+    with pytest.raises(BusError, match="wifimgrd0 is not a camera's interface: it is not wireless"):
         await world.lead_to(camera, (2, "10.77.0.2", "wifimgrd0", "192.168.42.1", ""))
     assert await world.fetch("10.77.0.1") == "camera 1"
 

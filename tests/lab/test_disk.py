@@ -62,8 +62,8 @@ async def test_a_disk_that_turns_read_only_costs_no_link_and_takes_nothing_new(
     camera.on()
     await hub.until(first, "connected", 40)
     errors = journal_of_daemon("-p", "err").splitlines()
-    assert any(line.startswith("nothing can be stored") for line in errors)
-    assert all(line.startswith(("nothing can be stored", "backup_not_written")) for line in errors)
+    assert any(line.startswith("the state cannot be written") for line in errors)
+    assert all(line.startswith(("the state cannot be written", "backup_not_written")) for line in errors)
     interface = hub.dbus.devices[first].interface or ""
     until_fetched(interface, "A")
     with Download(interface) as download:

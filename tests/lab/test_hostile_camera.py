@@ -92,15 +92,15 @@ async def test_what_a_lease_says_of_the_host_is_not_applied(
 
 
 REFUSED = [
-    (Lease("8.8.8.8", 24), "8.8.8.8, which is no private address"),
-    (Lease("127.0.0.9", 8), "127.0.0.9, which is no private address"),
-    (Lease("224.0.0.5", 24), "224.0.0.5, which is no private address"),
+    (Lease("8.8.8.8", 24), "8.8.8.8, which is not a private address"),
+    (Lease("127.0.0.9", 8), "127.0.0.9, which is not a private address"),
+    (Lease("224.0.0.5", 24), "224.0.0.5, which is not a private address"),
     (Lease(LAN_ADDRESS, 24), f"{LAN_ADDRESS}/24, which is this host's own address at lan0"),
     (Lease(NEIGHBOUR, 25), f"{NEIGHBOUR}/25, which is in use by another host at lan0"),
     (Lease(NEIGHBOUR, 32), f"{NEIGHBOUR}/32, which is in use by another host at lan0"),
     (Lease("10.77.0.9", 24), "10.77.0.9/24, which belongs to 10.77.0.0/24"),
     (Lease("192.168.42.9", 1), "192.168.42.9/1, whose network is larger than a private one"),
-    (Lease("192.168.42.255", 24), "192.168.42.255/24, which is no host's address"),
+    (Lease("192.168.42.255", 24), "192.168.42.255/24, which is not a host address"),
 ]
 
 

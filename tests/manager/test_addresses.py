@@ -84,7 +84,9 @@ def test_the_devices_that_no_address_is_left_for_are_in_the_journal() -> None:
         _, *others = [await bench.create(number) for number in (1, 2, 3)]
         await bench.hub.stop()
         assert await warnings("", bench.store) == []
-        assert await warnings("10.77.0.0/30", bench.store) == [(others, "all of 10.77.0.0/30 are given")]
+        assert await warnings("10.77.0.0/30", bench.store) == [
+            (others, "all addresses of 10.77.0.0/30 are assigned")
+        ]
         assert await warnings("10.77.0.0/29", bench.store) == []
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
@@ -99,7 +101,7 @@ def test_a_new_device_that_no_address_is_left_for_is_in_the_journal() -> None:
             assert [log for log in logs if log["event"] == "addresses_exhausted"] == []
             await bench.create(2)
         reasons = [log["reason"] for log in logs if log["event"] == "addresses_exhausted"]
-        assert reasons == ["all of 10.77.0.0/30 are given"]
+        assert reasons == ["all addresses of 10.77.0.0/30 are assigned"]
         await bench.hub.stop()
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:

@@ -75,7 +75,7 @@ def test_a_taken_name_is_refused_on_creation_and_on_change(on_bench: RunOnBench)
         for attempt in (bench.create(3, name="Front"), bench.hub.update(second, {"name": "Front"})):
             with pytest.raises(InvalidRequest) as refused:
                 await attempt
-            assert refused.value.fields == {"name": ('Another device is called "Front".',)}
+            assert refused.value.fields == {"name": ('Another device is already named "Front".',)}
         await bench.hub.update(second, {"name": "Tail", "priority": 1})
         assert len(bench.story.devices) == 2
 
@@ -114,10 +114,10 @@ def test_a_network_that_is_registered_twice_is_allowed_with_a_warning(on_bench: 
         assert warnings_of(bench, first) == ()
         second = await bench.create(1, name="Tail")
         assert warnings_of(bench, second) == (
-            'The network "SIM-CAM-1" is registered for "Front" (device 1), too.',
+            'The network "SIM-CAM-1" is also registered for "Front" (device 1).',
         )
         assert warnings_of(bench, first) == (
-            'The network "SIM-CAM-1" is registered for "Tail" (device 2), too.',
+            'The network "SIM-CAM-1" is also registered for "Tail" (device 2).',
         )
         await bench.hub.update(first, {"name": "Nose"})
         assert '"Nose" (device 1)' in warnings_of(bench, second)[0]
@@ -196,8 +196,8 @@ def test_the_configurations_pin_goes_before_and_says_so(rule: ReservationRule, u
             assert reported == ()
         else:
             assert reported == (
-                "It is pinned to the adapter at USB port 1-1.1, but the configuration pins otherwise, "
-                "and goes before.",
+                "It is pinned to the adapter at USB port 1-1.1, "
+                "but a pin in the configuration takes precedence.",
             )
         assert (bench.story.interfaces["wlan0"].interface.reserved_for == device) is used
         await bench.hub.stop()

@@ -108,7 +108,7 @@ def test_a_session_has_its_begin_its_end_its_reason_and_its_signal() -> None:
             (row,) = await history.read(HistoryFilter())
             assert row.time_us == begun_us
             assert row.ended_us - begun_us == pytest.approx(60 * SECOND, abs=SECOND)
-            assert (row.code, row.message) == ("", "It was disconnected by a command.")
+            assert (row.code, row.message) == ("", "Disconnected by a command.")
             await bench.hub.stop()
 
     run(test())

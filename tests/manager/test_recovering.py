@@ -94,8 +94,7 @@ def test_an_adapter_that_nothing_helps_is_in_quarantine_and_says_why(on_bench: R
         status = shown(bench, "wlan0")
         assert status.state is InterfaceState.UNAVAILABLE
         assert status.reason == (
-            "in quarantine until it is plugged in anew, an hour at most: "
-            "it fails to join networks that are in the air"
+            "in quarantine for an hour, or until it is replugged: it fails to join networks that are in range"
         )
         assert bench.story.interfaces["wlan0"] == status
         device = await bench.connected(1)

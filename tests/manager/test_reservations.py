@@ -23,8 +23,8 @@ from wifimgrd.manager.settings import HubSettings
 PORT = {"usb_port": "1-1.3"}
 RULE = ReservationRule("Nose", AdapterPin(usb_port="1-1.3"))
 NO_NOSE = (
-    'the adapter at USB port 1-1.3 is to be reserved for a device called "Nose", but there is none: it is '
-    "free for all"
+    'the adapter at USB port 1-1.3 is to be reserved for a device named "Nose", but there is no such device, '
+    "so any device can use it"
 )
 NOTHING_AT_9 = "It has the adapter at USB port 9-9 reserved, but no such adapter is plugged in."
 
@@ -133,8 +133,8 @@ def test_a_reload_changes_what_is_reserved_and_logs_what_cannot_be(on_bench: Run
             await bench.hub.reconfigure(HubSettings(reserve=(RULE, rule_of_9, rule_of_7)))
         assert reserved(bench) == {"wlan2": device}
         no_device_7 = (
-            "the adapter 02:00:00:00:00:01 is to be reserved for a device with the id 7, but there is none: "
-            "it is free for all"
+            "the adapter 02:00:00:00:00:01 is to be reserved for a device with the id 7, "
+            "but there is no such device, so any device can use it"
         )
         assert logged(entries) == [NOTHING_AT_9, no_device_7]
         assert warnings_of(bench, device) == (NOTHING_AT_9,)

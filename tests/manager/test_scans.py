@@ -105,7 +105,7 @@ def test_a_scan_that_never_ends_is_not_waited_for(
 
         monkeypatch.setattr(bench.world.backend, "scan", never)
         report = await bench.hub.scan("wlan0")
-        assert report.skipped == {"wlan0": "its scan takes too long"}
+        assert report.skipped == {"wlan0": "its scan took too long"}
 
     on_bench(test)
 
@@ -115,7 +115,7 @@ def test_a_hub_that_stops_ends_its_scans(on_bench: RunOnBench) -> None:
         asking = asyncio.create_task(bench.hub.scan())
         await asyncio.sleep(0.1)
         await bench.hub.stop_work()
-        assert set((await asking).skipped.values()) == {"its scan was ended"}
+        assert set((await asking).skipped.values()) == {"its scan was aborted"}
 
     on_bench(test)
 

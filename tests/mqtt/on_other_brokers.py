@@ -99,7 +99,7 @@ async def test_at_rabbitmq_a_hub_publishes_and_takes_commands_but_cannot_be_list
 
         ran = await wifimgrctl(NO_BUS, "--broker", f"mqtt://127.0.0.1:{rabbit}", "hubs")
         assert (ran.status, ran.out) == (1, "")
-        assert "does not send what it retains for filters with wildcards" in ran.err
+        assert "does not send its retained messages for filters with wildcards" in ran.err
 
         await bridge.end(signal.SIGKILL)
         await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")

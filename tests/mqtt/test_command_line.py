@@ -51,7 +51,7 @@ async def test_without_hubs(at: At) -> None:
     for command in ("hubs", "devices"):
         ran = await at(command)
         assert (ran.status, ran.out) == (0, "")
-        assert "No hub publishes at this broker" in ran.err
+        assert "No hub publishes to this broker" in ran.err
         assert (await at(command, "--json")).value == []
 
 
@@ -61,7 +61,7 @@ async def test_a_broker_without_wildcards_is_named(broker: Mosquitto, at: At) ->
         for line in (["hubs"], ["devices"], ["connect", "boat/1"], ["monitor"]):
             ran = await at(*line, port=port)
             assert (ran.status, ran.out) == (1, "")
-            assert "does not send what it retains for filters with wildcards" in ran.err
+            assert "does not send its retained messages for filters with wildcards" in ran.err
         assert (await at("--json", "hubs", port=port)).value["error"]["code"] == "broker-unavailable"
         assert {topic for topic in seen.retained if "wifimgrd-fleet-" in topic} == set()
 
@@ -145,7 +145,7 @@ async def test_what_does_not_exist_gets_a_suggestion(
     assert 'no hub "boot" at this broker; is it "boat"' in ran.err
     ran = await at("connect", "boat/Frunt")
     assert ran.status == 1
-    assert 'there is no device "Frunt" at boat; is it "Front" that you mean?' in ran.err
+    assert 'there is no device "Frunt" at boat; did you mean "Front"?' in ran.err
     assert (await at("--json", "connect", "boat/9")).value["error"]["code"] == "device-not-found"
     await bridge.end()
     ran = await at("--json", "disconnect", "boat/1")
@@ -234,12 +234,12 @@ async def test_tls_certificates_and_passwords(
     assert (ran.status, ran.err) == (0, "")
     assert "boat" in ran.out
     async with on_terminal(NO_BUS, *line) as terminal:
-        await terminal.until("Password of boat at mqtts://")
+        await terminal.until("Password for boat at mqtts://")
         terminal.type(f"{PASSWORD}\n")
         assert await terminal.end() == 0
         assert PASSWORD not in terminal.seen
     async with on_terminal(NO_BUS, *line) as terminal:
-        await terminal.until("Password of boat")
+        await terminal.until("Password for boat")
         terminal.type("\x03")
         assert await terminal.end() == 130
     ran = await wifimgrctl(NO_BUS, *line)
@@ -251,7 +251,7 @@ async def test_tls_certificates_and_passwords(
     assert "wrong password" not in ran.err
     ran = await wifimgrctl(NO_BUS, "--broker", where, "hubs")
     assert ran.status == 1
-    assert "is not signed by an authority that is known here" in ran.err
+    assert "is not signed by an authority that this host trusts" in ran.err
     ran = await wifimgrctl(NO_BUS, "--broker", where, "--ca-file", "/nonexistent", "hubs")
     assert ran.status == 1
     assert "/nonexistent cannot be used: No such file or directory" in ran.err

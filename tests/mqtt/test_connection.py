@@ -113,7 +113,7 @@ async def test_a_wrong_password_is_logged_and_not_shown(
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("foreign", "is not signed by an authority that is known here"),
+        ("foreign", "is not signed by an authority that this host trusts"),
         ("expired", "has expired: renew it, or correct the clock of this host"),
         ("later", "is not valid yet: is the clock of this host right?"),
     ],

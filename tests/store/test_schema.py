@@ -192,7 +192,7 @@ async def test_what_stands_in_the_place_of_the_file_is_not_followed(tmp_path: Pa
         path.mkdir()
     else:
         path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreDamaged, match="no regular file"):
+    with pytest.raises(StoreDamaged, match="not a regular file"):
         await SqliteStore.open(tmp_path)
 
 

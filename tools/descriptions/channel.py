@@ -29,12 +29,12 @@ _ABOUT: Final = (
     "First a snapshot, then every event, numbered without gaps (`seq`) within one run of the service"
     " (`epoch`). A client that reconnects with `?since=EPOCH:SEQ` gets the events since then, or a"
     " snapshot if that is too old. One that does not read is closed with 1013 and may reconnect. A client"
-    " may send commands; their results are events, a refusal is `command.failed` for that client alone, and"
-    f" `{ACTION_FAILED}` where nothing else says why. {OPEN}"
+    " may send commands; their results are events, a refusal is `command.failed`, only for that client, and"
+    f" `{ACTION_FAILED}` if nothing else says why. {OPEN}"
 )
 _ABOUT_SQUAWK: Final = (
-    "The same in the dialect of the platform's newest frontend: statuses and refusals alone, without numbers."
-    " `on_connect` comes first, and when the list of devices is to be fetched anew."
+    "The same in the dialect of the platform's newest frontend: only statuses and refusals, without numbers."
+    " `on_connect` comes first, and again when the list of devices has to be fetched."
 )
 
 

@@ -140,7 +140,7 @@ def _channel(topic: str, names: list[str]) -> dict[str, Any]:
         "prefix": "`[mqtt] prefix`, `wifimgrd` by default.",
         "hub": "`[mqtt] hub`, derived from the machine id by default.",
         "device_id": "The device's id, in decimal.",
-        "name": "The interface's name; `%`, `+`, `#`, `/` and what is no ASCII is escaped as in a URL.",
+        "name": "The interface's name; `%`, `+`, `#`, `/` and all but ASCII are escaped as in a URL.",
     }
     parameters = {name: {"description": text} for name, text in about.items() if f"{{{name}}}" in address}
     return {

@@ -81,7 +81,7 @@ class ManagerObject(ExportedObject):
         path, options = typed(tuple[str, dict[str, object]], call.body)
         device = names.device_id_of(path)
         if device is None:
-            raise DeviceNotFound(f"{path} is no device")
+            raise DeviceNotFound(f"{path} is not a device")
         with_history = switch(options, "history", default=False)
         await self._hub.remove(DeviceId(device))
         if with_history and self._history is not None:

@@ -282,7 +282,7 @@ class BusConnection(Calls):
 
     def _send(self, message: Outgoing, passed: Sequence[socket.socket] = ()) -> int:
         if not self.is_open:
-            raise BusClosed("the connection to the message bus is gone")
+            raise BusClosed("the connection to the message bus has ended")
         if not message.serial:
             message.serial = self._bus.next_serial()
         self._sender.send(library.to_octets(message, sockets=bool(passed)), passed)
@@ -333,7 +333,7 @@ class BusConnection(Calls):
 
     def lost(self, reason: str) -> None:
         """The message bus has closed the connection, or has sent invalid data."""
-        self._finish(BusClosed(f"the message bus went away: {reason}"))
+        self._finish(BusClosed(f"the message bus became unavailable: {reason}"))
 
     def _refuse(self, frame: Frame, error: str, text: str) -> None:
         wanted = frame.kind == CALL and not frame.flags & NO_REPLY_EXPECTED

@@ -142,9 +142,7 @@ class Reader:
         except (OSError, StreamBroken) as error:
             self._receiver.lost(str(error))
         except Exception as error:  # noqa: BLE001 - where the next message begins is not known then
-            self._loop.call_exception_handler(
-                {"message": "octets of D-Bus were not read", "exception": error}
-            )
+            self._loop.call_exception_handler({"message": "bytes of D-Bus were not read", "exception": error})
             self._receiver.lost("its messages cannot be read")
 
     def _receive(self) -> tuple[bytes, list[int]]:

@@ -22,9 +22,9 @@ from wifimgrd.runtime.hardening import forbid_core_dumps
 DONE: Final = 0
 FAILED: Final = 1
 _NO_BUS: Final = (
-    "wifimgrd is not on the system bus. Where it runs by `make run`, say its bus, the last word of the line "
-    "that begins with `ready`: export WIFIMGRD_BUS=ADDRESS, or --bus ADDRESS. Where it is installed: "
-    "systemctl status wifimgrd."
+    "wifimgrd is not on the system bus. If you started it with `make run`, name its bus, the last word "
+    "of the line that begins with `ready`: export WIFIMGRD_BUS=ADDRESS, or pass --bus ADDRESS. If it is "
+    "installed, run systemctl status wifimgrd."
 )
 _OTHER_BUS: Final = (
     "No message bus is at the address that --bus or WIFIMGRD_BUS names. `make run` prints the address of "
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of the results has closed the pipe, or a disk is full; Python must not fail on that
         # again at exit.
         if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"wifimgrctl: the results cannot be written: {error.strerror}\n")
+            sys.stderr.write(f"wifimgrctl: cannot write the results: {error.strerror}\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return DONE if done else FAILED
@@ -74,18 +74,18 @@ def _read_change(arguments: argparse.Namespace) -> None:
     if arguments.ask_password or arguments.password_file or arguments.password_stdin or arguments.open:
         arguments.password = read_password(arguments, f"the network of {arguments.device}")
     if not any(name in vars(arguments) for name in CHANGEABLE):
-        raise UsageError("set: say what is to be changed, such as --name NAME")
+        raise UsageError("set: name at least one setting to change, such as --name NAME")
 
 
 def _check_broker(arguments: argparse.Namespace) -> None:
     """Raise UsageError where a command has a broker that has none, or the other way round."""
     if arguments.broker is None:
         if arguments.command == "hubs":
-            raise UsageError("hubs: say at which broker, by --broker")
+            raise UsageError("hubs: needs --broker")
         if any(name in vars(arguments) for name in BROKER_KEYS):
-            raise UsageError("an option of a broker is given, but no --broker")
+            raise UsageError("broker options need --broker")
     elif arguments.command not in AT_BROKER:
-        raise UsageError(f"{arguments.command} is not possible with --broker")
+        raise UsageError(f"{arguments.command} does not work with --broker")
 
 
 def _replace_closed_streams() -> None:
@@ -113,7 +113,7 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
             try:
                 from wifimgrd.cli.tiles import tiles  # noqa: PLC0415
             except ModuleNotFoundError as error:
-                screen.fail("internal", f"tiles are read by wifimgrd-http, which is not installed ({error})")
+                screen.fail("internal", f"tiles: needs wifimgrd-http, which is not installed ({error})")
                 return False
             return await tiles(arguments, screen)
         case "diagnose":

@@ -24,7 +24,13 @@ DEFAULT_CODENAME: Final = "generic-wifi-camera"
 AT_BROKER: Final = frozenset({"hubs", "devices", "connect", "disconnect", "monitor"})
 """The commands that `--broker` has."""
 BROKER_KEYS: Final = (
-    *("user", "broker_password_file", "ca_file", "certificate", "key", "insecure_plaintext", "prefix"),
+    "user",
+    "broker_password_file",
+    "ca_file",
+    "certificate",
+    "key",
+    "insecure_plaintext",
+    "prefix",
 )
 """The arguments beside `--broker`, absent where they are not given."""
 _SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
@@ -42,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         found = _NO_SUCH_CHOICE.fullmatch(message)
         if found:
             known = [one.strip("' ") for one in found[2].split(",")]
-            message = f'there is no command "{found[1]}"{meant(found[1], known)}'
+            message = f'unknown command "{found[1]}"{meant(found[1], known)}'
         super().error(message)
 
 
@@ -50,10 +56,10 @@ def parser() -> argparse.ArgumentParser:
     """The parser of `wifimgrctl`'s command line."""
     top = Parser(
         prog="wifimgrctl",
-        description="Registers, connects and watches Wi-Fi cameras. Without a command it lists devices.",
+        description="Register, connect and watch Wi-Fi cameras. Without a command, list the devices.",
         epilog=(
-            "A DEVICE is named by its id or by its name; with --broker it is HUB/DEVICE."
-            " Exit status: 0 done, 1 failed, 2 wrong usage."
+            "DEVICE is an id or a name; with --broker, HUB/DEVICE."
+            " Exit status: 0 success, 1 failure, 2 usage error."
         ),
         parents=[_everywhere(), _broker()],
         allow_abbrev=False,
@@ -75,17 +81,17 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command("devices", "list the registered devices")
-    command("hubs", "list the hubs of the broker that --broker names")
+    command("hubs", "list the hubs on the broker given by --broker")
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
     networks = command("networks", "scan for networks and list them")
     networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
-    _add(command("add", "register a camera; it is connected at once if an interface is free"))
+    _add(command("add", "register a camera, and connect it at once if an interface is free"))
     _set(command("set", "change the settings of a device"))
     models = command("models", "list the known camera models")
     models.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     remove = command("remove", "disconnect a device and remove it")
     _device(remove)
-    remove.add_argument("--history", action="store_true", help="delete its history, too")
+    remove.add_argument("--history", action="store_true", help="also delete its history")
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
@@ -95,12 +101,12 @@ def parser() -> argparse.ArgumentParser:
         "--since",
         type=_moment,
         metavar="WHEN",
-        help='only entries since a time such as "2026-11-20 17:00", or of the last 30min, 12h or 7d',
+        help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
     )
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
-    command("diagnose", "print a fault report, with aliases for all names")
+    command("diagnose", "print a fault report in which aliases replace all names")
     backup = command("backup", "write devices and passwords to a file (root only)")
-    backup.add_argument("file", metavar="FILE", type=Path, help="a file that does not exist yet")
+    backup.add_argument("file", metavar="FILE", type=Path, help="the file to create; it must not exist yet")
     backup.add_argument("--encrypt", action="store_true", help="encrypt the file with a passphrase")
     _passphrase(backup)
     restore = command("restore", "restore devices and passwords from a backup (root only, wifimgrd stopped)")
@@ -117,19 +123,19 @@ def parser() -> argparse.ArgumentParser:
 
 def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """The commands to one device: what a table cannot have is their waiting."""
-    connect = command(CONNECT.name, "connect a device and wait until that is done")
+    connect = command(CONNECT.name, "connect a device and wait for the result")
     which = connect.add_mutually_exclusive_group(required=True)
     which.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
-    which.add_argument("--all", action="store_true", help="every device that is not connected")
+    which.add_argument("--all", action="store_true", help="connect every device that is not connected")
     connect.add_argument(
         "--when-free",
         action="store_true",
-        help="if no adapter is free, let the device wait for one, and return",
+        help="if no adapter is free, let the device wait for one and return at once",
     )
     waiting = connect.add_mutually_exclusive_group()
     waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt has started")
     _timeout(waiting, 30)
-    disconnect = command(DISCONNECT.name, "disconnect a device and wait until that is done")
+    disconnect = command(DISCONNECT.name, "disconnect a device and wait until it is disconnected")
     _device(disconnect)
     _timeout(disconnect, 25)
     for other in DEVICE_COMMANDS.keys() - {CONNECT.name, DISCONNECT.name}:
@@ -141,7 +147,7 @@ def _passphrase(parser: argparse.ArgumentParser) -> None:
         "--passphrase-file",
         type=Path,
         metavar="FILE",
-        help="a file with the passphrase of an encrypted backup (default: prompt for it)",
+        help="read the passphrase of an encrypted backup from this file (default: prompt)",
     )
 
 
@@ -150,7 +156,10 @@ def _everywhere() -> Parser:
     on the outer one would be the inner one's, too, and overwrite the options before the command."""
     shared = Parser(add_help=False)
     shared.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, in ASCII, for programs"
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print JSON (ASCII only) instead of text",
     )
     shared.add_argument(
         "--bus",
@@ -168,28 +177,33 @@ def _broker() -> Parser:
         "--broker",
         type=_broker_address,
         metavar="mqtts://HOST[:8883]",
-        help="an MQTT broker, for hubs, devices, connect, disconnect and monitor of all its hubs",
+        help="an MQTT broker; hubs, devices, connect, disconnect and monitor then cover all its hubs",
     )
     broker.add_argument(
-        "--user", metavar="NAME", help="the user at the broker; the password is prompted for, or in a file"
+        "--user",
+        metavar="NAME",
+        help="the user name for the broker; its password comes from a prompt or a file",
     )
     broker.add_argument(
         "--password-file",
         dest="broker_password_file",
         type=Path,
         metavar="FILE",
-        help="a file with that user's password at the broker",
+        help="read the broker password from this file",
     )
     broker.add_argument(
-        "--ca-file", type=Path, metavar="FILE", help="the authorities that may sign the broker's certificate"
+        "--ca-file",
+        type=Path,
+        metavar="FILE",
+        help="CA certificates that the broker's certificate is checked against",
     )
     broker.add_argument("--certificate", type=Path, metavar="FILE", help="a client certificate")
-    broker.add_argument("--key", type=Path, metavar="FILE", help="its key")
+    broker.add_argument("--key", type=Path, metavar="FILE", help="the private key of that certificate")
     broker.add_argument(
         "--insecure-plaintext", action="store_true", help="allow mqtt:// to other hosts, without TLS"
     )
     broker.add_argument(
-        "--prefix", type=_prefix, help=f"what the hubs' topics begin with (default: {DEFAULT_PREFIX})"
+        "--prefix", type=_prefix, help=f"the topic prefix of the hubs (default: {DEFAULT_PREFIX})"
     )
     return broker
 
@@ -199,20 +213,20 @@ def _broker_address(argument: str) -> BrokerAddress:
         return broker_address(argument)
     except ValueError:
         # Without the argument: it may have a password in it.
-        raise argparse.ArgumentTypeError("not mqtts://HOST[:PORT], without user and password") from None
+        raise argparse.ArgumentTypeError("expected mqtts://HOST[:PORT], without a user or password") from None
 
 
 def _prefix(argument: str) -> str:
     if not re.fullmatch(TOPIC_PREFIX, argument):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not made of letters, digits, _ - and /")
+        raise argparse.ArgumentTypeError(f"{argument!r} may contain only letters, digits, _, - and /")
     return argument
 
 
 def _tiles(tiles: argparse.ArgumentParser) -> None:
     actions = tiles.add_subparsers(metavar="ACTION", required=True)
     for name, help_text in (
-        ("list", "list the sources of each tileset, and whether they can be used"),
-        ("check", "check all sources; exit status 1 if something is damaged or missing"),
+        ("list", "list the sources of each tileset and whether they are usable"),
+        ("check", "check all sources; exit with status 1 if anything is damaged or missing"),
     ):
         action = actions.add_parser(name, parents=[_everywhere()], help=help_text, allow_abbrev=False)
         action.set_defaults(action=name)
@@ -255,7 +269,7 @@ def _add(add: argparse.ArgumentParser) -> None:
     add.add_argument("--name", help="the name of the device (default: its SSID)")
     add.add_argument(
         "--codename",
-        help=f"the camera's model (default: guessed from its network, else {DEFAULT_CODENAME})",
+        help=f"the camera's model (default: guessed from its network, or {DEFAULT_CODENAME})",
     )
     _password(add)
 
@@ -272,7 +286,7 @@ def _ssid(command: argparse.ArgumentParser, *, required: bool) -> None:
         type=_hexadecimal,
         metavar="HEX",
         default=argparse.SUPPRESS,
-        help="the same in hexadecimal",
+        help="the name of the network in hexadecimal",
     )
 
 
@@ -304,7 +318,7 @@ def _set(change: argparse.ArgumentParser) -> None:
         type=_switch,
         default=argparse.SUPPRESS,
         metavar="yes|no",
-        help="whether it is reconnected automatically when its link is lost",
+        help="whether to reconnect it automatically when its link is lost",
     )
     pin = change.add_mutually_exclusive_group()
     pin.add_argument(
@@ -329,7 +343,7 @@ def _set(change: argparse.ArgumentParser) -> None:
         action="store_const",
         const={},
         default=argparse.SUPPRESS,
-        help="reserve no adapter for it",
+        help="remove its reservation",
     )
 
 
@@ -361,7 +375,7 @@ def _timeout(group: argparse._ActionsContainer, default_s: float) -> None:
         type=_seconds,
         metavar="SECONDS",
         default=default_s,
-        help=f"wait at most this long; the operation continues after that (default: {default_s:g})",
+        help=f"how long to wait; the operation continues after that (default: {default_s:g})",
     )
 
 

@@ -19,7 +19,7 @@ _LARGEST: Final = 256 * 1024 * 1024
 _ENCRYPTED: Final = b"age-encryption.org/v1\n"
 _HINTS: Final = {
     StoreInUse: "systemctl stop wifimgrd; wifimgrctl restore FILE; systemctl start wifimgrd",
-    StoreNotEmpty: "With --replace they are forgotten in favour of those in the backup.",
+    StoreNotEmpty: "With --replace, the devices in the backup replace them.",
 }
 
 
@@ -37,7 +37,7 @@ def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
         return _failed(screen, error.message)
     except OSError as error:
         return _failed(screen, f"{error.filename}: {error.strerror}")
-    state = "encrypted" if octets.startswith(_ENCRYPTED) else "passwords among it"
+    state = "encrypted" if octets.startswith(_ENCRYPTED) else "including passwords"
     screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, {state}."])
     return True
 
@@ -50,19 +50,21 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
         with arguments.file.open("rb") as file:
             octets = file.read(_LARGEST + 1)
         if len(octets) > _LARGEST:
-            return _failed(screen, f"{arguments.file} is no backup: too large")
+            return _failed(screen, f"{arguments.file} is not a backup: it is too large")
         if octets.startswith(_ENCRYPTED):
             octets = _decrypted(octets, read_passphrase(arguments.passphrase_file))
         with _as_owner(_state()):
             count = restore(octets, _state(), replace=arguments.replace)
     except _Undecipherable:
-        return _failed(screen, f"the passphrase does not open {arguments.file}, or the file is damaged")
+        return _failed(screen, f"wrong passphrase for {arguments.file}, or the file is damaged")
     except StoreError as error:
         return _failed(screen, error.message, _HINTS.get(type(error), ""))
     except OSError as error:
         return _failed(screen, f"{error.filename}: {error.strerror}")
     devices = "1 device is" if count == 1 else f"{count} devices are"
-    screen.show({"devices": count}, [f"{devices} restored; systemctl start wifimgrd connects them again."])
+    screen.show(
+        {"devices": count}, [f"{devices} restored; run `systemctl start wifimgrd` to connect them again."]
+    )
     return True
 
 
@@ -95,7 +97,7 @@ def _state() -> Path:
 def _is_root(screen: Screen) -> bool:
     if os.geteuid() == 0:
         return True
-    screen.fail("not-authorized", "a backup holds passwords: root alone may make or restore one")
+    screen.fail("not-authorized", "only root can create or restore a backup, because it contains passwords")
     return False
 
 

@@ -45,7 +45,7 @@ async def devices(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     """List devices."""
     del arguments
     if not hub.devices and not screen.json:
-        screen.hint("No device is registered; `wifimgrctl add --ssid SSID` registers one.")
+        screen.hint("No devices are registered. Register one with `wifimgrctl add --ssid SSID`.")
         return True
     everyone = hub.devices.values()
     screen.show(
@@ -63,7 +63,7 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
     del arguments
     absent = hub.service.absent_adapters
     if not hub.interfaces and not absent and not screen.json:
-        screen.hint("There is no Wi-Fi interface; plug a USB Wi-Fi adapter in.")
+        screen.hint("No Wi-Fi interfaces found. Plug in a USB Wi-Fi adapter.")
         return True
     lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent, current=_is_current(hub))
     screen.show(interfaces_json(hub.interfaces, hub.service), lines)
@@ -77,7 +77,7 @@ async def networks(hub: HubClient, arguments: argparse.Namespace, screen: Screen
         if not found.networks:
             screen.hint("No network was found.")
         if not found.scanned and (reasons := [f"{name} ({why})" for name, why in found.skipped.items()]):
-            screen.hint(f"No interface is free to search: {safe(', '.join(reasons))}")
+            screen.hint(f"No interface is free to scan: {safe(', '.join(reasons))}")
         if not found.networks:
             return True
     screen.show(search_json(found), networks_view(found.networks, hub.devices, screen))
@@ -112,7 +112,7 @@ async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> 
         with suppress(WifimgrdError):
             codename = await hub.guess_codename(arguments.ssid)
         if codename is not None:
-            screen.hint(f"By its network it is taken for the model {safe(codename)}.")
+            screen.hint(f"Model guessed from its network: {safe(codename)}.")
     wanted = {
         "codename": codename or DEFAULT_CODENAME,
         "connection_type": "wifi",
@@ -169,7 +169,7 @@ async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         return await _connect_all(hub, arguments, screen)
     device = find_device(hub.devices, arguments.device)
     try:
-        return await _command(hub, CONNECT, device, arguments, screen, "; the attempt goes on")
+        return await _command(hub, CONNECT, device, arguments, screen, "; the attempt continues")
     except AuthenticationFailed as error:
         screen.fail_with(error)
         _show_way_out(device, error.code, screen)
@@ -224,7 +224,7 @@ async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Sc
             outcome = await _carry_out(hub, CONNECT, device.id, arguments)
         except WifimgrdError as error:
             return f"{error.message} ({error.code})"
-        late = f"not done after {arguments.timeout:g} s; the attempt goes on"
+        late = f"not done after {arguments.timeout:g} s; the attempt continues"
         return late if _is_late(outcome, arguments) else None
 
     wanted = [device for device in hub.devices.values() if device.state != "connected"]

@@ -93,7 +93,5 @@ def _machine_key() -> bytes:
     try:
         return machine_key()
     except OSError as error:
-        sys.stderr.write(
-            f"wifimgrctl: no machine id ({error.strerror}): aliases hold for this report alone\n"
-        )
+        sys.stderr.write(f"wifimgrctl: no machine id ({error.strerror}): aliases hold only for this report\n")
         return os.urandom(16)

@@ -80,12 +80,12 @@ class EventText:
         self._devices[data["id"]] = data
         sentences = []
         if data["name"] != before.get("name"):
-            sentences.append(Sentence(subject, f'is called "{data["name"]}" now'))
+            sentences.append(Sentence(subject, f'renamed to "{data["name"]}"'))
         if data["connection_settings"] != before.get("connection_settings"):
-            sentences.append(Sentence(subject, f'its network is "{data["connection_settings"]["ssid"]}" now'))
+            sentences.append(Sentence(subject, f'network changed to "{data["connection_settings"]["ssid"]}"'))
         camera = data["camera_address"]
         if camera is not None and camera != before.get("camera_address"):
-            sentences.append(Sentence(subject, f"camera at {camera}, own address {data['local_address']}"))
+            sentences.append(Sentence(subject, f"camera at {camera}, this host at {data['local_address']}"))
         return sentences + self._state_sentences(before, data)
 
     def _status(self, data: Data) -> list[Sentence]:
@@ -108,7 +108,7 @@ class EventText:
         if state is CameraState.CONNECTING and before.get("connection_status") == "connected" and error:
             what += f" again: {error}"
         if state is CameraState.CONNECTED and before.get("device_reachability") == "unavailable":
-            what += ", answers again"
+            what += ", answering again"
         return [Sentence(self._name(device_id), what, STYLE_OF_STATE.get(state, Style.PLAIN))]
 
     def _interface(self, data: Data, *, new: bool) -> list[Sentence]:
@@ -122,7 +122,7 @@ class EventText:
         if state == InterfaceState.AVAILABLE and reservation:
             state, reservation = reservation, ""
         elif not reservation and before.get("reserved_device_id") is not None:
-            reservation = "not reserved any more"
+            reservation = "no longer reserved"
         what = f"plugged in, {state}" if new else str(state)
         if data["device_id"] is not None:
             what += f": {self._name(data['device_id'])}"

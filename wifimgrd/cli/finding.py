@@ -22,7 +22,7 @@ def find_device(devices: Mapping[int, DeviceRecord], wanted: str, where: str = "
         return named[0]
     if named:
         ids = ", ".join(str(device.id) for device in named)
-        raise InvalidRequest(f'{len(named)} devices are called "{wanted}"; say which by its id: {ids}')
+        raise InvalidRequest(f'{len(named)} devices are named "{wanted}"; use an id instead: {ids}')
     hint = meant(wanted, [device.name for device in devices.values()])
     raise DeviceNotFound(f'there is no device "{wanted}"{where}{hint}')
 
@@ -31,4 +31,4 @@ def meant(wanted: str, known: Iterable[str]) -> str:
     """A suggestion to append to an error: similar names; empty if there are none."""
     by_plain = {one.casefold(): one for one in known}
     near = difflib.get_close_matches(wanted.casefold(), by_plain, n=1)
-    return f'; is it "{by_plain[near[0]]}" that you mean?' if near else ""
+    return f'; did you mean "{by_plain[near[0]]}"?' if near else ""

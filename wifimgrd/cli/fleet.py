@@ -30,7 +30,7 @@ from wifimgrd.mqtt.connection import BrokerError, any_of
 from wifimgrd.mqtt.hub_record import hub_json
 
 _UNAVAILABLE: Final = "broker-unavailable"
-_NO_HUB: Final = "No hub publishes at this broker with this prefix, or this user may not read it."
+_NO_HUB: Final = "No hub publishes to this broker under this prefix, or this user may not read its topics."
 _ANSWER_S: Final = 10.0
 """How long the answer to a command may take that waits for nothing."""
 _UNDER_WAY: Final = frozenset({"connecting", "disconnecting"})
@@ -74,7 +74,7 @@ def broker_access(arguments: argparse.Namespace) -> Access:
         raise UsageError("--password-file: say whose password it is, by --user")
     if not broker.tls:
         if ca_file is not None or certificate is not None:
-            raise UsageError("mqtt:// has no TLS, but there are files of TLS; use mqtts://")
+            raise UsageError("mqtt:// does not use TLS, but TLS files are given; use mqtts://")
         if not broker.is_loopback and not given.get("insecure_plaintext"):
             raise UsageError("mqtt:// to another host needs --insecure-plaintext; use mqtts://")
     password = read_broker_password(password_file, user, str(broker)) if user else None
@@ -103,7 +103,7 @@ def _hub_json(hub: FleetHub) -> dict[str, Any]:
 def _devices(client: FleetClient, screen: Screen) -> None:
     hubs = _sorted(client)
     if not any(hub.devices for hub in hubs) and not screen.json:
-        screen.hint("No device is registered at the hubs of this broker." if hubs else _NO_HUB)
+        screen.hint("No devices are registered on the hubs of this broker." if hubs else _NO_HUB)
         return
     values = [_device_json(hub, device) for hub in hubs for device in devices_of(hub)]
     screen.show(values, fleet_devices_view(hubs, screen))
@@ -122,9 +122,11 @@ def _warn(client: FleetClient, screen: Screen) -> None:
     fleet = client.fleet
     if fleet.unreadable:
         topic, reason = next(iter(fleet.unreadable.items()))
-        screen.hint(safe(f"{len(fleet.unreadable)} messages are no records, such as {topic}: {reason}"))
+        screen.hint(
+            safe(f"{len(fleet.unreadable)} messages are not valid records, such as {topic}: {reason}")
+        )
     if fleet.left_out:
-        screen.hint(f"{fleet.left_out} messages are left out: there are too many")
+        screen.hint(f"{fleet.left_out} messages are left out because there are too many")
     if client.refused:
         screen.hint(f"This user may not read the records of {len(client.refused)} hubs.")
 
@@ -146,7 +148,7 @@ async def _command(access: Access, prefix: str, arguments: argparse.Namespace, s
             screen.fail("hub-not-found", f'there is no hub "{hub_id}" at this broker{hint}')
             return False
         if not hub.online:
-            screen.fail("hub-offline", f"{hub_id} is offline, and receives no commands")
+            screen.fail("hub-offline", f"{hub_id} is offline and cannot receive commands")
             return False
         device = find_device(hub.devices, wanted, f" at {hub_id}")
         return await _carry_out(client, hub, device.id, arguments, screen)

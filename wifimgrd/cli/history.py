@@ -26,7 +26,7 @@ async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     device_id = None if arguments.device is None else _device_id(hub, arguments.device)
     rows = await _rows(hub, device_id, arguments.since)
     if not rows and not screen.json:
-        screen.hint("Nothing is known to have happened.")
+        screen.hint("No history yet.")
         return True
     now_us = time.time_ns() // 1000
     lines = screen.table(_HEADS, [_line(row, now_us) for row in reversed(rows)])

@@ -27,7 +27,7 @@ def summary(device: DeviceRecord) -> str:
     """What came of a command, or what is under way, as a sentence."""
     state = camera_state_of(device)
     if state is CameraState.WAITING:
-        return f"{title(device)} waits for an adapter, and is connected as soon as one is free"
+        return f"{title(device)} is waiting for an adapter, and connects as soon as one is free"
     word = "connected, but not answering" if state is CameraState.NOT_ANSWERING else device.state
     sentence = f"{title(device)} is {word}"
     if device.interface is not None:

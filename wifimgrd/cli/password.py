@@ -34,7 +34,7 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     elif arguments.password_stdin:
         password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
     else:
-        password = _prompted(f"Password of {safe(network)}", _NO_TERMINAL)
+        password = _prompted(f"Password for {safe(network)}", _NO_TERMINAL)
     if not password:
         raise InvalidRequest("the password is empty; use --open for an open network")
     return password
@@ -50,7 +50,7 @@ def _of_file(path: Path) -> str:
 
 def _text(octets: bytes, source: str) -> str:
     if len(octets) > _LONGEST:
-        raise InvalidRequest(f"there is more than a password in {source}")
+        raise InvalidRequest(f"{source} contains more than a password")
     try:
         text = octets.decode()
     except UnicodeDecodeError:
@@ -68,7 +68,7 @@ def read_passphrase(file: Path | None, *, new: bool = False) -> str:
         passphrase = _of_file(file)
     else:
         passphrase = _prompted("Passphrase of the backup", no_terminal)
-        if new and passphrase != _prompted("The same again", no_terminal):
+        if new and passphrase != _prompted("Repeat the passphrase", no_terminal):
             raise InvalidRequest("the two passphrases differ")
     if not passphrase:
         raise InvalidRequest("the passphrase is empty")
@@ -81,7 +81,7 @@ def read_broker_password(file: Path | None, user: str, broker: str) -> str:
         password = _of_file(file)
     else:
         no_terminal = "there is no terminal for a prompt; use --password-file"
-        password = _prompted(f"Password of {safe(user)} at {safe(broker)}", no_terminal)
+        password = _prompted(f"Password for {safe(user)} at {safe(broker)}", no_terminal)
     if not password:
         raise InvalidRequest("the password is empty")
     return password

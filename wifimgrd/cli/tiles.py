@@ -42,7 +42,7 @@ async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
         return False
     checks_map = arguments.action == "check" and wanted is None and configuration.map != config.Map()
     if not names and not checks_map and not screen.json:
-        screen.hint("No tileset is configured; [[tiles.source]] in the configuration names one.")
+        screen.hint("No tilesets are configured. Add a [[tiles.source]] to the configuration.")
         return True
     if arguments.action == "check":
         question = Question(arguments.bbox, arguments.zoom, arguments.url, token)
@@ -99,7 +99,7 @@ def _list(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
 
 
 def _verdict(name: str, screen: Screen, *, is_well: bool) -> str:
-    verdict, style = ("whole", Style.GOOD) if is_well else ("NOT WHOLE", Style.BAD)
+    verdict, style = ("complete", Style.GOOD) if is_well else ("INCOMPLETE OR DAMAGED", Style.BAD)
     return f"{safe(name)}: {screen.styled(verdict, style)}"
 
 
@@ -119,7 +119,7 @@ def _findings(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
                 counts = ", ".join(f"{zoom}: {count}" for zoom, count in one.tiles.items())
                 lines.append(f"    tiles per zoom  {counts}")
         if report.asked:
-            lines.append(f"  {report.missing} of {report.asked} tiles of the box are missing")
+            lines.append(f"  {report.missing} of {report.asked} tiles in the area are missing")
             lines += [f"    {place}" for place in report.examples]
             if report.missing > len(report.examples):
                 lines.append(f"    and {report.missing - len(report.examples)} more")

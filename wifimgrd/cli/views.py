@@ -38,7 +38,7 @@ _INTERFACE_HEADS: Final = (
     "DRIVER",
     "(REASON)",
 )
-_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "HEARD BY", "(MODEL)", "(DEVICE)")
+_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN BY", "(MODEL)", "(DEVICE)")
 _SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
 """The words for kinds of security whose code is not what they are called."""
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -150,7 +150,7 @@ def device_view(
                 ("Address", device.address),
                 ("Reachable", _reachable_cell(device)),
                 ("Camera's address", device.camera_address),
-                ("Own address", device.local_address),
+                ("Host's address", device.local_address),
                 ("Signal", _percent(device.signal_strength)),
                 ("Last attempt", moment(device.last_connection_attempt, now_us)),
                 ("Last connected", moment(device.last_successful_connection, now_us)),
@@ -159,8 +159,8 @@ def device_view(
                 ("Priority", device.priority or None),
                 ("Pinned to", _pin(device)),
                 ("Warnings", Cell(" ".join(device.warnings) or None, Style.BUSY)),
-                ("Waits for an adapter", _since_when(device.waiting_since, now_us)),
-                ("Is brought back", _reconnecting(device, now_us)),
+                ("Waiting for adapter", _since_when(device.waiting_since, now_us)),
+                ("Reconnects", _reconnecting(device, now_us)),
             ],
             colour=screen.colour,
         ),
@@ -299,7 +299,7 @@ def _reachable_cell(device: DeviceRecord) -> Cell:
         return Cell(None)
     if device.reachable:
         return Cell("yes", Style.GOOD)
-    return Cell("no: it is associated, but does not answer", Style.BAD)
+    return Cell("no: associated, but not answering", Style.BAD)
 
 
 def _since_when(time_us: int | None, now_us: int) -> str | None:

@@ -61,7 +61,7 @@ class HubClient(LiveObjects):
         [path] = typed(tuple[str], reply)
         device_id = names.device_id_of(path)
         if device_id is None:
-            raise InternalError(f"wifimgrd answered with {path}, which is no device")
+            raise InternalError(f"wifimgrd answered with {path}, which is not a device")
         return device_id
 
     async def update_device(self, device_id: int, properties: Mapping[str, object]) -> None:

@@ -33,9 +33,9 @@ Pin = Annotated[dict[str, str], "An adapter, by its MAC address or its USB port.
 class SettingsJson(TypedDict):
     """How a device is connected; a password is never included."""
 
-    ssid: Annotated[str, "The network's name; octets that are not UTF-8 are replaced."]
+    ssid: Annotated[str, "The network's name; bytes that are not UTF-8 are replaced."]
     ssid_hex: NotRequired[
-        Annotated[str, "The octets of a name that is not UTF-8.", Keywords(pattern="^[0-9a-f]+$")]
+        Annotated[str, "The bytes of a name that is not UTF-8.", Keywords(pattern="^[0-9a-f]+$")]
     ]
 
 

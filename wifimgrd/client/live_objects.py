@@ -130,7 +130,7 @@ class LiveObjects:
             await self._watch(self._connection)
             self._read_again(self._connection)
             await self._connection.wait_closed()
-            self._vanish("the message bus is gone")
+            self._vanish("the message bus is unavailable")
         except _BUS_ERRORS as error:
             self._reason = str(error) or "the message bus does not answer"
             self._tried.set()

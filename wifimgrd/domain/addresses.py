@@ -120,7 +120,7 @@ def parse_network(text: str) -> IPv4Network | None:
         or network.is_reserved
         or int(network.network_address) >> 24 == 0
     ):
-        raise ValueError("its addresses are no host's")
+        raise ValueError("its addresses are not host addresses")
     return network
 
 
@@ -130,7 +130,7 @@ def parse_share(text: str) -> IPv4Network:
     if network.prefixlen < LARGEST_SHARE:
         raise ValueError(f"its prefix is not /{LARGEST_SHARE} to /32")
     if network.is_loopback or network.is_multicast or int(network.network_address) >> 24 == 0:
-        raise ValueError("its addresses are no host's")
+        raise ValueError("its addresses are not host addresses")
     return network
 
 

@@ -58,7 +58,7 @@ class InvalidRequest(WifimgrdError):
 
     code = ErrorCode.INVALID_REQUEST
     status = 400
-    title = "The request is not valid"
+    title = "Invalid request"
     dbus_name = "InvalidArguments"
 
     def __init__(self, message: str, fields: Mapping[str, tuple[str, ...]] | None = None) -> None:
@@ -67,11 +67,11 @@ class InvalidRequest(WifimgrdError):
 
 
 class Cancelled(WifimgrdError):
-    """The attempt was ended by a disconnect or a removal."""
+    """The attempt was cancelled by a disconnect or a removal."""
 
     code = ErrorCode.CANCELLED
     status = 409
-    title = "The attempt was ended"
+    title = "The attempt was cancelled"
     ends_attempt = True
 
 
@@ -80,7 +80,7 @@ class DeviceNotFound(WifimgrdError):
 
     code = ErrorCode.DEVICE_NOT_FOUND
     status = 404
-    title = "There is no such device"
+    title = "No such device"
 
 
 class InterfaceNotFound(WifimgrdError):
@@ -88,7 +88,7 @@ class InterfaceNotFound(WifimgrdError):
 
     code = ErrorCode.INTERFACE_NOT_FOUND
     status = 404
-    title = "There is no such interface"
+    title = "No such interface"
 
 
 class NoInterfaceAvailable(WifimgrdError):
@@ -117,7 +117,7 @@ class DeviceNotReachable(WifimgrdError):
 
     code = ErrorCode.DEVICE_NOT_REACHABLE
     status = 504
-    title = "The camera was not reached"
+    title = "The camera is not reachable"
     ends_attempt = True
 
 
@@ -148,7 +148,7 @@ class AddressFailed(WifimgrdError):
 
     code = ErrorCode.ADDRESS_FAILED
     status = 504
-    title = "The camera gave no address"
+    title = "The camera gave no usable address"
     ends_attempt = True
 
 
@@ -187,7 +187,7 @@ class NotAuthorized(WifimgrdError):
 
     code = ErrorCode.NOT_AUTHORIZED
     status = 403
-    title = "That is not allowed"
+    title = "Not allowed"
 
 
 class IdempotencyKeyReused(WifimgrdError):

@@ -97,7 +97,7 @@ class HistoryFilter:
 
     device_id: DeviceId | None = None
     before: int | None = None
-    """Rows before the one of this id alone."""
+    """Only rows before the one with this id."""
     limit: int = DEFAULT_LIMIT
 
     def fits(self, row: HistoryRow) -> bool:
@@ -127,7 +127,7 @@ def parse_filter(fields: Mapping[str, object]) -> HistoryFilter:
 
 
 def ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
-    """A session that ended while the hub did not run: when it was last known to last. One that was
+    """A session that ended while the hub did not run: when it was last known to be up. One that was
     interrupted then keeps the reason of that."""
     ended_us = max(row.seen_us, row.time_us)
     return replace(row, ended_us=ended_us, interrupted_us=0, message=row.message or message)

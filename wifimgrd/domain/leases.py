@@ -45,14 +45,14 @@ def obstacle(
     """
     address, network = lease.ip, lease.network
     if not is_private(address):
-        return f"{address}, which is no private address"
+        return f"{address}, which is not a private address"
     if not any(network.subnet_of(private) for private in PRIVATE_NETWORKS):
         return f"{lease}, whose network is larger than a private one"
     if network.prefixlen <= SHORTEST_BROADCAST and address in (
         network.network_address,
         network.broadcast_address,
     ):
-        return f"{lease}, which is no host's address"
+        return f"{lease}, which is not a host address"
     taken = [address, network.broadcast_address] if network.prefixlen <= SHORTEST_BROADCAST else [address]
     for one in taken:
         if reason := _taken(one, host, cameras):
@@ -80,7 +80,7 @@ def _taken(address: IPv4Address, host: HostAddresses, cameras: IPv4Network | Non
     if interface := host.neighbours.get(address):
         return f"is in use by another host at {interface}"
     if interface := host.cameras.get(address):
-        return f"is the own address of the camera at {interface}"
+        return f"is the camera's own address at {interface}"
     return "is a name server or time server of this host" if address in host.servers else ""
 
 

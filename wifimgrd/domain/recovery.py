@@ -108,8 +108,8 @@ class Record:
         if self.crashed:
             return "had a firmware crash"
         if self.failures or self.convicted:
-            return "fails to join networks that are in the air"
-        return "receives nothing where other adapters do"
+            return "fails to join networks that are in range"
+        return "receives nothing while other adapters do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class AdapterHealth:
         if record is None:
             return ""
         if record.quarantined_s is not None:
-            return f"in quarantine until it is plugged in anew, an hour at most: it {record.why}"
+            return f"in quarantine for an hour, or until it is replugged: it {record.why}"
         if record.running is not None:
             return f"being recovered ({record.running}): it {record.why}"
         return ""

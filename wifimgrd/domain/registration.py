@@ -215,9 +215,9 @@ def _ssid(value: object) -> Ssid:
         raise _Fault("Not a valid string.")
     octets = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
     if not octets:
-        raise _Fault("The SSID may not be empty.")
+        raise _Fault("The SSID must not be empty.")
     if len(octets) > 32:
-        raise _Fault(f"An SSID has at most 32 octets; this one has {len(octets)}.")
+        raise _Fault(f"An SSID has at most 32 bytes; this one has {len(octets)}.")
     if b"\0" in octets:
         raise _Fault("NUL characters are not allowed.")
     if _has_surrogates(octets):
@@ -239,7 +239,7 @@ def _passphrase(value: object) -> Passphrase:
         raise _Fault("Only printable ASCII characters are allowed.")
     if not 8 <= len(value) <= 63:
         raise _Fault(
-            "A password has 8 to 63 characters, or 64 hexadecimal digits; empty for an open network."
+            "A password has 8 to 63 characters, or 64 hexadecimal digits; leave it empty for an open network."
         )
     return Passphrase(value)
 
@@ -254,7 +254,7 @@ def _priority(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON has one type for all numbers
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > HIGHEST_PRIORITY:
-        raise _Fault(f"A whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.")
+        raise _Fault(f"Must be a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.")
     return value
 
 

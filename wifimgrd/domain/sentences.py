@@ -35,17 +35,17 @@ def reserved_for(device_id: DeviceId, name: str) -> str:
 
 def name_is_taken(name: str) -> str:
     """Why a device cannot have a name."""
-    return f'Another device is called "{name}".'
+    return f'Another device is already named "{name}".'
 
 
 def same_network(ssid: Ssid, device_id: DeviceId, name: str) -> str:
     """A network that is registered for another device, too."""
-    return f'The network "{ssid.printable}" is registered for {title(device_id, name)}, too.'
+    return f'The network "{ssid.printable}" is also registered for {title(device_id, name)}.'
 
 
 def pin_overruled(pin: AdapterPin) -> str:
     """A pin of a device's own that is not used."""
-    return f"It is pinned to {pin}, but the configuration pins otherwise, and goes before."
+    return f"It is pinned to {pin}, but a pin in the configuration takes precedence."
 
 
 def no_adapter_to_reserve(pin: AdapterPin) -> str:
@@ -60,20 +60,21 @@ def reserved_otherwise(pin: AdapterPin, device_id: DeviceId, name: str) -> str:
 
 def reserved_for_no_device(pin: AdapterPin, device: DeviceId | str) -> str:
     """A rule of the configuration that names no device."""
-    wanted = f'called "{device}"' if isinstance(device, str) else f"with the id {device}"
-    sentence = f"{pin} is to be reserved for a device {wanted}, but there is none: it is free for all"
+    wanted = f'named "{device}"' if isinstance(device, str) else f"with the id {device}"
+    nobody = "but there is no such device, so any device can use it"
+    sentence = f"{pin} is to be reserved for a device {wanted}, {nobody}"
     is_id = isinstance(device, str) and device.isascii() and device.isdigit()
     return f"{sentence} (an id has no quotation marks: device = {device})" if is_id else sentence
 
 
 def disconnected_by_command() -> str:
     """Why a session ended that was ended on purpose."""
-    return "It was disconnected by a command."
+    return "Disconnected by a command."
 
 
 def ended_while_stopped() -> str:
     """Why a session ended that did so while the hub did not run."""
-    return "It ended while the hub was stopped; its end is when it was last known to last."
+    return "It ended while the hub was stopped; the time given is when it was last known to be up."
 
 
 def restored_while_stopped() -> str:
@@ -93,7 +94,7 @@ def adapter_unplugged(interface: str) -> str:
 
 def adapter_recovery(interface: str, step: str) -> str:
     """Something is tried with an adapter that does not work."""
-    return f"The adapter {interface} does not work: {step} is tried."
+    return f"The adapter {interface} does not work; trying {step}."
 
 
 def backend_state(backend: str, state: str, reason: str) -> str:

@@ -349,7 +349,7 @@ async def connected(access: Access, prefix: str, *, only: str | None = None) -> 
         try:
             await any_of(running, reading, timeout_s=_READ_S)
         except TimeoutError:
-            raise BrokerError(f"{access.broker} does not end to send what it retains") from None
+            raise BrokerError(f"{access.broker} does not finish sending its retained messages") from None
         if running.done():
             running.result()
         yield client

@@ -98,7 +98,7 @@ class FleetHub:
     interfaces: dict[str, InterfaceRecord] = field(default_factory=dict)
     last_message_us: int | None = None
     """Microseconds since the epoch: when the last message arrived, of those that were published while this
-    client was connected. The broker does not say when it was given what it retains."""
+    client was connected. The broker does not say when it received its retained messages."""
     octets: dict[str, int] = field(default_factory=dict, repr=False)
     """The size of the message at each topic below the hub's."""
     unconfirmed: set[str] = field(default_factory=set, repr=False)

@@ -54,7 +54,8 @@ _log = structlog.get_logger("wifimgrd.helper")
 def main() -> None:
     """Run until the daemon has been gone for `--linger`, SIGTERM or SIGINT; see `wifimgrd-net --help`."""
     parser = argparse.ArgumentParser(
-        prog="wifimgrd-net", description="Makes an address lead to each camera; called by wifimgrd alone."
+        prog="wifimgrd-net",
+        description="Gives each camera its own address on this host. Only wifimgrd calls it.",
     )
     parser.add_argument(
         "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
@@ -78,7 +79,9 @@ def main() -> None:
         metavar="SECONDS",
         help="how long addresses outlive the daemon (default 15)",
     )
-    parser.add_argument("--clear", action="store_true", help="take away what an earlier run left, and end")
+    parser.add_argument(
+        "--clear", action="store_true", help="remove what an earlier run left behind, and exit"
+    )
     parser.add_argument("--version", action="version", version=f"wifimgrd {__version__}")
     arguments = parser.parse_args()
     log.configure()
@@ -135,7 +138,7 @@ async def _serve(bus: str, networkd_bus: str, uid: int, linger_s: float, config:
         await connection.close()
         kernel.close()
     if not stopping.is_set() and not service.unneeded.is_set():
-        raise BusClosed("the message bus went away")
+        raise BusClosed("the message bus became unavailable")
     _log.info("stopped")
 
 

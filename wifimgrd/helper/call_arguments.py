@@ -51,12 +51,12 @@ def _local_address(text: str) -> IPv4Interface | None:
     except ValueError:
         address = None
     if address is None or str(address) != text or not is_private(address.ip):
-        raise InvalidRequest(f"{text!r} is no private address with a prefix, such as 192.168.54.2/24")
+        raise InvalidRequest(f"{text!r} is not a private address with a prefix, such as 192.168.54.2/24")
     network = address.network
     if not SMALLEST_PREFIX <= network.prefixlen <= LARGEST_PREFIX:
         raise InvalidRequest(f"the prefix of {text} is not {SMALLEST_PREFIX} to {LARGEST_PREFIX}")
     if address.ip in (network.network_address, network.broadcast_address):
-        raise InvalidRequest(f"{text} is no address of a host in {network}")
+        raise InvalidRequest(f"{text} is not a host address in {network}")
     return address
 
 
@@ -73,7 +73,7 @@ def network_of(
     if not 1 <= len(ssid) <= _LONGEST_SSID:
         raise InvalidRequest(f"an SSID has 1 to {_LONGEST_SSID} octets")
     if not (_PASSPHRASE if management.has_password else _NO_PASSPHRASE).fullmatch(passphrase):
-        raise InvalidRequest(f"this is no password for {management}")
+        raise InvalidRequest(f"this is not a password for {management}")
     return Network(
         DeviceId(device_id),
         Ssid(ssid),
@@ -101,7 +101,7 @@ def profile_of(
     """The profile of the call `ActivateProfile`, NetworkManager's object of its device, and until when it may
     begin; raises as `network_of`."""
     if not _UUID.fullmatch(uuid):
-        raise InvalidRequest(f"{uuid!r} is no UUID")
+        raise InvalidRequest(f"{uuid!r} is not a UUID")
     if not 1 <= dhcp_timeout_s <= _LONGEST_DHCP_S:
         raise InvalidRequest(f"a camera's DHCP server is waited for 1 to {_LONGEST_DHCP_S} s")
     network = network_of(device_id, ssid, key_management, passphrase, bssid, hidden)
@@ -112,14 +112,14 @@ def profile_of(
 def bssid_of(text: str) -> str:
     """A BSSID; raises InvalidRequest."""
     if not _BSSID.fullmatch(text):
-        raise InvalidRequest(f"{text!r} is no BSSID, such as 02:00:00:00:00:01")
+        raise InvalidRequest(f"{text!r} is not a BSSID, such as 02:00:00:00:00:01")
     return text
 
 
 def country_of(text: str) -> str:
     """A country; raises InvalidRequest."""
     if not _COUNTRY.fullmatch(text):
-        raise InvalidRequest(f"{text!r} is no country, such as DE")
+        raise InvalidRequest(f"{text!r} is not a country, such as DE")
     return text
 
 
@@ -140,7 +140,7 @@ def plan_of(
     fit = AddressPlan(parsed)
     for address, _ in addresses:
         if address is not None and not fit.contains(str(address)):
-            raise InvalidRequest(f"{address} is no camera's address in {parsed}")
+            raise InvalidRequest(f"{address} is not a camera address in {parsed}")
     for column in tuple(zip(*cameras, strict=True))[:3]:
         listed = [value for value in column if value]
         if len(set(listed)) < len(listed):

@@ -37,7 +37,7 @@ def index_of_wireless(interface: str) -> int:
     require_wireless(interface)
     index = _index_of(interface)
     if index is None:
-        raise InvalidRequest(f"{interface} is gone, or has an index over {LARGEST_INDEX}")
+        raise InvalidRequest(f"{interface} does not exist, or has an index over {LARGEST_INDEX}")
     return index
 
 
@@ -50,7 +50,7 @@ def index_of_camera(interface: str, hosts_own: Collection[str]) -> int | None:
     if index is None:
         return None
     if not is_wireless:
-        raise InvalidRequest(f"{interface} is no interface of a camera: it is not wireless")
+        raise InvalidRequest(f"{interface} is not a camera's interface: it is not wireless")
     if interface in hosts_own:
         _log.error("interface_left_out", interface=interface, reason="it carries a connection of this host")
         return None

@@ -69,7 +69,7 @@ async def activate_profile(
     if (
         time.monotonic_ns() > not_after_us * 1000
     ):  # the message bus keeps calls for a service that is starting
-        raise BackendUnavailable("the call came when nobody waited for it any more")
+        raise BackendUnavailable("the call came when nobody waited for it any longer")
     options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
     arguments = [profile.settings, device, NO_OBJECT, options]
     with in_time(_NO_ANSWER):

@@ -334,7 +334,7 @@ class NetService:
             raise DeviceNotReachable(f"device {device_id} is not connected") from None
         camera = self._reachable(device_id)
         if camera is None:
-            raise DeviceNotReachable(f"device {device_id} is not connected any more")
+            raise DeviceNotReachable(f"device {device_id} is no longer connected")
         return camera
 
     def _reachable(self, device_id: int) -> Camera | None:
@@ -351,7 +351,7 @@ class NetService:
             uid = None
         if uid != self._uid:
             _log.warning("not_authorized", action=helper_names.INTERFACE, member=call.member, uid=uid)
-            raise NotAuthorized("this is for wifimgrd alone")
+            raise NotAuthorized("only wifimgrd may call this")
         if call.sender != self._trusted:  # another call of this daemon may have come first
             self._policy = self._read_policy()
             self._trusted = call.sender

@@ -48,7 +48,7 @@ async def open_socket(
     try:
         one = socket.socket(socket.AF_INET, _TYPES[kind] | socket.SOCK_NONBLOCK)
     except OSError as error:
-        raise BackendUnavailable(f"this process may open no socket: {error.strerror}") from None
+        raise BackendUnavailable(f"this process cannot open sockets: {error.strerror}") from None
     try:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
         one.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, 1)

@@ -115,7 +115,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="wifimgrd-http", description="HTTP and WebSocket for wifimgrd, over D-Bus."
     )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="where to answer; port 0 is any free one")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="the address to listen on; port 0 is any free one"
+    )
     parser.add_argument(
         "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
     )

@@ -47,10 +47,10 @@ KINDS: Final[Mapping[str, Status]] = MappingProxyType(
         **{code: Status(kind.status, kind.title) for code, kind in CLASSES.items()},
         PAYLOAD_TOO_LARGE: Status(413, "The request body is too large"),
         UNSUPPORTED_MEDIA_TYPE: Status(415, "The type of the body is not supported"),
-        NOT_FOUND: Status(404, "There is nothing at this address"),
+        NOT_FOUND: Status(404, "No such resource"),
         METHOD_NOT_ALLOWED: Status(405, "The method is not allowed here"),
-        UNAUTHORIZED: Status(401, "A token is needed"),
-        TILE_NOT_FOUND: Status(404, "There is no such tile"),
+        UNAUTHORIZED: Status(401, "A token is required"),
+        TILE_NOT_FOUND: Status(404, "No such tile"),
         TILE_SOURCE_UNAVAILABLE: Status(502, "The tile server cannot be used"),
     }
 )
@@ -171,7 +171,7 @@ def problem_of(error: WifimgrdError) -> Problem:
 
 def internal_problem() -> Problem:
     """The problem for a bug; only the log has the details."""
-    return Problem(ErrorCode.INTERNAL, "something went wrong inside the service; its log says what")
+    return Problem(ErrorCode.INTERNAL, "internal error; see the service's log")
 
 
 def problem_of_http(error: web.HTTPException, request: web.Request) -> Problem:
@@ -180,7 +180,7 @@ def problem_of_http(error: web.HTTPException, request: web.Request) -> Problem:
     code = _CODE_OF_STATUS.get(error.status)
     match error.status:
         case 404:
-            detail = f"there is nothing at {request.path}"
+            detail = f"{request.path} does not exist"
         case 405:
             allowed = headers.get("Allow", "nothing").replace(",", ", ")
             detail = f"{request.method} is not allowed here; allowed: {allowed}"

@@ -222,7 +222,7 @@ class Connections:
             error = DeviceNotReachable(f"no link came up within {timeout_s:g} seconds")
         except Exception:  # noqa: BLE001 - a backend's bug must not leave a device connecting for ever
             _log.exception("join_crashed", device=device.id, interface=interface)
-            error = InternalError("the attempt ended by an internal error")
+            error = InternalError("the attempt ended with an internal error")
         else:
             await self._arrive(entry, device, interface, link)
             return
@@ -370,4 +370,6 @@ class Connections:
         band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
         if known is None or band is None or not known.facts.bands or band in known.facts.bands:
             return error
-        return DeviceNotReachable(f"{error.message}; it was last met on {band}, which {interface} cannot use")
+        return DeviceNotReachable(
+            f"{error.message}; it was last seen on {band}, which {interface} cannot use"
+        )

@@ -305,7 +305,7 @@ class Hub:
         plan = self._state.settings.addresses
         address = plan.next([entry.device.address for entry in self._state.entries.values()])
         if plan.network is not None and not address:
-            _log.warning("addresses_exhausted", reason=f"all of {plan.network} are given")
+            _log.warning("addresses_exhausted", reason=f"all addresses of {plan.network} are assigned")
         return address
 
     async def update(self, device_id: DeviceId, fields: Mapping[str, object]) -> None:

@@ -65,7 +65,7 @@ class Scans:
             except asyncio.CancelledError:
                 if not task.cancelled():
                     raise
-                skipped[name] = "its scan was ended"
+                skipped[name] = "its scan was aborted"
             except WifimgrdError as error:
                 skipped[name] = error.message
                 if isinstance(error, BackendUnavailable):
@@ -117,7 +117,7 @@ class Scans:
             async with asyncio.timeout(SCAN_TIMEOUT_S):
                 await self._backend.scan(name)
         except TimeoutError:
-            raise BackendUnavailable("its scan takes too long") from None
+            raise BackendUnavailable("its scan took too long") from None
         except WifimgrdError as error:
             _log.info("scan_failed", interface=name, reason=error.message)
             raise

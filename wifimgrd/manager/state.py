@@ -233,7 +233,11 @@ class HubState:
         for entry in changed:
             self.record(entry, replace(entry.device, address=addresses[entry.device.id]), at_once=True)
         if unserved := [device for device, address in addresses.items() if plan.network and not address]:
-            _log.warning("addresses_exhausted", reason=f"all of {plan.network} are given", devices=unserved)
+            _log.warning(
+                "addresses_exhausted",
+                reason=f"all addresses of {plan.network} are assigned",
+                devices=unserved,
+            )
         return changed
 
     def apply_rules(self) -> None:

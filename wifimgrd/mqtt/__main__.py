@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--config", type=Path, help=f"configuration file (default {config.DEFAULT_PATH})")
     parser.add_argument(
-        "--asyncapi", action="store_true", help="print the description of the topics, and end"
+        "--asyncapi", action="store_true", help="print the description of the topics, and exit"
     )
     parser.add_argument("--version", action="version", version=f"wifimgrd-mqtt {__version__}")
     return parser

@@ -39,7 +39,7 @@ def _unusable(error: OSError | ValueError, *files: Path | None) -> OSError:
 
 
 def _no_password() -> str:
-    raise ValueError("the key has a password, which nobody can be asked for")
+    raise ValueError("the key has a passphrase, and this service cannot prompt for it")
 
 
 @dataclass(frozen=True, slots=True)

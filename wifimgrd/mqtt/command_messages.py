@@ -40,8 +40,14 @@ OF_HUB: Final = (CREATE, SCAN)
 """The commands to the hub; those to a device are DEVICE_COMMANDS."""
 _OF_CREATE: Final = frozenset(
     {
-        *("codename", "connection_type", "ssid", "password", "name"),
-        *("auto_reconnect", "priority", "idempotency_key"),
+        "codename",
+        "connection_type",
+        "ssid",
+        "password",
+        "name",
+        "auto_reconnect",
+        "priority",
+        "idempotency_key",
     }
 )
 """The options of create that the daemon has; others are ignored, as over HTTP."""
@@ -73,13 +79,13 @@ class Command:
 def parse_command(message: CommandMessage) -> Command:
     """Read a command; raises CommandRefused."""
     if message.retained:
-        raise _invalid("a retained command is not carried out")
+        raise _invalid("retained commands are not carried out")
     if message.has_expired:
         raise _invalid("the command has expired")
     if len(message.payload) > PAYLOAD_LIMIT:
         raise CommandRefused(PAYLOAD_TOO_LARGE, f"the command is over {PAYLOAD_LIMIT // 1024} kB")
     if len(message.correlation or b"") > CORRELATION_LIMIT:
-        raise _invalid(f"the correlation data is over {CORRELATION_LIMIT} octets")
+        raise _invalid(f"the correlation data is over {CORRELATION_LIMIT} bytes")
     try:
         value = loads(message.payload, "the command")
     except InvalidRequest as error:

@@ -100,7 +100,10 @@ class Commands:
     def _admit(self, target: Target | None, message: CommandMessage) -> Command:
         """The command in a message; raises CommandRefused."""
         if not self._settings.commands:
-            raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "commands over MQTT are off: [mqtt] commands")
+            raise CommandRefused(
+                ErrorCode.NOT_AUTHORIZED,
+                "commands over MQTT are disabled; [mqtt] commands = true enables them",
+            )
         if self._running >= RUNNING_LIMIT:
             limit = f"at most {RUNNING_LIMIT} commands are carried out at once"
             raise CommandRefused(ErrorCode.TOO_MANY_REQUESTS, limit)
@@ -110,11 +113,11 @@ class Commands:
         topic = message.response_topic
         if topic is not None and not self._settings.topics.may_answer_at(topic):
             root = self._settings.topics.root
-            where = f"the response topic must be below {root}/response/, or not below any hub"
+            where = f"the response topic must be below {root}/response/, or outside the topics of all hubs"
             size = f"of at most {LONGEST_RESPONSE} characters and {RESPONSE_LEVELS} levels"
             raise CommandRefused(ErrorCode.INVALID_REQUEST, f"{where}, and {size}")
         if command.options.get("password") and not self._settings.broker.tls:
-            raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "a password is accepted over TLS alone: mqtts://")
+            raise CommandRefused(ErrorCode.NOT_AUTHORIZED, "a password is accepted only over TLS (mqtts://)")
         return command
 
     def _finished(self, _: asyncio.Task[None]) -> None:
@@ -132,7 +135,7 @@ class Commands:
             code, sentence = ErrorCode.BACKEND_UNAVAILABLE, "wifimgrd did not answer in time"
         except Exception as error:  # noqa: BLE001 - a bug is logged and answered, too
             _log.error("command_failed", command=command.name, exc_info=error)
-            code, sentence = ErrorCode.INTERNAL, "something went wrong inside the service; its log says what"
+            code, sentence = ErrorCode.INTERNAL, "internal error; see the service's log"
         payload = answer(command.name, device_id, code=code, message=sentence, further=further)
         self._recent.answered(message, payload)
         self._send(message, payload)

@@ -228,7 +228,7 @@ class Connection:
             return str(error)
         if isinstance(error, OSError):  # which paho 1.6 does not turn into a call of on_disconnect
             return refusals.connection_lost(0, error, was_accepted=self._accepted.done())
-        return f"the broker sent what is no MQTT ({type(error).__name__})"
+        return f"the broker sent something that is not MQTT ({type(error).__name__})"
 
     def _read_packets(self) -> None:
         for _ in range(_READS_AT_ONCE):

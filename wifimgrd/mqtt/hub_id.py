@@ -127,8 +127,8 @@ class HubIdClaim:
         """Raises HubIdTaken if another bridge publishes as this hub."""
         if self.lost.done():
             raise HubIdTaken(
-                f"another running hub publishes as {self._topics.root}; this one publishes nothing. Set"
-                " another [mqtt] hub on one of the two"
+                f"another hub already publishes as {self._topics.root}, so this one publishes nothing. Set"
+                " a different [mqtt] hub on one of them"
             )
 
     def receive(self, message: Received) -> None:

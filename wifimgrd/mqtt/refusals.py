@@ -11,10 +11,10 @@ FAILURE: Final = 0x80
 NOT_AUTHORIZED: Final = 0x87
 PACKET_TOO_LARGE: Final = 0x95
 UNSUITABLE: Final = (
-    "the broker does not send what it retains for filters with wildcards: nobody can list hubs there, and"
-    " what is removed while a hub is away stays. Use another one (docs/fleet.md, What a broker needs)"
+    "the broker does not send its retained messages for filters with wildcards: nobody can list hubs there,"
+    " and what is removed while a hub is offline stays. Use another one (docs/fleet.md, What a broker needs)"
 )
-TOO_LARGE: Final = "the broker sent a packet that is too large: is that a broker?"
+TOO_LARGE: Final = "the broker sent a packet that is too large: is it really an MQTT broker?"
 NOT_FROM_BROKER: Final = (
     "the broker sent a packet that only clients send, or one for QoS 2: is that a broker?"
 )
@@ -33,7 +33,7 @@ _CONNECTION: Final = {
     0x88: "it is not available",
     0x89: "it is busy",
     0x8A: "this client is banned",
-    0x8C: "it expects another method of authentication",
+    0x8C: "it requires a different authentication method",
     0x97: "its quota is exceeded",
     0x9A: "it does not retain messages, which records need: allow that (Mosquitto: retain_available)",
     0x9B: "it does not accept QoS 1: allow that (Mosquitto: max_qos)",
@@ -44,7 +44,7 @@ _CONNECTION: Final = {
 """By the code of CONNACK (MQTT 3.1.1, table 3.1; MQTT 5, 3.2.2.2)."""
 _LOST: Final = {
     16: "it did not answer in time",  # MQTT_ERR_KEEPALIVE, paho's own
-    NOT_AUTHORIZED: "this client is not authorized any more",
+    NOT_AUTHORIZED: "this client is no longer authorized",
     0x89: "it is busy",
     0x8B: "it is shutting down",
     0x8D: "it did not answer in time",
@@ -68,9 +68,9 @@ _NO_KEY_USAGE: Final = (
 _CERTIFICATE: Final = {
     9: "is not valid yet: is the clock of this host right?",
     10: "has expired: renew it, or correct the clock of this host",
-    18: "is not signed by an authority that is known here: is the CA file right?",
-    19: "is not signed by an authority that is known here: is the CA file right?",
-    20: "is not signed by an authority that is known here: is the CA file right?",
+    18: "is not signed by an authority that this host trusts: is the CA file right?",
+    19: "is not signed by an authority that this host trusts: is the CA file right?",
+    20: "is not signed by an authority that this host trusts: is the CA file right?",
     32: _NO_KEY_USAGE,
     85: "does not name its authority's key: sign it again with the extension authorityKeyIdentifier",
     86: "or its authority's lacks the extension subjectKeyIdentifier: make them again with it",
@@ -85,7 +85,7 @@ _ALERTS: Final = {
     "CERTIFICATE_EXPIRED": _REFUSED + "it has expired, or the clock of the broker's host is wrong",
     "CERTIFICATE_REQUIRED": "the broker requires a client certificate at this port",
     "HANDSHAKE_FAILURE": "the broker requires a client certificate at this port, or has no cipher in common",
-    "UNKNOWN_CA": _REFUSED + "it is not signed by an authority that is known there",
+    "UNKNOWN_CA": _REFUSED + "it is not signed by an authority that the broker trusts",
     "CERTIFICATE_REVOKED": _REFUSED + "it is revoked",
     "BAD_CERTIFICATE": _REFUSED + "it is not valid there: is the clock of the broker's host right?",
 }

@@ -302,7 +302,7 @@ class Session:
         await connection.unsubscribe([topics.everything, *named])
         self._records.complete()
         if self._records.left_over:
-            _log.warning("retained_rubbish", topics=self._records.left_over, below=self._topics.root)
+            _log.warning("unexpected_retained", topics=self._records.left_over, below=self._topics.root)
 
     async def _check_wildcards(self, connection: Connection) -> None:
         """Log if the broker retains the marker, which it has not sent for the filter of everything."""

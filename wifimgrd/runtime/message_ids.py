@@ -63,15 +63,15 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ("adapter_added", ""): KnownMessage(
             "c3f71e4ab0d8459296b5d20e8a7f130a",
             "hotplug",
-            "the adapter {interface} is there, in USB port {port}",
+            "the adapter {interface} is available, in USB port {port}",
         ),
         ("adapter_removed", ""): KnownMessage(
-            "f82a9d6c15e34b07bc480e7f3da5160b", "hotplug", "the adapter {interface} is gone"
+            "f82a9d6c15e34b07bc480e7f3da5160b", "hotplug", "the adapter {interface} was removed"
         ),
         ("adapter_drifted", ""): KnownMessage(
             "79578d79a22f434290896f44c7757772",
             "hotplug",
-            "the adapter {interface} is not as the hub wants it: {reason}",
+            "something else on this host changes the adapter {interface}: {reason}",
         ),
         ("adapter_firmware_failed", ""): KnownMessage(
             "8c92a5145f2b4a89a7ea4d8533ec51e6",
@@ -81,12 +81,12 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ("adapter_recovery", ""): KnownMessage(
             "7af4231d0c1748bf888f41f2be31f6e3",
             "recovery",
-            "the adapter {interface} {reason}, it is recovered: {step}",
+            "the adapter {interface} {reason}; trying to recover it: {step}",
         ),
         ("adapter_quarantined", ""): KnownMessage(
             "6d68d9963e13417d85265a900a81e670",
             "recovery",
-            "the adapter {interface} {reason}, nothing helped: it is not used any more",
+            "the adapter {interface} {reason}, and nothing helped: it is no longer used",
         ),
         ("adapter_not_kept", ""): KnownMessage(
             "3fd4784e041f4d53af0227715891811b", "reservation", _DEVICE + "{reason}"
@@ -95,39 +95,43 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
             "55fb970e72a94e23bb6c09f6e49b2bf0", "reservation", "{reason}"
         ),
         ("backend_changed", "unavailable"): KnownMessage(
-            "0d6b3fe2879c4a15a0f4c8e95b71d20c", "backend", "{backend} is away: {reason}"
+            "0d6b3fe2879c4a15a0f4c8e95b71d20c", "backend", "{backend} is unavailable: {reason}"
         ),
         ("backend_changed", "ready"): KnownMessage(
-            "34e7c5a9f1204d8b96e2b07d8fc3a50d", "backend", "{backend} is there"
+            "34e7c5a9f1204d8b96e2b07d8fc3a50d", "backend", "{backend} is ready"
         ),
         ("store_refused", ""): KnownMessage(
-            "71c9f0d4b6e84325ad5e3a918f2cb60e", "start", "not started, the state cannot be used: {reason}"
+            "71c9f0d4b6e84325ad5e3a918f2cb60e",
+            "start",
+            "did not start, because the state cannot be used: {reason}",
         ),
         ("state_not_written", ""): KnownMessage(
             "b7c41e90d5a84f6c8e23f0a96d17c415",
             "store",
-            "nothing can be stored, and devices cannot be registered, changed or removed: {reason}",
+            "the state cannot be written, so devices cannot be registered, changed or removed: {reason}",
         ),
         ("start_refused", ""): KnownMessage(
-            "a5e2847b3c9d4f60b107f6e4d8520c0f", "start", "not started: {reason}"
+            "a5e2847b3c9d4f60b107f6e4d8520c0f", "start", "did not start: {reason}"
         ),
         ("configuration_refused", ""): KnownMessage(
-            "d81f6a0e92c54b73a8e4c5b7f03d9610", "reload", "the old configuration stays in use: {reason}"
+            "d81f6a0e92c54b73a8e4c5b7f03d9610",
+            "reload",
+            "the new configuration was rejected, and the old one stays in use: {reason}",
         ),
         ("addresses_conflict", ""): KnownMessage(
             "5c1e7f20b94a4d38a6e0d3f7c8125b12",
             "addresses",
-            "cameras are not reached at addresses of their own: {reason}",
+            "cameras cannot be reached at their own addresses: {reason}",
         ),
         ("addresses_unavailable", ""): KnownMessage(
             "e94b60d7a2f34c1f8b57c60e1fd39a13",
             "addresses",
-            "cameras are not reached at addresses of their own, wifimgrd-net: {reason}",
+            "cameras cannot be reached at their own addresses; wifimgrd-net: {reason}",
         ),
         ("addresses_exhausted", ""): KnownMessage(
             "3ad80c5f17e94e2ab06cf92d84715e14",
             "addresses",
-            "a camera is without an address: {reason}",
+            "a camera got no address: {reason}",
         ),
         ("hub_id_taken", ""): KnownMessage("d41b7c9ea05f4b6c8e13f7d290ab6c58", "broker", "{reason}"),
         ("not_authorized", ""): KnownMessage(

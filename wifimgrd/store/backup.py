@@ -58,7 +58,7 @@ def _open_and_recall(directory: Path) -> tuple[sqlite3.Connection, dict[str, str
     with plain_text():
         path = directory / FILE_NAME
         if (directory / BACKUP_NAME).exists() and not (path.exists() and path.stat().st_size):
-            raise StoreDamaged("the state file is empty or gone, and its backup is there")
+            raise StoreDamaged("the state file is empty or missing, but its backup exists")
         connection = open_database(directory)
         try:
             for row in connection.execute(rows.SELECT_DEVICES):
@@ -67,7 +67,7 @@ def _open_and_recall(directory: Path) -> tuple[sqlite3.Connection, dict[str, str
         except sqlite3.OperationalError as error:
             connection.close()
             if "no such" in str(error):
-                raise StoreDamaged("the state file has not the tables that it should have") from None
+                raise StoreDamaged("the state file lacks tables that it should have") from None
             raise
         except BaseException:
             connection.close()

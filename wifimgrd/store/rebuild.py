@@ -35,7 +35,7 @@ _LAST_US: Final = 253_402_300_800_000_000
 """The year 10000: later times cannot be written in RFC 3339."""
 _MAC: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _HIGHEST_MHZ: Final = 100_000
-_NO_STATE: Final = "this is no state of wifimgrd, or a damaged one"
+_NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
 
 
 def rebuilt(octets: bytes) -> tuple[bytes, int]:
@@ -153,12 +153,12 @@ def _check(target: sqlite3.Connection) -> int:
     for row in target.execute(rows.SELECT_DEVICES):
         device = rows.device_of(row)
         if not _makes_sense(device, secrets.get(device.id)) or device.address in addresses:
-            raise StoreDamaged(f"the state of device {device.id} makes no sense")
+            raise StoreDamaged(f"the state of device {device.id} is inconsistent")
         addresses |= {device.address} - {""}
         count += 1
     for key, device_id in target.execute("SELECT key, device_id FROM idempotency_key"):
         if not 0 < len(key) <= _LONGEST_KEY or not 0 < device_id <= _LARGEST_ID:
-            raise StoreDamaged("the state has an idempotency key that makes no sense")
+            raise StoreDamaged("the state has an invalid idempotency key")
     return count
 
 

@@ -95,7 +95,7 @@ def device_of(row: Row) -> Device:
             pin=AdapterPin(pin_mac, pin_usb_port),
         )
     except (ValueError, TypeError) as error:
-        raise StoreDamaged(f"the state of device {ident} makes no sense") from error
+        raise StoreDamaged(f"the state of device {ident} is inconsistent") from error
 
 
 def text_of(text: str) -> str:

@@ -177,7 +177,7 @@ def _prepare(directory: Path) -> Path:
         sync_directory(directory)
     except FileExistsError:
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise StoreDamaged("the state file is no regular file") from None
+            raise StoreDamaged("the state file is not a regular file") from None
     for name in (FILE_NAME, *COMPANIONS):
         file = directory / name
         if file.exists():

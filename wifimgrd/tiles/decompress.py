@@ -70,7 +70,7 @@ def _check_time(until: float) -> None:
 
 def _checked(plain: bytes, limit: int, *, complete: bool, name: str) -> bytes:
     if len(plain) > limit:
-        raise DamagedError(f"the {name} data is over {limit} octets when unpacked")
+        raise DamagedError(f"the {name} data is over {limit} bytes when unpacked")
     if not complete:
         raise DamagedError(f"the {name} data is cut off or damaged")
     return plain

@@ -80,13 +80,13 @@ class File:
     def read(self, offset: int, length: int) -> bytes:
         """Octets; blocks on the disk. Raises DamagedError if the file is shorter."""
         if offset < 0 or length < 0 or offset + length > self.size:
-            raise DamagedError(f"it ends before octet {offset + length}")
+            raise DamagedError(f"it ends before byte {offset + length}")
         try:
             octets = os.pread(self._fd, length, offset)
         except OSError as error:
             raise DamagedError(f"it cannot be read: {error.strerror}") from None
         if len(octets) < length:
-            raise DamagedError(f"it has become shorter than {offset + length} octets")
+            raise DamagedError(f"it has become shorter than {offset + length} bytes")
         return octets
 
 
@@ -157,7 +157,7 @@ class Folder:
 
 def _size(status: os.stat_result, limit: int) -> int:
     if not stat.S_ISREG(status.st_mode):
-        raise DamagedError("it is no file")
+        raise DamagedError("it is not a file")
     if status.st_size > limit:
-        raise DamagedError(f"it has {status.st_size} octets, more than {limit}")
+        raise DamagedError(f"it has {status.st_size} bytes, more than {limit}")
     return status.st_size

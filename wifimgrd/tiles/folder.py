@@ -87,7 +87,7 @@ class FolderSource:
                     raise DamagedError(f"{level}/{column}/{row}{self._ending} {EMPTY}")
             counts[level] = counts.get(level, 0) + len(rows)
             yield done + 1, len(folders)
-        self.remarks = tuple(f"files {ending} are no tiles, and not served" for ending in sorted(others))
+        self.remarks = tuple(f"files {ending} are not tiles, and not served" for ending in sorted(others))
 
     def mark(self, square: Square, there: bytearray) -> None:
         """Counts by the names of the files."""

@@ -154,7 +154,7 @@ class MBTilesSource:
         """Errors that SQLite would find too late: a file that is truncated or being written."""
         header = self._file.read(0, 100)
         if not header.startswith(_HEADER):
-            raise DamagedError("it is no SQLite database")
+            raise DamagedError("it is not a SQLite database")
         page = int.from_bytes(header[16:18], "big")
         pages = int.from_bytes(header[28:32], "big")
         if pages * (65536 if page == 1 else page) > self._file.size:
@@ -222,7 +222,7 @@ def _octets_of(value: object) -> bytes:
     if value is None:
         return b""
     if not isinstance(value, bytes) or len(value) > LARGEST_TILE:
-        raise DamagedError("a tile is no blob of a tile's size")
+        raise DamagedError("a tile is not a blob of a tile's size")
     return value
 
 

@@ -65,7 +65,7 @@ class Header:
     def of(cls, octets: bytes, size: int) -> Self:
         """Read it; `size` is the whole file's. Raises DamagedError."""
         if len(octets) < HEADER_LENGTH or octets[:7] != b"PMTiles":
-            raise DamagedError("it is no PMTiles archive")
+            raise DamagedError("it is not a PMTiles archive")
         if octets[7] != 3:
             raise DamagedError(f"it is PMTiles version {octets[7]}, not 3")
         fields = _HEADER.unpack(octets[:HEADER_LENGTH])
@@ -82,7 +82,7 @@ class Header:
         if kind not in _TYPES:
             raise DamagedError(f"its tiles have the unknown type {kind}")
         if not lowest <= highest <= 31:
-            raise DamagedError(f"its zooms {lowest} to {highest} are none")
+            raise DamagedError(f"its zooms {lowest} to {highest} are not a range")
         west, south, east, north = (number / 1e7 for number in fields[19:23])
         return cls(
             root, metadata, leaves, tiles, fields[10], _ENCODINGS[internal], _ENCODINGS.get(encoding),
@@ -121,7 +121,7 @@ class Directory:
                 self._lengths.extend(part)
             self._offsets = _places(numbers, self._lengths)
         except OverflowError:
-            raise DamagedError("a directory has numbers that are none of a file") from None
+            raise DamagedError("a directory has numbers that no file can have") from None
 
     @staticmethod
     def count_of(octets: bytes) -> int:

@@ -91,7 +91,7 @@ def json_object(text: object) -> dict[str, object]:
     try:
         value = json.loads(text, parse_constant=_refuse)  # type: ignore[arg-type]
     except (TypeError, ValueError, RecursionError):
-        raise DamagedError("its metadata is no JSON") from None
+        raise DamagedError("its metadata is not JSON") from None
     return value if isinstance(value, dict) else {}
 
 

@@ -261,7 +261,7 @@ def _tile(octets: bytes, answer: Answer, otherwise: str) -> Tile | None:
     encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(octets)
     media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type in _NO_TILES and media_type_of(octets, UNKNOWN) == UNKNOWN:
-        raise UnavailableError(f"the tile server answered with {media_type}, which is no tile")
+        raise UnavailableError(f"the tile server answered with {media_type}, which is not a tile")
     if not (
         media_type.startswith("image/") and "svg" not in media_type
     ):  # no type that a browser would execute

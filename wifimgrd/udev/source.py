@@ -141,14 +141,14 @@ class UdevAdapterSource:
             self._monitor = self._new_monitor(context)
         except (ImportError, OSError) as error:
             # pyudev raises ImportError where libudev is missing.
-            self._failing(f"udev cannot be reached, adapters are not seen: {error}")
+            self._failing(f"udev cannot be reached, so adapters are not detected: {error}")
             return
         asyncio.get_running_loop().add_reader(self._monitor.fileno(), self._read)
         if self._udevd.exists():
             self._trouble = ""
         else:
             # libudev's monitor may receive nothing when udevd starts later: then a new one is needed.
-            self._failing("udevd is not running, adapters are seen late")
+            self._failing("udevd is not running, so adapters are detected late")
         self._enumerate(context)
 
     def _failing(self, trouble: str) -> None:

@@ -65,7 +65,7 @@ async def test_a_scan_that_does_not_find_the_network_proves_that_it_is_absent() 
     monitor = monitor_with(DeafSupplicant())
     monitor.post(SupplicantChange({"State": "scanning"}))
     monitor.post(ScanEnd(complete=True))
-    with pytest.raises(DeviceNotReachable, match="not on the air"):
+    with pytest.raises(DeviceNotReachable, match="was not found"):
         await monitor.wait_until_activated()
 
 

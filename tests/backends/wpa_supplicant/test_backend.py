@@ -189,5 +189,5 @@ async def test_an_attempt_is_aborted(backend: Any) -> None:
     await asyncio.sleep(0)  # the attempt waits for the adapter
     assert backend._attempts
     await backend._connection.close()
-    with pytest.raises(BackendUnavailable, match="the message bus is away"):
+    with pytest.raises(BackendUnavailable, match="the message bus is unavailable"):
         await joining

@@ -336,7 +336,7 @@ async def test_whether_and_in_which_order_a_device_is_brought_back_can_be_said(s
     assert (changed.json["priority"], changed.json["auto_reconnect"]) == (-7, True)
     refused = await shim.ask("PATCH", f"{P}/1/", json={"priority": 1001, "auto_reconnect": "yes"})
     assert refused.status == 400
-    assert refused.problem["priority"] == ["A whole number from -1000 to 1000."]
+    assert refused.problem["priority"] == ["Must be a whole number from -1000 to 1000."]
     assert refused.problem["auto_reconnect"] == ["Must be true or false."]
 
 
@@ -374,17 +374,17 @@ async def test_a_pin_that_is_none_is_a_field_at_fault(shim: Served, pin: object)
 async def test_a_taken_name_is_a_field_at_fault(shim: Served) -> None:
     await shim.post(P, json=camera(1, name="Front"))
     answer = await shim.post(P, json=camera(2, name="Front"))
-    assert (answer.status, answer.problem["name"]) == (400, ['Another device is called "Front".'])
+    assert (answer.status, answer.problem["name"]) == (400, ['Another device is already named "Front".'])
     other = (await shim.post(P, json=camera(2))).json
     answer = await shim.ask("PATCH", f"{P}/{other['id']}/", json={"name": "Front"})
-    assert (answer.status, answer.problem["name"]) == (400, ['Another device is called "Front".'])
+    assert (answer.status, answer.problem["name"]) == (400, ['Another device is already named "Front".'])
 
 
 async def test_the_same_network_twice_is_answered_with_a_warning(shim: Served) -> None:
     assert (await shim.post(P, json=camera(1, name="Front"))).json["warnings"] == []
     answer = await shim.post(P, json=camera(1))
     assert answer.status == 201
-    assert answer.json["warnings"] == ['The network "SIM-CAM-1" is registered for "Front" (device 1), too.']
+    assert answer.json["warnings"] == ['The network "SIM-CAM-1" is also registered for "Front" (device 1).']
 
 
 async def test_a_reserved_adapter_that_is_unplugged_is_absent_and_no_interface(

@@ -89,7 +89,7 @@ async def test_a_session_that_ended_outlives_a_kill_of_the_daemon(
     await connect(shim, device_id)
     await shim.post(f"{P}/wifi/disconnect?device_id={device_id}")
     history = daemon.state / "history.db-wal"
-    while not (history.exists() and b"disconnected by a command" in history.read_bytes()):
+    while not (history.exists() and b"Disconnected by a command" in history.read_bytes()):
         await rows(shim)
     await daemon.end(signal.SIGKILL)
     await daemon.start()

@@ -137,8 +137,8 @@ async def test_a_lost_camera_that_is_brought_back_is_a_reconnect(shim: Served, h
     now = await values(shim)
     assert now["wifimgrd_reconnects_total"] == now["wifimgrd_outage_seconds_count"] == 1
     assert 1 <= now["wifimgrd_outage_seconds_sum"] < 15
-    assert now["wifimgrd_loss_told_seconds_count"] == 1
-    assert now["wifimgrd_loss_told_seconds_sum"] < 2
+    assert now["wifimgrd_loss_reported_seconds_count"] == 1
+    assert now["wifimgrd_loss_reported_seconds_sum"] < 2
 
 
 async def test_how_long_it_took_to_report_a_loss_is_counted_once(fake_hub: FakeHub, served: Served) -> None:
@@ -150,8 +150,8 @@ async def test_how_long_it_took_to_report_a_loss_is_counted_once(fake_hub: FakeH
     fake_hub.happen(AttemptFailed(1, "connection-lost", "gone"))
     fake_hub.happen(changed(replace(away, state="disconnected"), "State"))
     now = await values(served)
-    assert now["wifimgrd_loss_told_seconds_count"] == 1
-    assert 0.5 <= now["wifimgrd_loss_told_seconds_sum"] < 10
+    assert now["wifimgrd_loss_reported_seconds_count"] == 1
+    assert 0.5 <= now["wifimgrd_loss_reported_seconds_sum"] < 10
 
 
 async def test_a_pulled_adapter_is_a_lost_link_and_no_failed_attempt(shim: Served, hub: HubClient) -> None:

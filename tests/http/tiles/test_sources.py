@@ -347,7 +347,7 @@ def test_a_folder_serves_tiles_and_not_what_lies_beside_them(tmp_path: Path, end
     assert octets_of(source, (2, 1, 1)) == picture(2, 1, 1)
     assert counts_of(source) == {0: 1, 1: 4, 2: 16}
     assert source.summary.media_type == TYPE_OF_FORMAT[ending.removesuffix(".gz")]
-    assert "files .kml are no tiles, and not served" in source.remarks
+    assert "files .kml are not tiles, and not served" in source.remarks
 
 
 def test_a_check_names_a_tile_of_another_format_in_a_folder(tmp_path: Path) -> None:

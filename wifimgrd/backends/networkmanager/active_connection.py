@@ -1,4 +1,4 @@
-"""Start and take down an active connection of this daemon's in NetworkManager, through the helper."""
+"""Start and take down one of the hub's active connections in NetworkManager, through the helper."""
 
 from __future__ import annotations
 

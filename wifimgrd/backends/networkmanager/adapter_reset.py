@@ -36,7 +36,7 @@ async def recover(
     if device is None:
         raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
     if device.reserved or device.state != DeviceState.DISCONNECTED:
-        raise Busy("it has something else to do")
+        raise Busy("it is busy")
     try:
         match step:
             case RecoveryStep.RESCAN:

@@ -176,7 +176,7 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
             self._listener.interface_facts(device.name, facts)
         if self._services:
             self._autoconnect.check_drift(device)
-            self._tasks.start("hold", self._autoconnect.apply(device))
+            self._tasks.start("autoconnect", self._autoconnect.apply(device))
             if self._is_orphan(device):
                 self._tasks.start("orphan", self._end_orphan(device))
             if device.state >= DeviceState.DISCONNECTED:

@@ -11,7 +11,7 @@ from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost, Interface
 from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.proxies.networkmanager.definitions import DeviceReason, DeviceState
 
-_OTHER_CONNECTION: Final = "NetworkManager was told to make another connection with it"
+_OTHER_CONNECTION: Final = "NetworkManager was asked to make another connection with it"
 
 
 def at_deadline(supplicant: SupplicantDiagnosis, device_state: int, *, visible: bool) -> WifimgrdError:
@@ -39,11 +39,11 @@ def attempt_failed(reason: int, supplicant: SupplicantDiagnosis, interface: str)
         case DeviceReason.SUPPLICANT_TIMEOUT:
             return diagnosis.no_answer(supplicant.ssid)
         case DeviceReason.NOW_UNMANAGED:
-            return InterfaceLost(f"NetworkManager does not manage the adapter {interface} any more")
+            return InterfaceLost(f"NetworkManager no longer manages the adapter {interface}")
         case DeviceReason.NEW_ACTIVATION:
             return taken(interface, _OTHER_CONNECTION)
         case DeviceReason.USER_REQUESTED | DeviceReason.CONNECTION_REMOVED:
-            return taken(interface, "NetworkManager was told to disconnect it")
+            return taken(interface, "NetworkManager was asked to disconnect it")
         case DeviceReason.SUPPLICANT_FAILED | DeviceReason.SUPPLICANT_CONFIG_FAILED:
             return BackendUnavailable("wpa_supplicant stopped during the attempt")
         case DeviceReason.SLEEPING:

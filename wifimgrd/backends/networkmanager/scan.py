@@ -65,11 +65,11 @@ async def _scan_all_channels(connection: BusConnection, device: NmDevice, interf
         await supplicant.subscribe()
         for _ in range(_ATTEMPTS):
             if device.reserved or device.state != DeviceState.DISCONNECTED:
-                raise Busy("it has something else to do")
+                raise Busy("it is busy")
             # A scan was aborted for a join, which the next iteration detects, or for another scan.
             if await supplicant.scans.scan_all_channels() is ScanOutcome.COMPLETE:
                 return
-        raise Busy("something else went before its scan")
+        raise Busy("another operation took precedence over its scan")
     finally:
         supplicant.close()
 
@@ -87,7 +87,7 @@ async def is_visible(
     if device is None:
         raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
     if device.state != DeviceState.DISCONNECTED:
-        raise Busy("it has something else to do")
+        raise Busy("it is busy")
     supplicant: SupplicantInterface | None = None
     try:
         supplicant = await SupplicantInterface.open(connection, interface)

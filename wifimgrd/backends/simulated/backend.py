@@ -140,7 +140,7 @@ class SimulatedBackend:
         if self._adapters.get(interface) is None:
             raise InterfaceLost(f"there is no interface {interface}")
         if interface in self._attempts or interface in self.joined:
-            raise Busy("it has something else to do")
+            raise Busy("it is busy")
         self._faults.heal(interface, step)
 
     def loss_of(self, interface: str) -> InterfaceLost:

@@ -145,7 +145,7 @@ class Links:
 
     def _fell_silent(self, interface: str) -> None:
         self._held[interface].stop("silence")
-        self._interrupt(interface, "does not answer any more")
+        self._interrupt(interface, "no longer answers")
 
     def _interrupt(self, interface: str, what: str) -> None:
         entry = self._held[interface]

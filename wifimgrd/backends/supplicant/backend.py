@@ -33,7 +33,7 @@ READY_S: Final = 5.0
 STARTING_S: Final = 15.0
 """How long a backend may be starting; after that it is unavailable, and says what is missing."""
 _BACKOFF: Final = Backoff(first_s=0.5, last_s=30.0)
-_BUS_AWAY: Final = "the message bus is away"
+_BUS_AWAY: Final = "the message bus is unavailable"
 
 RestartLink = Callable[[str], Awaitable[None]]
 """Takes an interface's link down and up; raises BusError, BusClosed, TimeoutError."""
@@ -330,7 +330,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
             reason = _BUS_AWAY
             raise
         except Exception:
-            reason = "an internal error, see the log; it is retried"
+            reason = "internal error (see the log); retrying"
             raise
         finally:
             services, self._services = self._services, None

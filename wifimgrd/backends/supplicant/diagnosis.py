@@ -79,7 +79,7 @@ def is_down(state: str) -> bool:
 def not_seen(ssid: Ssid) -> DeviceNotReachable:
     """A finished scan did not show the network."""
     return DeviceNotReachable(
-        f'the network "{ssid.printable}" is not on the air: the camera may be switched off or out of range'
+        f'the network "{ssid.printable}" was not found: the camera may be switched off or out of range'
     )
 
 
@@ -87,7 +87,7 @@ def only_others(ssid: Ssid, points: str) -> DeviceNotReachable:
     """A finished scan showed the network at access points alone that are not this device's, as `points` has
     it."""
     return DeviceNotReachable(
-        f'the network "{ssid.printable}" is on the air, but not at this device\'s camera, which may be '
+        f'the network "{ssid.printable}" is in range, but not at this device\'s camera, which may be '
         f"switched off or out of range: {points}"
     )
 
@@ -100,9 +100,9 @@ def wrong_password(ssid: Ssid) -> AuthenticationFailed:
 def refused(ssid: Ssid, code: int) -> AssociationRefused:
     """The access point refused the station; `code` is a status or reason code of IEEE 802.11."""
     if code in (StatusCode.NO_MORE_STATIONS, ReasonCode.NO_MORE_STATIONS):
-        cause = "it takes no further connection, another phone or host may hold it"
+        cause = "it accepts no more connections; another phone or host may be connected"
     else:
-        cause = f"another phone or host may hold it, or it only admits known ones (code {code})"
+        cause = f"another phone or host may be connected, or it accepts only known ones (code {code})"
     return AssociationRefused(f'the camera of "{ssid.printable}" refused the connection: {cause}')
 
 
@@ -203,7 +203,7 @@ class SupplicantDiagnosis:
 
 def no_address(ssid: Ssid) -> AddressFailed:
     """Associated, but DHCP did not answer."""
-    return AddressFailed(f'the camera of "{ssid.printable}" gave no IP address; restarting it may help')
+    return AddressFailed(f'the camera of "{ssid.printable}" assigned no IP address; restarting it may help')
 
 
 def unusable_address(ssid: Ssid, obstacle: str) -> AddressFailed:
@@ -230,7 +230,7 @@ def ignored_bss(ssid: Ssid) -> AssociationRefused:
     """The network is in the scan results, but the supplicant does not try to join it: an access point that
     refuses a station for a weak signal can set a retry delay (Wi-Fi Optimized Connectivity Experience)."""
     return AssociationRefused(
-        f'the network "{ssid.printable}" is on the air, but wpa_supplicant does not join it: the camera may '
+        f'the network "{ssid.printable}" is in range, but wpa_supplicant does not join it: the camera may '
         "have refused a moment ago and set a retry delay"
     )
 
@@ -242,7 +242,9 @@ def interrupted(ssid: Ssid, disconnect_reason: int) -> ConnectionLost:
             f'the camera of "{ssid.printable}" ended the connection: it may have switched off'
         )
     if disconnect_reason < 0:
-        return ConnectionLost(f'the camera of "{ssid.printable}" fell silent: out of range, or without power')
+        return ConnectionLost(
+            f'the camera of "{ssid.printable}" stopped responding: it is out of range or without power'
+        )
     return ConnectionLost(f'the connection to "{ssid.printable}" dropped')
 
 

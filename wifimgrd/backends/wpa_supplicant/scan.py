@@ -36,7 +36,7 @@ async def idle_interface(
     if interface is None:
         raise InterfaceLost(f"there is no adapter {name}")
     if interface.reserved:
-        raise Busy("it has something else to do")
+        raise Busy("it is busy")
     task = asyncio.current_task()
     gone = False
 
@@ -78,7 +78,7 @@ async def scan(services: Services, inventory: Inventory, name: str) -> None:
             # A scan was aborted for a join, which the next iteration detects, or for another scan.
             if await supplicant.scans.scan_all_channels() is ScanOutcome.COMPLETE:
                 return
-        raise Busy("something else went before its scan")
+        raise Busy("another operation took precedence over its scan")
 
 
 async def is_visible(

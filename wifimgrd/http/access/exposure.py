@@ -27,8 +27,8 @@ def is_loopback(address: str) -> bool:
 def refusal(addresses: Iterable[str]) -> str:
     """The error text: why the shim does not start there without a token, and both remedies."""
     return (
-        f"{', '.join(addresses)} can be reached from other hosts, and whoever reaches it may command the "
+        f"{', '.join(addresses)} can be reached from other hosts, and anyone who reaches it can control the "
         "cameras: set [http] token_file, to a file with a token of at least 16 characters that every request "
-        "must show, or set [http] insecure_without_token = true, with which every host that reaches this "
+        "must carry, or set [http] insecure_without_token = true, which lets every host that reaches this "
         "address, and every program there, may use, change and remove the cameras"
     )

@@ -119,7 +119,7 @@ class RequestSafety:
         if hosts and not self.allows(hosts[0], own):
             raise Problem(
                 ErrorCode.NOT_AUTHORIZED,
-                "this service does not answer to that Host; [http] allowed_hosts names more",
+                "this Host is not allowed; [http] allowed_hosts can allow it",
             )
         return await handler(request)
 
@@ -130,10 +130,10 @@ class RequestSafety:
             if is_foreign(request.headers, self._origins, secure=request.secure):
                 raise Problem(
                     ErrorCode.NOT_AUTHORIZED,
-                    "another site requests this; [http] allowed_origins admits some",
+                    "requests from other sites are refused; [http] allowed_origins lists exceptions",
                 )
             if is_fetched_ahead(request.headers):
-                raise Problem(ErrorCode.NOT_AUTHORIZED, "this is not done ahead of a click")
+                raise Problem(ErrorCode.NOT_AUTHORIZED, "this is not allowed as a prefetch")
             if not self._with_token and self._lacks_evidence(request):
                 raise _unknown_page()
         return await handler(request)
@@ -176,6 +176,6 @@ def _is_of_unknown_page(request: web.Request) -> bool:
 def _unknown_page() -> Problem:
     return Problem(
         ErrorCode.NOT_AUTHORIZED,
-        "the page that requests this is not known: without a token, and on another name than "
-        "localhost, what changes something needs Origin, Referer or X-Requested-With",
+        "the origin of this request is unknown: without a token, and under any name but "
+        "localhost, a request that changes something needs Origin, Referer or X-Requested-With",
     )

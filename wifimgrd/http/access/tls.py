@@ -37,4 +37,4 @@ class TlsFiles:
 
 
 def _no_password() -> str:
-    raise ValueError("the key has a password, for which there is no prompt")
+    raise ValueError("the key has a passphrase, and this service cannot prompt for it")

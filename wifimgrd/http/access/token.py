@@ -54,7 +54,7 @@ class AccessToken:
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse a request that has neither the token nor its cookie."""
         if not getattr(request.match_info.handler, _MARK, False) and not self.admits(request.headers):
-            raise _unauthorized("a token is needed: as Authorization: Bearer, or by POST /session")
+            raise _unauthorized("a token is required: send it as Authorization: Bearer, or to POST /session")
         return await handler(request)
 
     @public
@@ -65,7 +65,7 @@ class AccessToken:
         body=SessionInput,
         status=204,
         errors=(UNAUTHORIZED, PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS),
-        headers={"Set-Cookie": "The cookie that stands for the token."},
+        headers={"Set-Cookie": "The session cookie, which replaces the token."},
         public=True,
     )
     async def session(self, request: web.Request) -> web.Response:

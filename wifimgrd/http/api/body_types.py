@@ -12,7 +12,7 @@ from wifimgrd.domain.registration import HIGHEST_PRIORITY
 _TEXT: Final = {"minLength": 1, "maxLength": 128}
 Ssid = Annotated[
     str,
-    "1 to 32 octets in UTF-8, without control characters.",
+    "1 to 32 bytes in UTF-8, without control characters.",
     Keywords(minLength=1, maxLength=32, format="ssid"),
 ]
 Password = Annotated[
@@ -23,7 +23,7 @@ Password = Annotated[
 Codename = Annotated[str, "The camera's model, as in the catalog.", Keywords(**_TEXT, format="label")]
 Name = Annotated[
     str,
-    "What people call it, and no other device; by default the SSID, with ` #2` if that is taken.",
+    "Its display name, which must be unique; by default the SSID, with ` #2` if that is taken.",
     Keywords(**_TEXT, format="label"),
 ]
 

@@ -45,7 +45,7 @@ _NO_OBJECT: Final = "The body must be a JSON object."
 _NO_SETTINGS: Final = "connection_settings must be an object with ssid and password."
 
 
-@Parameter("history", SwitchText, "`1`: delete its history, too.")
+@Parameter("history", SwitchText, "`1`: also delete its history.")
 def query_history(request: web.Request) -> bool:
     """The query parameter `history`; False if it is not given."""
     return query_switch(request, "history")

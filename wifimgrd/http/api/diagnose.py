@@ -51,7 +51,7 @@ class Diagnose:
         Without a token it is for clients on this host only. `wifimgrctl diagnose` has more.
         """
         if not self._with_token and not _is_of_this_host(request):
-            detail = "without a token a report can be downloaded on the hub itself only"
+            detail = "without a token, a report can be downloaded only on the hub itself"
             raise Problem(ErrorCode.NOT_AUTHORIZED, detail)
         return web.Response(text=await available(self._client).diagnose(), headers=_HEADERS)
 

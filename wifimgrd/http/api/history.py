@@ -25,7 +25,7 @@ _NUMBER: Final = re.compile("[0-9]{1,19}")
 @Parameter(
     "device_id",
     Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)],
-    "Of this device alone, which may have been removed since.",
+    "Only rows of this device, which may have been removed since.",
 )
 def query_device(request: web.Request) -> int | None:
     """The query parameter `device_id`, if it is given."""
@@ -33,7 +33,9 @@ def query_device(request: web.Request) -> int | None:
 
 
 @Parameter(
-    "before", Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)], "Rows before the one of this id alone."
+    "before",
+    Annotated[int, Keywords(minimum=1, maximum=LARGEST_ID)],
+    "Only rows before the one with this id.",
 )
 def query_before(request: web.Request) -> int | None:
     """The query parameter `before`, if it is given."""
@@ -43,7 +45,7 @@ def query_before(request: web.Request) -> int | None:
 @Parameter(
     "limit",
     Annotated[int, Keywords(minimum=1, maximum=LARGEST_LIMIT, default=DEFAULT_LIMIT)],
-    "At most so many rows.",
+    "The maximum number of rows.",
 )
 def query_limit(request: web.Request) -> int | None:
     """The query parameter `limit`, if it is given."""

@@ -82,14 +82,14 @@ class Metrics:
         )
         self._interruptions = Counter(
             "wifimgrd_link_interruptions",
-            "Links that dropped and were waited for.",
+            "Links that dropped and were given time to return.",
             registry=self._registry,
         )
         self._reconnects = Counter(
-            "wifimgrd_reconnects", "Dropped links that came back by themselves.", registry=self._registry
+            "wifimgrd_reconnects", "Dropped links that were restored automatically.", registry=self._registry
         )
         self._report_time = Histogram(
-            "wifimgrd_loss_told_seconds",
+            "wifimgrd_loss_reported_seconds",
             "From the daemon's detection of a lost link to this service's message to its clients.",
             buckets=_SENDING_BUCKETS,
             registry=self._registry,
@@ -132,7 +132,7 @@ class Metrics:
         build.add_metric([__version__, client.service.backend], 1)
         yield build
         ready = client.available and client.service.backend_state == BackendState.READY
-        yield _gauge("wifimgrd_daemon_up", "Whether the daemon is there.", client.available)
+        yield _gauge("wifimgrd_daemon_up", "Whether the daemon is running.", client.available)
         yield _gauge("wifimgrd_backend_ready", "Whether cameras can be connected now.", ready)
         if client.available:
             current = is_current(client.service.backend_state)
@@ -143,7 +143,7 @@ class Metrics:
             yield from _interfaces(client, current=current)
         recoveries = CounterMetricFamily(
             "wifimgrd_adapter_recoveries",
-            "Steps taken with adapters that do not work, since the daemon's start.",
+            "Recovery steps taken on adapters that do not work, since the daemon started.",
             labels=["step"],
         )
         for step in RecoveryStep:
@@ -151,7 +151,7 @@ class Metrics:
         yield recoveries
         yield _gauge("wifimgrd_websocket_clients", "Clients on the channel.", audience.listeners)
         dropped = CounterMetricFamily(
-            "wifimgrd_websocket_drops", "Clients given up because they did not read."
+            "wifimgrd_websocket_drops", "Clients disconnected because they did not read."
         )
         dropped.add_metric([], audience.dropped)
         yield dropped

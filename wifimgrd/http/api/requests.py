@@ -63,7 +63,7 @@ def query_id(request: web.Request) -> int:
 @Parameter(
     "wait",
     Annotated[float, Keywords(minimum=0, maximum=LONGEST_WAIT_S, multipleOf=0.001, default=0)],
-    "Seconds to wait for the outcome, in decimal; where they run out the attempt goes on.",
+    "Seconds to wait for the result, in decimal; after that, the attempt continues.",
 )
 def query_wait(request: web.Request) -> float:
     """The query parameter `wait`, in seconds; 0 if it is not given."""
@@ -76,7 +76,7 @@ def query_wait(request: web.Request) -> float:
 @Parameter(
     "when_free",
     SwitchText,
-    "`1`: where no adapter is free, let the device wait for one.",
+    "`1`: if no adapter is free, let the device wait for one.",
 )
 def query_when_free(request: web.Request) -> bool:
     """The query parameter `when_free`; False if it is not given."""
@@ -91,7 +91,7 @@ def query_switch(request: web.Request, name: str) -> bool:
     return _SWITCH[text]
 
 
-@Parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "This interface alone.")
+@Parameter("interface", Annotated[str, Keywords(pattern="^[!-.0-~]{1,15}$")], "Only this interface.")
 def query_interface(request: web.Request) -> str | None:
     """The query parameter `interface`, if it is given."""
     values = request.query.getall("interface", [])
@@ -103,7 +103,7 @@ def query_interface(request: web.Request) -> str | None:
 @Parameter(
     "Idempotency-Key",
     Annotated[str, Keywords(pattern=f"^[ -~]{{1,{KEY_LIMIT}}}$")],
-    "A repeat of the same key answers with the first result.",
+    "Repeating a key returns the first result.",
     place="header",
 )
 def idempotency_key(request: web.Request) -> str | None:
@@ -143,7 +143,7 @@ async def _body(request: web.Request) -> bytes:
             if len(octets) > BODY_LIMIT:
                 raise _too_large()
     except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError, ConnectionError):
-        raise invalid("the body cannot be read as it was announced") from None
+        raise invalid("the body cannot be decoded as declared") from None
     return _unpacked(bytes(octets), request.headers.get("Content-Encoding", "").strip().lower())
 
 
@@ -157,11 +157,11 @@ def _unpacked(octets: bytes, coding: str) -> bytes:
     try:
         plain = machine.decompress(octets, BODY_LIMIT + 1)
     except zlib.error:
-        raise invalid("the body cannot be read as it was announced") from None
+        raise invalid("the body cannot be decoded as declared") from None
     if len(plain) > BODY_LIMIT:
         raise _too_large()
     if not machine.eof:
-        raise invalid("the body cannot be read as it was announced")
+        raise invalid("the body cannot be decoded as declared")
     return plain
 
 

@@ -273,7 +273,7 @@ class Channel:
             heartbeat=HEARTBEAT_S, compress=False, max_msg_size=INCOMING_LIMIT + 1, timeout=1.0
         )
         if not channel.can_prepare(request):
-            raise invalid("this address speaks WebSocket alone")
+            raise invalid("this address accepts only WebSocket connections")
         await channel.prepare(request)
         if not self._client.available:
             await channel.close(code=WSCloseCode.TRY_AGAIN_LATER, message=b"the daemon went away")

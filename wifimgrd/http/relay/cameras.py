@@ -69,12 +69,12 @@ class Cameras:
         device = known_device(self._client, number)
         prefix = f"/cameras/{request.match_info['id']}"
         if not request.raw_path.startswith(f"{prefix}/"):
-            raise invalid("a request for a camera names its path alone, as in /cameras/1/")
+            raise invalid("a request to a camera names only its path, as in /cameras/1/")
         if device.state != "connected" or not device.interface or not device.camera_address:
             raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, f"device {number} is {device.state}", status=409)
         address = device.camera_address
         if not request.raw_path.isascii():
-            raise invalid("a path has ASCII characters alone, others as %XX")
+            raise invalid("a path may contain only ASCII characters; encode others as %XX")
         target = request.raw_path.removeprefix(prefix).partition("#")[0]
         page = CameraPage(address, prefix, request.raw_path.partition("?")[0], request.secure)
         headers = to_camera(request.headers, address, number)
@@ -91,7 +91,9 @@ class Cameras:
             except TimeoutError:
                 raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, "the camera does not answer in time") from None
             except (HttpBroken, OSError) as error:
-                raise Problem(ErrorCode.CONNECTION_LOST, f"the camera broke off: {_reason(error)}") from None
+                raise Problem(
+                    ErrorCode.CONNECTION_LOST, f"the camera closed the connection: {_reason(error)}"
+                ) from None
 
     @asynccontextmanager
     async def _place(self, number: int) -> AsyncIterator[None]:

@@ -62,7 +62,7 @@ def check_map(settings: Map, sources: Sequence[TileSource], progress: Progress) 
     tilesets = {source.tileset for source in sources}
     folder = None if settings.resources is None else ResourceFolder(settings.resources)
     if settings.resources is not None and not settings.resources.is_dir():
-        add(f"resources: {settings.resources} is no folder")
+        add(f"resources: {settings.resources} is not a folder")
     if settings.style is not None:
         try:
             style = json.loads(read_style(OpenFile.at(settings.style)))

@@ -27,7 +27,7 @@ class OpenFile:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
-            raise FileNotFoundError(errno.ENOENT, "it is no regular file")
+            raise FileNotFoundError(errno.ENOENT, "it is not a regular file")
         self.raw = io.FileIO(descriptor, "rb")
         self.identity = Identity.of(status)
         self.size = status.st_size
@@ -53,7 +53,7 @@ class OpenFile:
     def read_all(self, limit: int) -> bytes:
         """All octets; raises OSError if there are more than `limit`."""
         if self.size > limit:
-            raise OSError(errno.EFBIG, f"it has {self.size} octets, more than {limit}")
+            raise OSError(errno.EFBIG, f"it has {self.size} bytes, more than {limit}")
         return os.pread(self.raw.fileno(), limit, 0)
 
 

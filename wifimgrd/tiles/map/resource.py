@@ -174,9 +174,7 @@ class MapResource:
 
         tiles = None if self._tiles is None else self._tiles.source()
         if tiles is None:
-            raise _nothing(
-                "no style is configured, and no archive of tiles is there that one could be made for"
-            )
+            raise _nothing("no style is configured, and there is no archive of tiles to make one for")
         contours = _vector_source(self._contours)
         places = style_places(base, self._folder)
         if not default_style.has_style(tiles.summary):
@@ -200,9 +198,9 @@ def read_style(file: OpenFile) -> bytes:
     except RecursionError:
         is_object = False
     except ValueError:
-        raise ValueError("it is no JSON") from None
+        raise ValueError("it is not JSON") from None
     if not is_object:
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return octets
 
 
@@ -251,7 +249,7 @@ async def _opened(archive: _Archive | None, otherwise: str) -> OpenFile:
     try:
         return await asyncio.to_thread(archive.open)
     except OSError:
-        raise _nothing(f"{otherwise} is there") from None
+        raise _nothing(f"{otherwise} can be opened") from None
 
 
 def _nothing(detail: str) -> Problem:
