@@ -1,0 +1,54 @@
+"""CHANGELOG.md is by version with dates, and each file in changes/ is one change of the next one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tools.changelog import joined, release
+
+CHECKOUT = Path(__file__).parents[1]
+CHANGELOG = CHECKOUT / "CHANGELOG.md"
+HEADING = re.compile(r"## \[(Unreleased)\]|## \[([0-9]+\.[0-9]+\.[0-9]+)\] - ([0-9]{4}-[0-9]{2}-[0-9]{2})")
+
+
+def test_the_versions_have_dates_newest_first() -> None:
+    lines = CHANGELOG.read_text().splitlines()
+    found = [HEADING.fullmatch(line) for line in lines if line.startswith("## ")]
+    assert all(found)
+    unreleased, *dates = [one[1] or one[3] for one in found if one]
+    assert (unreleased, dates) == ("Unreleased", sorted(dates, reverse=True))
+
+
+def test_each_change_is_a_file_whose_links_lead_somewhere() -> None:
+    section = joined(CHECKOUT / "changes")
+    targets = re.findall(r"\]\(([^)#]+)", section)
+    assert [one for one in targets if not (CHECKOUT / one).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Rooms.added.md", "x"), ("rooms.new.md", "x"), ("rooms.md", "x"), ("a.fixed.md", "- x")],
+)
+def test_a_file_that_is_not_a_change_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=re.escape(name)):
+        joined(tmp_path)
+
+
+def test_a_release_moves_the_changes_into_its_section(tmp_path: Path) -> None:
+    changes, changelog = tmp_path / "changes", tmp_path / "CHANGELOG.md"
+    changes.mkdir()
+    (changes / "rooms.changed.md").write_text("One\nmore.\n")
+    (changes / "b.added.md").write_text("B.\n")
+    (changes / "a.added.md").write_text("A.\n")
+    shutil.copy(CHANGELOG, changelog)
+    release(changelog, changes, "99.0.0", "2099-01-01")
+    section = "## [99.0.0] - 2099-01-01\n\n### Added\n\n- A.\n- B.\n\n### Changed\n\n- One\n  more.\n\n## ["
+    assert section in changelog.read_text()
+    assert list(changes.iterdir()) == []
+    with pytest.raises(ValueError, match="not this one"):
+        release(changelog, changes, "99.0.0", "2099-01-01")

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""changelog.py [VERSION]: print the section of CHANGELOG.md that the files in changes/ make.
+
+With a VERSION it is written into CHANGELOG.md, with today's date, and the files are removed. A file is one
+change: `changes/TOPIC.KIND.md`, its text without a bullet, with links as from the root of the checkout.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+CHECKOUT: Final = Path(__file__).resolve().parent.parent
+KINDS: Final = ("added", "changed", "deprecated", "removed", "fixed", "security")
+"""Those of Keep a Changelog, in its order."""
+NAME: Final = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(KINDS)})\.md")
+
+
+def joined(folder: Path) -> str:
+    """The changes, by kind; raises ValueError for a file that is not one."""
+    changes: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for file in sorted(folder.glob("*")):
+        name = NAME.fullmatch(file.name)
+        text = file.read_text(encoding="utf-8").strip()
+        if not name or not text or text.startswith(("-", "#")):
+            raise ValueError(f"{file}: expected TOPIC.KIND.md with a text, KIND one of {', '.join(KINDS)}")
+        changes[name[2]].append("- " + text.replace("\n", "\n  ") + "\n")
+    return "\n".join(
+        f"### {kind.capitalize()}\n\n{''.join(texts)}" for kind, texts in changes.items() if texts
+    )
+
+
+def release(changelog: Path, folder: Path, version: str, day: str) -> None:
+    """Move the changes into the section of a version, above those of earlier ones."""
+    text = changelog.read_text(encoding="utf-8")
+    place = re.search(r"^## \[[0-9]", text, re.MULTILINE)
+    if place is None or f"## [{version}]" in text:
+        raise ValueError(f"{changelog}: expected an earlier version, and not this one")
+    section = f"## [{version}] - {day}\n\n{joined(folder)}\n"
+    changelog.write_text(text[: place.start()] + section + text[place.start() :], encoding="utf-8")
+    for file in folder.glob("*"):
+        file.unlink()
+
+
+def main() -> None:
+    """See the module."""
+    folder = CHECKOUT / "changes"
+    if len(sys.argv) == 1:
+        print(joined(folder), end="")
+    elif len(sys.argv) == 2 and re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", sys.argv[1]):
+        release(CHECKOUT / "CHANGELOG.md", folder, sys.argv[1], datetime.now(UTC).strftime("%Y-%m-%d"))
+    else:
+        raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
