@@ -88,7 +88,7 @@ def _list(check: _Check, value: object) -> list[object]:
 
 def _named_values(value: object) -> object:
     """What `a{sv}` is: common, and not copied."""
-    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, dict) or not {str}.issuperset(map(type, value)):  # the fastest way
         raise _OfAnotherType
     return value
 
