@@ -22,7 +22,7 @@ NAME: Final = re.compile(rf"[a-z0-9]+(-[a-z0-9]+)*\.({'|'.join(KINDS)})\.md")
 def joined(folder: Path) -> str:
     """The changes, by kind; raises ValueError for a file that is not one."""
     changes: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for file in sorted(folder.glob("*")):
+    for file in sorted(folder.glob("[!.]*")):
         name = NAME.fullmatch(file.name)
         text = file.read_text(encoding="utf-8").strip()
         if not name or not text or text.startswith(("-", "#")):
@@ -41,7 +41,7 @@ def release(changelog: Path, folder: Path, version: str, day: str) -> None:
         raise ValueError(f"{changelog}: expected an earlier version, and not this one")
     section = f"## [{version}] - {day}\n\n{joined(folder)}\n"
     changelog.write_text(text[: place.start()] + section + text[place.start() :], encoding="utf-8")
-    for file in folder.glob("*"):
+    for file in folder.glob("[!.]*"):
         file.unlink()
 
 

@@ -3,7 +3,7 @@
 import sys
 from typing import Any, cast
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # What libraries import only where it is installed, and no process of wifimgrd uses. dbus-next imports
 # GLib's bindings, 4 MB; structlog greenlet, 1.6 MB, Twisted and rich, 5 MB, and on a terminal has rich or

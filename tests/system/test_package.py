@@ -11,6 +11,7 @@ import pytest
 
 from tests.system.hub import DEVICE, NET, UNIT, Hub
 from tests.system.machine import Machine
+from wifimgrd import __version__
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 --quiet -y --no-install-recommends"
 
@@ -79,8 +80,9 @@ def test_an_upgrade_keeps_links_state_and_configuration(own_hub: Hub) -> None:
     pid = own_hub.show("MainPID")
     machine.sh(
         "mkdir /tmp/newer; cd /tmp/newer; for one in /host/*.deb; do "
-        'name=$(basename "$one" _0.1.0_all.deb); dpkg-deb -R "$one" "$name"; '
-        'sed -i "s/^Version: .*/Version: 0.1.0+test/; s/(= 0.1.0)/(= 0.1.0+test)/" "$name/DEBIAN/control"; '
+        f'name=$(basename "$one" _{__version__}_all.deb); dpkg-deb -R "$one" "$name"; '
+        f'sed -i "s/^Version: .*/Version: {__version__}+test/; s/(= {__version__})/(= {__version__}+test)/"'
+        ' "$name/DEBIAN/control"; '
         # The new version's own configuration file differs, too: the administrator's stays.
         '[ "$name" != wifimgrd ] || echo "# newer" >>"$name/etc/wifimgrd/wifimgrd.toml"; '
         'dpkg-deb --root-owner-group -b "$name" "$name.deb" >/dev/null; done; '

@@ -161,7 +161,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
     )
     interface = replace(InterfaceRecord("wlan1"), state="in-use", device_id=3)
     service = ServiceRecord(
-        "0.1.0", "networkmanager", backend_state="ready", total_interfaces=2, assigned_interfaces=1
+        __version__, "networkmanager", backend_state="ready", total_interfaces=2, assigned_interfaces=1
     )
     hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True)
     answered = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connecting"}
@@ -217,7 +217,7 @@ def _discovery_message(device: DeviceRecord, interface: InterfaceRecord) -> dict
         "properties": members,
     }
     discovery = Discovery(Topics("wifimgrd", "a1b2c3d4e5f6"), "homeassistant", commands=True)
-    sent = [discovery.hub("0.1.0", [interface.name]), discovery.camera(device)]
+    sent = [discovery.hub(__version__, [interface.name]), discovery.camera(device)]
     return _message("discovery_message", schema, [json.loads(payload) for _, payload in sent])
 
 
