@@ -51,13 +51,16 @@ def lines_of(output: str) -> tuple[Mapping[str, str], frozenset[str]]:
 
 
 async def test_c_of_gdbus_codegen(hub: Hub, tmp_path: Path) -> None:
-    xml: list[Path] = [
-        INTROSPECTION / f"org.wifimgrd1.{name}.xml" for name in ("Manager", "Device", "Interface")
-    ]
-    await run(
-        *("gdbus-codegen", "--interface-prefix", "org.wifimgrd1.", "--c-namespace", "Hub"),
-        *("--generate-c-code", tmp_path / "hub", *xml),
+    generate = (
+        "gdbus-codegen",
+        "--interface-prefix",
+        "org.wifimgrd1.",
+        "--c-namespace",
+        "Hub",
+        "--generate-c-code",
     )
+    xml = [INTROSPECTION / f"org.wifimgrd1.{name}.xml" for name in ("Manager", "Device", "Interface")]
+    await run(*generate, tmp_path / "hub", *xml)
     flags = (await run("pkg-config", "--cflags", "--libs", "gio-2.0", "gio-unix-2.0")).split()
     sources = (Path(__file__).parent / "client.c", tmp_path / "hub.c")
     await run("cc", "-Wall", "-Werror", "-o", tmp_path / "client", f"-I{tmp_path}", *sources, *flags)
@@ -110,7 +113,7 @@ async def test_python_of_openapi_python_client(hub: Hub, tmp_path: Path) -> None
             PYTHONPATH=str(GENERATORS),
             PATH=f"{GENERATORS / 'bin'}:{os.environ['PATH']}",
         )
-        assert not said.strip(), said
+        assert "Warning" not in said, said
         output = await run(
             *(sys.executable, Path(__file__).parent / "with_openapi.py", shim.url),
             PYTHONPATH=f"{GENERATORS}:{tmp_path}",

@@ -1,4 +1,4 @@
-"""Connects a simulated camera by the client that openapi-python-client has generated, and prints its record."""
+"""Connects a simulated camera by the client that openapi-python-client generates, and prints its record."""
 
 from __future__ import annotations
 
