@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
-from wifimgrd.http.errors import KINDS, Problem, field_members, problem_of
+from wifimgrd.http.errors import STATUSES, Problem, field_members, problem_of
 
-STATUSES = {
+OF_CONTRACT = {
     "invalid-request": 400,
     "payload-too-large": 413,
     "unsupported-media-type": 415,
@@ -35,14 +35,14 @@ STATUSES = {
 }
 
 
-@pytest.mark.parametrize(("code", "status"), STATUSES.items())
+@pytest.mark.parametrize(("code", "status"), OF_CONTRACT.items())
 def test_a_code_has_the_contracts_status(code: str, status: int) -> None:
-    assert KINDS[code].status == status
+    assert STATUSES[code].status == status
 
 
 def test_the_contract_has_every_code() -> None:
-    assert KINDS.keys() == STATUSES.keys()
-    assert KINDS.keys() >= set(ErrorCode)
+    assert STATUSES.keys() == OF_CONTRACT.keys()
+    assert STATUSES.keys() >= set(ErrorCode)
 
 
 def test_a_problem_has_the_members_of_rfc_9457_and_ours() -> None:

@@ -18,7 +18,7 @@ from wifimgrd.http.access.token import COOKIE
 from wifimgrd.http.app import build_app
 from wifimgrd.http.description.operations import JSON, Operation, Parameter, operation_of, parameter_of
 from wifimgrd.http.description.resource import PLATFORM
-from wifimgrd.http.errors import KINDS, UNAUTHORIZED
+from wifimgrd.http.errors import STATUSES, UNAUTHORIZED
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 
@@ -184,11 +184,11 @@ def _responses(
     problems: dict[int, list[str]] = {}
     of_token = (UNAUTHORIZED,) if with_token and not operation.public else ()
     for code in (*operation.errors, *_ANYWHERE, *of_token):
-        codes = problems.setdefault(KINDS[code].status, [])
+        codes = problems.setdefault(STATUSES[code].status, [])
         if str(code) not in codes:
             codes.append(str(code))
     for status, codes in sorted(problems.items()):
-        text = "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes)
+        text = "; ".join(f"`{code}`: {STATUSES[code].title}" for code in codes)
         responses[str(status)] = {
             "description": text,
             "content": {_PROBLEM: {"schema": {"$ref": REFERENCE + "Problem"}}},
@@ -214,7 +214,7 @@ def _problem() -> dict[str, Any]:
             "title": {"type": "string"},
             "status": {"type": "integer", "minimum": 400, "maximum": 599},
             "detail": {"type": "string"},
-            "code": {"type": "string", "enum": sorted(str(code) for code in KINDS)},
+            "code": {"type": "string", "enum": sorted(str(code) for code in STATUSES)},
             "error": {"type": "string", "description": "The same as `detail`."},
         },
         "additionalProperties": True,

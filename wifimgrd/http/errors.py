@@ -42,7 +42,7 @@ class Status:
     title: str
 
 
-KINDS: Final[Mapping[str, Status]] = MappingProxyType(
+STATUSES: Final[Mapping[str, Status]] = MappingProxyType(
     {
         **{code: Status(kind.status, kind.title) for code, kind in CLASSES.items()},
         PAYLOAD_TOO_LARGE: Status(413, "The request body is too large"),
@@ -92,14 +92,14 @@ class Problem(Exception):
         self.detail = detail
         self.members = dict(members or {})
         self.headers = dict(headers or {})
-        self.status = KINDS[code].status if status is None else status
+        self.status = STATUSES[code].status if status is None else status
 
     def response(self) -> web.Response:
         """The problem as an HTTP answer."""
         headers = self.response_headers()
         body = self.members | {
             "type": f"urn:wifimgrd:error:{self.code}",
-            "title": KINDS[self.code].title,
+            "title": STATUSES[self.code].title,
             "status": self.status,
             "detail": self.detail,
             "code": str(self.code),

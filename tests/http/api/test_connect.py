@@ -13,7 +13,7 @@ from wifimgrd.bus.connection import Variant
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import BackendUnavailable, Busy, Cancelled, ErrorCode, InternalError, error_of
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.errors import KINDS
+from wifimgrd.http.errors import STATUSES
 
 
 async def register(shim: Served, ssid: str = "SIM-CAM-1", password: str = "camera-pass-1") -> int:
@@ -234,8 +234,8 @@ async def test_every_error_of_the_daemon_has_its_status(
     fake_hub.appear(DeviceRecord(1))
     fake_hub.answer = error_of(code, "it was so")
     answer = await connect(served, 1)
-    assert (answer.status, answer.problem["code"]) == (KINDS[code].status, code)
-    assert answer.problem["title"] == KINDS[code].title
+    assert (answer.status, answer.problem["code"]) == (STATUSES[code].status, code)
+    assert answer.problem["title"] == STATUSES[code].title
     assert ("Retry-After" in answer.headers) == (answer.status in (429, 503))
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, P, Served
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest, error_of
-from wifimgrd.http.errors import KINDS
+from wifimgrd.http.errors import STATUSES
 from wifimgrd.http.settings import Settings
 
 GOOD: dict[str, Any] = {
@@ -66,7 +66,7 @@ async def test_every_error_of_the_daemon_has_the_member(
 ) -> None:
     fake_hub.answer = error_of(code, "It was so.")
     answer = await create(served)
-    assert answer.status == KINDS[code].status
+    assert answer.status == STATUSES[code].status
     assert shown(answer) == ({} if answer.status >= 500 else {"ssid": ["It was so."]})
 
 
