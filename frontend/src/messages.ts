@@ -350,7 +350,7 @@ const en = {
     broker: (address: string) => `Broker: ${address}`,
     user: "User",
     password: "Password",
-    signInHint: "Your user name and password for the broker. The page forgets them when you close or reload it.",
+    signInHint: "These are for the broker. The page forgets them when you close or reload it.",
     insecure: "This page was not loaded over HTTPS: anyone on the network path can read what you enter.",
     signIn: "Sign in",
     signOut: "Sign out",

@@ -125,7 +125,7 @@ async def test_a_network_that_is_registered_already_is_warned_of(page: Page, hub
     await opened(page, hub)
     await page.get_by_role("button", name="Add a camera").click()
     dialog = page.get_by_role("dialog")
-    warning = dialog.get_by_text("Front uses this network already.")
+    warning = dialog.get_by_text("Front already uses this network.")
     await dialog.get_by_role("radio", name="SIM-CAM-2").check()
     await expect(warning).to_have_count(0)
     await dialog.get_by_role("radio", name="SIM-CAM-1").check()
