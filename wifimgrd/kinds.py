@@ -65,7 +65,8 @@ class Form:
 
 def valid_text(text: str) -> str:
     """A text that is valid in D-Bus: the bus closes the connection for a NUL or a lone surrogate."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
+    text = text.replace("\0", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def time_text(microseconds: int) -> str:
