@@ -55,7 +55,7 @@ class StoreInMemory:
         await asyncio.sleep(0.001)
         self.devices[device.id] = device
         if passphrase is not None:
-            self.secrets[device.id] = passphrase
+            self.secrets[device.id], self.requests[device.id] = passphrase, b""
 
     def record(self, device: Device, *, at_once: bool = False) -> None:
         assert not self.is_closed, "a closed store is written to"

@@ -49,7 +49,7 @@ def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "process", ["wifimgrd", "wifimgrd.helper", "wifimgrd.http", "wifimgrd.mqtt", "wifimgrd.cli"]
+    "process", ["wifimgrd", "wifimgrd.helper", "wifimgrd.shim", "wifimgrd.mqtt", "wifimgrd.cli"]
 )
 def test_what_else_the_host_has_installed_is_not_loaded(process: str, tmp_path: Path) -> None:
     for name in OPTIONAL:

@@ -188,10 +188,10 @@ class DeviceStore(Protocol):
         self, draft: Device, passphrase: Passphrase, key: str | None = None, request: bytes = b""
     ) -> Device:
         """Write a new device (its `id` is ignored) and return it with its new id, after it
-        is safe on disk. `key` is the idempotency key of the request, `request` its fingerprint."""
+        is safe on disk. `key` is the idempotency key of the request, `request` what it asked for."""
 
     async def request_of(self, device_id: DeviceId) -> bytes:
-        """The fingerprint of the request that created a device; empty if there is none."""
+        """The request that created a device; empty without a key, and once the passphrase was changed."""
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The device that was created under an idempotency key, also where it was removed since."""

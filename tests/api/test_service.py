@@ -280,6 +280,12 @@ async def test_an_idempotency_key_of_another_request_is_refused_also_after_a_res
     assert list(hub.client.devices) == [first]
 
 
+async def test_a_key_is_repeated_by_any_password_once_that_was_changed(hub: Hub) -> None:
+    first = await hub.create(1, idempotency_key="once", password="the-old-password")
+    await hub.client.update_device(first, {"password": "the-new-password"})
+    assert await hub.create(1, idempotency_key="once", password="whatever-it-was") == first
+
+
 async def test_an_update_changes_what_it_names_alone(hub: Hub) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected")

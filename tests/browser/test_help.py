@@ -107,7 +107,7 @@ async def test_a_report_is_downloaded_and_names_no_camera(page: Page, hub: Runni
     assert "wifimgrctl diagnose" in text
     assert "SSID-" in text
     assert "SIM-CAM" not in text
-    await expect(page.locator(".toast")).to_contain_text("read it before you send it")
+    await expect(page.locator(".toast")).to_contain_text("Read it before you send it")
     assert await is_the_same(page)
 
 

@@ -21,7 +21,7 @@ SHOW: Final = """
 import json, sys
 import wifimgrd
 from wifimgrd.client.hub import HubClient
-from wifimgrd.http.app import build_app
+from wifimgrd.shim.app import build_app
 from wifimgrd.http.channel.commands import parse_command
 from wifimgrd.http.settings import Settings
 from wifimgrd.mqtt.command_messages import CommandMessage

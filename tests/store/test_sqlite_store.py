@@ -129,6 +129,15 @@ async def test_update_leaves_the_secret_unless_it_has_one(store: SqliteStore) ->
 # Idempotency keys
 
 
+async def test_the_request_of_a_device_goes_with_its_old_passphrase(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET, "key", b"asked with a-secret")
+    assert await store.request_of(device.id) == b"asked with a-secret"
+    await store.update(replace(device, name="Nose"))
+    assert await store.request_of(device.id) == b"asked with a-secret"
+    await store.update(device, Passphrase("another-secret"))
+    assert await store.request_of(device.id) == b""
+
+
 async def test_two_requests_with_one_key_that_race_get_one_device(store: SqliteStore) -> None:
     first, second = await asyncio.gather(
         store.add(draft("a"), SECRET, "key"), store.add(draft("b"), Passphrase("another"), "key")

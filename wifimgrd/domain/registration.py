@@ -9,7 +9,6 @@ import re
 import string
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -28,8 +27,6 @@ _USB_PORT: Final = re.compile(USB_PORT_PATTERN)
 _EXPECTED_PIN: Final = 'Either {"mac": "00:c0:ca:12:34:56"} or {"usb_port": "1-1.4"}, or null for none.'
 _HEX: Final = frozenset(string.hexdigits)
 
-SALT_LENGTH: Final = blake2b.SALT_SIZE
-
 Fields = Mapping[str, object]
 _T = TypeVar("_T")
 
@@ -46,18 +43,12 @@ class Registration:
     auto_reconnect: bool = True
     priority: int = 0
 
-    def fingerprint(self, salt: bytes) -> bytes:
-        """The salt and a digest of all values but the idempotency key, which tells a repeat of a request
-        from another one. The salt has `SALT_LENGTH` random bytes."""
-        values = (
-            *(self.codename, self.ssid.octets, self.passphrase.reveal(), self.name),
-            *(self.auto_reconnect, self.priority),
-        )
-        return salt + blake2b(repr(values).encode("utf-8", "surrogatepass"), salt=salt).digest()
-
-    def is_repeat_of(self, fingerprint: bytes) -> bool:
-        """Whether the request with this fingerprint had the same values; True if there is none."""
-        return not fingerprint or self.fingerprint(fingerprint[:SALT_LENGTH]) == fingerprint
+    def values(self) -> bytes:
+        """All values but the idempotency key, which tell a repeat of a request from another one; with the
+        password, so they are kept only where that is kept."""
+        password = self.passphrase.reveal()
+        values = (self.codename, self.ssid.octets, password, self.name, self.auto_reconnect, self.priority)
+        return repr(values).encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ import os
 import socket
 import ssl
 from collections.abc import Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from wifimgrd.http.app import SHORT_WAYS
+from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.front.door import AnswerLog, FrontDoor
 from wifimgrd.web_address import page_address
@@ -27,6 +28,8 @@ _NEVER_S: Final = 1e9
 """The front's timeouts hold: those of aiohttp differ between its versions."""
 _FIRST_PASSED_FD: Final = 3
 """SD_LISTEN_FDS_START of sd_listen_fds(3)."""
+SHORT_WAYS: Final[Any] = web.AppKey("short_ways", object) if hasattr(web, "AppKey") else "short_ways"
+"""The key of what makes the short way of a connection to tiles and parts of archives, if there is one."""
 
 
 class Server:
@@ -67,7 +70,7 @@ class Server:
         door = FrontDoor(server, self._limits, self._tls, self._runner.app.get(SHORT_WAYS))
         loop = asyncio.get_running_loop()
         for one in sockets:
-            self._listeners.append(await loop.create_server(door, sock=one))
+            self._listeners.append(await loop.create_server(partial(FrontConnection, door), sock=one))
 
     async def stop(self) -> None:
         """Accept no more requests, disconnect the channels, wait for the others, and clean up."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -21,7 +20,6 @@ from wifimgrd.domain.events import BackendState, BackendStatus, DeviceCreated, D
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
-    SALT_LENGTH,
     Amendment,
     default_name,
     parse_amendment,
@@ -261,7 +259,7 @@ class Hub:
             key = request.idempotency_key
             if key is not None and (known := await self._store.find_key(key)) is not None:
                 first = self._state.entry(known).device.id
-                if not request.is_repeat_of(await self._store.request_of(first)):
+                if await self._store.request_of(first) not in (b"", request.values()):
                     raise IdempotencyKeyReused(
                         f"this idempotency key was used for another request, which created device {first}"
                     )
@@ -279,8 +277,8 @@ class Hub:
                 priority=request.priority,
                 address=self._free_address(),
             )
-            fingerprint = b"" if key is None else request.fingerprint(secrets.token_bytes(SALT_LENGTH))
-            device = await self._store.add(draft, request.passphrase, key, fingerprint)
+            values = b"" if key is None else request.values()
+            device = await self._store.add(draft, request.passphrase, key, values)
             entry = DeviceEntry(device)
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)

@@ -81,8 +81,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE device ADD COLUMN pin_mac TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE device ADD COLUMN pin_usb_port TEXT NOT NULL DEFAULT ''",
     ),
-    # 7: a fingerprint of the request with an idempotency key that created the device; empty = none. It covers
-    # the password, and so is beside it.
+    # 7: the request with an idempotency key that created the device; empty = none, or its password was
+    # changed since. It has the password, and so is beside it.
     ("ALTER TABLE secret ADD COLUMN request BLOB NOT NULL DEFAULT x''",),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""

@@ -129,7 +129,7 @@ class SqliteStore:
         return await self._read(partial(_created_under, key=rows.text_of(key)))
 
     async def request_of(self, device_id: DeviceId) -> bytes:
-        """The fingerprint of the request that created a device; empty if there is none."""
+        """The request that created a device; empty without a key, and once the passphrase was changed."""
         _check(device_id)
 
         def work(connection: sqlite3.Connection) -> bytes:
@@ -164,8 +164,10 @@ class SqliteStore:
             if not connection.execute(rows.UPDATE_DEVICE, (*rows.row_of(device), device.id)).rowcount:
                 raise _unknown(device.id)
             if passphrase is not None:
+                # The old passphrase is in the request, too.
                 connection.execute(
-                    "UPDATE secret SET passphrase = ? WHERE device_id = ?", (_octets(passphrase), device.id)
+                    "UPDATE secret SET passphrase = ?, request = x'' WHERE device_id = ?",
+                    (_octets(passphrase), device.id),
                 )
 
         await self._write(work)

@@ -8,10 +8,11 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 
 from aiohttp import web
 
+from wifimgrd.http.front.door import FrontDoor, ShortWay
 from wifimgrd.http.front.frames import FrameRate
 from wifimgrd.http.front.framing import (
     HEAD_BYTES,
@@ -25,9 +26,6 @@ from wifimgrd.http.front.framing import (
 )
 from wifimgrd.http.front.refusals import answer_to
 from wifimgrd.http.front.transport import FrontTransport, Written
-
-if TYPE_CHECKING:
-    from wifimgrd.http.front.door import FrontDoor, ShortWay
 
 IDLE_S: Final = 75.0
 """The shortest time after which a connection without a request, or one whose client does not read, is closed;

@@ -11,7 +11,6 @@ from typing import Final
 from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
 
-from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.front.transport import front_of
 
@@ -60,10 +59,6 @@ class FrontDoor:
     short_ways: Callable[[asyncio.Transport], ShortWay] | None = None
     """The short way of a connection."""
     budget: HeadBudget = field(default_factory=HeadBudget)
-
-    def __call__(self) -> FrontConnection:
-        """A connection, for `loop.create_server`."""
-        return FrontConnection(self)
 
 
 class AnswerLog(AbstractAccessLogger):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -31,6 +31,7 @@ from wifimgrd.http.page.resource import Page
 from wifimgrd.http.platform.squawk import Squawk
 from wifimgrd.http.relay.cameras import Cameras
 from wifimgrd.http.routes import Routes
+from wifimgrd.http.server import SHORT_WAYS
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.tiles.map.resource import MapResource
@@ -39,9 +40,6 @@ from wifimgrd.tiles.none import NoTiles
 if TYPE_CHECKING:
     from wifimgrd.tiles.fast import FastPath
     from wifimgrd.tiles.map.fast_ranges import FastRanges
-
-SHORT_WAYS: Final[Any] = web.AppKey("short_ways", object) if hasattr(web, "AppKey") else "short_ways"
-"""The key of what makes the short way of a connection to tiles and parts of archives, if there is one."""
 
 
 def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Application:

@@ -19,7 +19,6 @@ import structlog
 from wifimgrd import __version__, config
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http.access.exposure import open_addresses, refusal
-from wifimgrd.http.app import build_app
 from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime import logging as log
@@ -27,6 +26,7 @@ from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.shim.app import build_app
 
 # sysexits(3)
 EX_OSERR: Final = 71

@@ -1,0 +1,1 @@
+"""The process `wifimgrd-http`: the one place that wires the rooms of HTTP and of tiles."""
