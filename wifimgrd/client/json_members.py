@@ -41,7 +41,7 @@ class Member:
 
     name: str
     type: object
-    """Its type for `wifimgrd.http.description`: plain, Annotated or a JsonObject."""
+    """Its type for the descriptions: plain, Annotated or a JsonObject."""
     read: Reader
     """Its value in a record's object."""
     in_status: bool = False
