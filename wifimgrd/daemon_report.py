@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd import __version__
+from wifimgrd.api.kinds import time_text
 from wifimgrd.config import Config
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.records import (
@@ -23,7 +24,6 @@ from wifimgrd.domain.records import (
     device_record,
     interface_record,
 )
-from wifimgrd.kinds import time_text
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.report.anonymize import Anonymizer

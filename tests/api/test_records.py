@@ -13,6 +13,7 @@ from tools import generate_records
 from wifimgrd.api import names
 from wifimgrd.api import properties as on_dbus
 from wifimgrd.api.definitions import definition
+from wifimgrd.api.kinds import FORMS
 from wifimgrd.api.properties import properties_of, record_of, row_of, updated, variants_of
 from wifimgrd.bus import library
 from wifimgrd.bus.values import typed
@@ -38,7 +39,6 @@ from wifimgrd.domain.records import (
     network_record,
 )
 from wifimgrd.domain.reservation import AbsentAdapter
-from wifimgrd.kinds import FORMS
 
 DEVICE = {
     "Id": "t",

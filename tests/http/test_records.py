@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd import catalog
+from wifimgrd.api.kinds import settings_json, time_text
 from wifimgrd.client.json_records import (
     connection_status_json,
     device_json,
@@ -19,7 +20,6 @@ from wifimgrd.client.json_records import (
 )
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
-from wifimgrd.kinds import settings_json, time_text
 
 CONNECTED = DeviceRecord(
     3,

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved, InterfaceAdded, ServiceChanged
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
@@ -23,7 +24,6 @@ from wifimgrd.fleet.records import (
     parse_hub,
     parse_interface,
 )
-from wifimgrd.kinds import RecordError
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.topics import Topics
 

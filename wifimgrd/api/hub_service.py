@@ -9,6 +9,7 @@ from dataclasses import replace
 from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.device_object import DeviceObject
+from wifimgrd.api.kinds import valid_text
 from wifimgrd.api.manager_object import ManagerObject
 from wifimgrd.api.object_server import ObjectServer
 from wifimgrd.api.objects import ExportedObject
@@ -35,7 +36,6 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.records import ServiceRecord, absent_record, device_record, interface_record
-from wifimgrd.kinds import valid_text
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.runtime.tasks import Tasks

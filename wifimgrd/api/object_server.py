@@ -19,12 +19,12 @@ from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.definitions import describe_object
 from wifimgrd.api.errors import NAME_OF, error_arguments, name_of
+from wifimgrd.api.kinds import valid_text
 from wifimgrd.api.objects import ExportedObject, Method
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
-from wifimgrd.kinds import valid_text
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import Any, Final, TypeVar
 
+from wifimgrd.api.kinds import FORMS, Conversion
 from wifimgrd.bus.library import Variant
 from wifimgrd.bus.packing import Value
 from wifimgrd.domain.device import DeviceState
@@ -23,7 +24,6 @@ from wifimgrd.domain.records import (
     ServiceRecord,
     fields_of,
 )
-from wifimgrd.kinds import FORMS, Conversion
 
 Properties = Mapping[str, Any]
 """The name of a property, or of an entry of a row -> plain Python value (variants already unpacked)."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final
 
+from wifimgrd.api.kinds import time_text
 from wifimgrd.cli.arguments import DEFAULT_PREFIX
 from wifimgrd.cli.finding import find_device, meant
 from wifimgrd.cli.fleet_monitor import monitor
@@ -24,7 +25,6 @@ from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.client import FleetClient, connected
 from wifimgrd.fleet.fleet import FleetHub
 from wifimgrd.fleet.records import CommandAnswer
-from wifimgrd.kinds import time_text
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.connection import BrokerError, any_of
 from wifimgrd.mqtt.hub_record import hub_json

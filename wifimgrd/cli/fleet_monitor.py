@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wifimgrd.api.kinds import time_text
 from wifimgrd.cli.event_text import EventText, Sentence
 from wifimgrd.cli.monitor import show_sentence
 from wifimgrd.cli.screen import Screen
@@ -23,7 +24,6 @@ from wifimgrd.fleet.fleet import (
     HubAppeared,
     HubVanished,
 )
-from wifimgrd.kinds import time_text
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.runtime.tasks import Tasks

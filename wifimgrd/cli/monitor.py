@@ -8,6 +8,7 @@ import time
 from datetime import datetime
 from typing import Any
 
+from wifimgrd.api.kinds import time_text
 from wifimgrd.cli.event_text import EventText, Sentence
 from wifimgrd.cli.screen import Screen
 from wifimgrd.cli.text import Style, safe
@@ -15,7 +16,6 @@ from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json, service_json
-from wifimgrd.kinds import time_text
 
 
 async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

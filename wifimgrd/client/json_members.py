@@ -11,6 +11,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Self, TypedDict, get_args, get_origin
 
+from wifimgrd.api.kinds import FORMS, settings_json, unchanged
 from wifimgrd.client.json_types import FAILED, Id, InterfaceName, Keywords, SettingsJson
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
@@ -25,7 +26,6 @@ from wifimgrd.domain.records import (
     ServiceRecord,
     fields_of,
 )
-from wifimgrd.kinds import FORMS, settings_json, unchanged
 
 _PANORAMA_ICON: Final = "/icons/panorama-camera.svg"
 """The icon in the catalog of models with a camera for all directions."""

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
 from wifimgrd.fleet.records import CommandAnswer, parse_answer
-from wifimgrd.kinds import RecordError
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
+from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.changes import (
     BACKEND,
     Change,
@@ -28,7 +29,6 @@ from wifimgrd.client.json_members import STATUS_MEMBERS
 from wifimgrd.config import TOPIC_LEVEL
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.fleet.records import HubRecord, parse_device, parse_hub, parse_interface
-from wifimgrd.kinds import RecordError
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
 _HUB_ID: Final = re.compile(TOPIC_LEVEL)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from wifimgrd.api.kinds import FORMS, RecordError, read_flag, read_number, read_text
 from wifimgrd.client.json_text import loads
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import InvalidRequest
@@ -24,7 +25,6 @@ from wifimgrd.domain.records import (
     ServiceRecord,
     fields_of,
 )
-from wifimgrd.kinds import FORMS, RecordError, read_flag, read_number, read_text
 from wifimgrd.mqtt.hub_record import OF_SERVICE
 
 LARGEST_RECORD: Final = 64 * 1024

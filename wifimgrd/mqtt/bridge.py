@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import Final
 
+from wifimgrd.api.kinds import time_text
 from wifimgrd.client.changes import (
     Change,
     DaemonAppeared,
@@ -24,7 +25,6 @@ from wifimgrd.client.channel_messages import SIGNAL_STEP, ChannelMessages
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
-from wifimgrd.kinds import time_text
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.commands import Commands
 from wifimgrd.mqtt.connection import BrokerError

@@ -1,7 +1,7 @@
 """How values are written, on D-Bus and in JSON: one row for each kind of field in `wifimgrd.domain.records`.
 
-It is beside the layers, since both sides of the bus convert: the domain does not know the paths of objects on
-D-Bus, and the service imports nothing of its clients, whose the JSON is.
+Both sides of the bus convert by it: the domain does not know the paths of objects on D-Bus, and the objects
+import nothing of their clients, whose the JSON is.
 """
 
 from __future__ import annotations
