@@ -186,7 +186,7 @@ def test_the_daemon_uses_no_method_that_the_policy_forbids() -> None:
 
 def test_the_helper_uses_what_its_policy_allows_and_nothing_is_allowed_that_it_does_not_use() -> None:
     files = [CHECKOUT / "wifimgrd" / "helper" / f"{name}.py" for name in ("networkmanager", "supplicant")]
-    called = re.findall(r'\.call\(\s*"(\w+)"', "\n".join(file.read_text() for file in files))
+    called = re.findall(r'\.(?:call|ask)\((?:\w+,)?\s*"(\w+)"', "\n".join(file.read_text() for file in files))
     assert set(called) == {member for *_, interface, member in HELPERS if interface != bus_names.PROPERTIES}
 
 

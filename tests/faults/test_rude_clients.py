@@ -153,4 +153,4 @@ async def rules(onlooker: Onlooker) -> int:
     [counted] = await onlooker.bus.call(
         "org.freedesktop.DBus", "/org/freedesktop/DBus", stats, "GetConnectionStats", "s", [names.BUS_NAME]
     )
-    return typed(dict[str, int], counted)["MatchRules"]
+    return typed(int, typed(dict[str, object], counted)["MatchRules"])

@@ -130,7 +130,7 @@ async def test_a_camera_waits_for_an_adapter(
     for _ in range(2):  # the second waits already
         ran = await at("connect", f"boat/{last}", "--when-free")
         assert ran.status == 0
-        assert "waits for an adapter" in ran.out
+        assert "is waiting for an adapter" in ran.out
     ran = await at("--json", "connect", f"boat/{last}", "--no-wait")
     assert (ran.status, ran.value["error"]["code"]) == (1, "no-interface-available")
 
@@ -142,7 +142,7 @@ async def test_what_does_not_exist_gets_a_suggestion(
     await online(broker)
     ran = await at("connect", "boot/1")
     assert ran.status == 1
-    assert 'no hub "boot" at this broker; is it "boat"' in ran.err
+    assert 'no hub "boot" at this broker; did you mean "boat"' in ran.err
     ran = await at("connect", "boat/Frunt")
     assert ran.status == 1
     assert 'there is no device "Frunt" at boat; did you mean "Front"?' in ran.err

@@ -34,7 +34,7 @@ def settings(folder: Path, keys: str) -> Settings | None:
         ('broker = "mqtts://192.0.2.1"\npassword_file = "x"', "user"),
         ('broker = "mqtts://192.0.2.1"\ncertificate = "x"', "key"),
         ('broker = "mqtts://192.0.2.1"\nca_file = "/nonexistent"', "ca_file.*: /nonexistent cannot be used"),
-        ('broker = "mqtt://localhost"\nca_file = "/nonexistent"', "files of TLS"),
+        ('broker = "mqtt://localhost"\nca_file = "/nonexistent"', "TLS files"),
         ('broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/nonexistent"', "password_file"),
         ('broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/dev/null"', "is empty"),
         ('prefix = "a/#"', "prefix"),
@@ -53,7 +53,7 @@ def test_nobody_is_asked_for_the_password_of_a_key(tmp_path: Path) -> None:
     key = serialization.load_pem_private_key(file.read_bytes(), None)
     kind, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     file.write_bytes(key.private_bytes(kind, form, serialization.BestAvailableEncryption(b"secret")))
-    with pytest.raises(ConfigError, match=r"boat\.key cannot be used: the key has a password"):
+    with pytest.raises(ConfigError, match=r"boat\.key cannot be used: the key has a passphrase"):
         settings(tmp_path, f'broker = "mqtts://broker"\ncertificate = "{certificate}"\nkey = "{file}"')
 
 

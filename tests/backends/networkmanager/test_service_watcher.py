@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
-from wifimgrd.bus.connection import Signal
+from wifimgrd.bus.connection import OwnerChange
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
 from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
@@ -66,7 +66,7 @@ def test_it_is_named_once_iwd_comes_and_not_any_more_once_wpa_supplicant_does() 
     watcher = watcher_of(listener, DeviceState.DISCONNECTED, (NM,))
 
     def owner_changes(name: str, before: str, after: str) -> None:
-        watcher._owner_changed(Signal("", "", "", "", [name, before, after]))
+        watcher._owner_changed(OwnerChange(name, before, after))
 
     owner_changes(IWD, "", ":1.8")
     assert "iwd" in listener.status.reason

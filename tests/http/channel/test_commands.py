@@ -318,7 +318,7 @@ class TestOtherName:
         channel = await served.channel(path, headers={"Host": "hub.example"})
         await receive(channel)
         await channel.send_json(command(CONNECT, 1))
-        assert "page" in json.dumps(await receive(channel))
+        assert "the origin of this request is unknown" in json.dumps(await receive(channel))
         assert fake_hub.asked == []
 
     async def test_a_page_of_that_name_may_command(self, served: Served, fake_hub: FakeHub) -> None:

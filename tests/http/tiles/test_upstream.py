@@ -245,7 +245,7 @@ async def test_packed_octets_stay_packed(slot: UpstreamSlot, upstream: ScriptedU
 async def test_a_page_is_no_tile(slot: UpstreamSlot, upstream: ScriptedUpstream, said: str) -> None:
     """As a captive portal answers, with status 200."""
     upstream.body, upstream.headers = b"<script>", {"Content-Type": said}
-    with pytest.raises(UnavailableError, match="no tile"):
+    with pytest.raises(UnavailableError, match="not a tile"):
         await slot.fetch(0, 0, 0)
 
 
