@@ -51,20 +51,19 @@ def parse_interface(xml: str) -> InterfaceDefinition:
 
 
 def describe_object(
-    definition: InterfaceDefinition | None, *, is_object_manager: bool, children: Sequence[str]
+    definitions: Sequence[InterfaceDefinition], *, is_object_manager: bool, children: Sequence[str]
 ) -> str:
-    """The introspection XML of an object, of its standard interfaces and its children."""
+    """The introspection XML of an object's interfaces, of the standard ones, and of its children."""
     node = ElementTree.Element("node")
     standard: str = introspection.Node.default().tostring()
     for face in ElementTree.fromstring(standard).findall("interface"):  # noqa: S314 - the library's own
         match str(face.get("name")).rpartition(".")[2]:
             case "ObjectManager" if not is_object_manager:
                 continue
-            case "Properties" if definition is None:
+            case "Properties" if not definitions:
                 continue
         node.append(face)
-    if definition is not None:
-        node.append(definition.element)
+    node.extend(definition.element for definition in definitions)
     for child in children:
         ElementTree.SubElement(node, "node", name=child)
     return _DOCTYPE + ElementTree.tostring(node, encoding="unicode")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedObject, switch
+from wifimgrd.api.objects import ExportedInterface, switch
 from wifimgrd.api.properties import properties_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.values import typed
@@ -29,7 +29,7 @@ ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """The polkit actions of the methods."""
 
 
-class DeviceObject(ExportedObject):
+class DeviceObject(ExportedInterface):
     """A device on the bus."""
 
     def __init__(self, hub: Hub, status: DeviceStatus) -> None:

@@ -12,7 +12,7 @@ from wifimgrd.api.device_object import DeviceObject
 from wifimgrd.api.kinds import valid_text
 from wifimgrd.api.manager_object import ManagerObject
 from wifimgrd.api.object_server import ObjectServer
-from wifimgrd.api.objects import ExportedObject
+from wifimgrd.api.objects import ExportedInterface, all_of
 from wifimgrd.api.properties import properties_of
 from wifimgrd.api.simulator_object import SimulatorObject, World
 from wifimgrd.bus import names as bus_names
@@ -52,8 +52,8 @@ class HubService:
         self._connection = connection
         self._tasks = tasks
         self._authorization = Authorization(connection, tasks)
-        self._objects: dict[str, ExportedObject] = {}
-        """By path."""
+        self._objects: dict[str, dict[str, ExportedInterface]] = {}
+        """The interfaces of each object, by its path and by their names."""
         self._server = ObjectServer(connection, self._objects, self._authorization, tasks)
         self._hub: Hub | None = None
         self._manager: ManagerObject | None = None
@@ -127,7 +127,9 @@ class HubService:
                 self._update_counts()
             case InterfaceChanged(interface):
                 path = names.interface_path(interface.interface.name)
-                self._change(self._exported(path), properties_of(interface_record(interface)))
+                self._change(
+                    self._exported(path, names.INTERFACE), properties_of(interface_record(interface))
+                )
                 self._update_counts()
             case InterfaceRemoved(name):
                 self._unexport(names.interface_path(name))
@@ -144,12 +146,12 @@ class HubService:
                 changed = replace(service, backend_state=state, backend_reason=reason)
                 self._change_service(self._manager, changed)
 
-    def _device(self, device_id: DeviceId) -> ExportedObject:
-        return self._exported(names.device_path(device_id))
+    def _device(self, device_id: DeviceId) -> ExportedInterface:
+        return self._exported(names.device_path(device_id), names.DEVICE)
 
-    def _exported(self, path: str) -> ExportedObject:
+    def _exported(self, path: str, interface: str) -> ExportedInterface:
         try:
-            return self._objects[path]
+            return self._objects[path][interface]
         except KeyError:
             raise LookupError(f"an event came for {path}, which is not exported") from None
 
@@ -169,33 +171,36 @@ class HubService:
 
     def _export_interface(self, status: InterfaceStatus) -> None:
         path, values = names.interface_path(status.interface.name), properties_of(interface_record(status))
-        self._export(ExportedObject(path, names.INTERFACE, values))
+        self._export(ExportedInterface(path, names.INTERFACE, values))
 
-    def _export(self, exported: ExportedObject) -> None:
-        """Export an object and emit InterfacesAdded, from the object manager's path."""
-        self._objects[exported.path] = exported
+    def _export(self, exported: ExportedInterface) -> None:
+        """Export an interface of an object, and emit InterfacesAdded, which names it alone, from the object
+        manager's path."""
+        name = exported.definition.name
+        self._objects.setdefault(exported.path, {})[name] = exported
         if exported.path != names.ROOT_PATH:
             self._connection.emit(
                 names.ROOT_PATH,
                 bus_names.OBJECT_MANAGER,
                 "InterfacesAdded",
                 "oa{sa{sv}}",
-                [exported.path, exported.interfaces()],
+                [exported.path, all_of({name: exported})],
             )
 
-    def _unexport(self, path: str) -> None:
-        """Remove an object and emit InterfacesRemoved."""
-        exported = self._objects.pop(path)
+    def _unexport(self, path: str, interface: str = "") -> None:
+        """Remove an interface of an object, or the object with all of them, and emit InterfacesRemoved."""
+        exported = self._objects[path]
+        gone = [interface] if interface else list(exported)
+        for name in gone:
+            del exported[name]
+        if not exported:
+            del self._objects[path]
         self._connection.emit(
-            names.ROOT_PATH,
-            bus_names.OBJECT_MANAGER,
-            "InterfacesRemoved",
-            "oas",
-            [path, [exported.definition.name]],
+            names.ROOT_PATH, bus_names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [path, gone]
         )
 
     def _change(
-        self, exported: ExportedObject, values: Mapping[str, object], always: Sequence[str] = ()
+        self, exported: ExportedInterface, values: Mapping[str, object], always: Sequence[str] = ()
     ) -> None:
         """Set an object's properties and emit those that differ, and those in `always` in every case."""
         changed = list(dict.fromkeys((*exported.change(values), *always)))
@@ -208,7 +213,7 @@ class HubService:
                 [exported.definition.name, exported.variants(changed), []],
             )
 
-    def _emit(self, exported: ExportedObject, member: str, arguments: Sequence[str]) -> None:
+    def _emit(self, exported: ExportedInterface, member: str, arguments: Sequence[str]) -> None:
         """Send a signal of an object's interface."""
         signature = exported.definition.signals[member]
         body = [valid_text(value) for value in arguments]

@@ -8,7 +8,7 @@ from typing import Final
 
 from wifimgrd import __version__
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedObject, switch
+from wifimgrd.api.objects import ExportedInterface, switch
 from wifimgrd.api.properties import properties_of, row_of, variants_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.packing import pack_rows
@@ -31,7 +31,7 @@ ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """The polkit actions of the methods."""
 
 
-class ManagerObject(ExportedObject):
+class ManagerObject(ExportedInterface):
     """The hub on the bus."""
 
     def __init__(

@@ -20,7 +20,7 @@ from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.definitions import describe_object
 from wifimgrd.api.errors import NAME_OF, error_arguments, name_of
 from wifimgrd.api.kinds import valid_text
-from wifimgrd.api.objects import ExportedObject, Method
+from wifimgrd.api.objects import ExportedInterface, Method, all_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
 from wifimgrd.bus.values import typed
@@ -55,11 +55,11 @@ class ObjectServer:
     def __init__(
         self,
         connection: BusConnection,
-        objects: Mapping[str, ExportedObject],
+        objects: Mapping[str, Mapping[str, ExportedInterface]],
         authorization: Authorization,
         tasks: Tasks,
     ) -> None:
-        """`objects` are the exported objects by path, at any time."""
+        """`objects` has the interfaces of each object, by its path and by their names, at any time."""
         self._connection = connection
         self._objects = objects
         self._tasks = tasks
@@ -136,7 +136,7 @@ class ObjectServer:
             for call in self._held_back.pop(sender):
                 self._begin(call, identify=False)
 
-    async def _run(self, call: MethodCall, exported: ExportedObject, method: Method) -> None:
+    async def _run(self, call: MethodCall, exported: ExportedInterface, method: Method) -> None:
         try:
             await self._admit(call, exported.actions.get(call.member))
             answer = await method(call)
@@ -166,26 +166,30 @@ class ObjectServer:
             call, NAME_OF[ErrorCode.INTERNAL], "an internal error occurred; the log says more"
         )
 
-    def _find(self, call: MethodCall) -> tuple[ExportedObject, Method]:
-        exported = self._object(call.path)
-        if call.interface not in ("", exported.definition.name):
-            raise _Refused("UnknownInterface", f"{call.path} has no interface {call.interface}")
-        signatures = exported.definition.methods.get(call.member)
-        method = exported.methods.get(call.member)
-        if signatures is None or method is None:
-            raise _Refused("UnknownMethod", f"{exported.definition.name} has no method {call.member}")
+    def _find(self, call: MethodCall) -> tuple[ExportedInterface, Method]:
+        exported = self._interfaces(call.path, call.interface)
+        name = call.interface or call.path
+        found = next((one for one in exported if call.member in one.definition.methods), None)
+        method = None if found is None else found.methods.get(call.member)
+        if found is None or method is None:
+            raise _Refused("UnknownMethod", f"{name} has no method {call.member}")
+        signatures = found.definition.methods[call.member]
         if call.signature != signatures.question:
             raise _Refused(
                 "InvalidArgs",
                 f'{call.member} takes "{signatures.question}", not "{call.signature}"',
             )
-        return exported, method
+        return found, method
 
-    def _object(self, path: str) -> ExportedObject:
+    def _interfaces(self, path: str, name: str) -> list[ExportedInterface]:
+        """The interface of an object with that name, or all of its interfaces for an empty name."""
         try:
-            return self._objects[path]
+            exported = self._objects[path]
         except KeyError:
             raise _Refused("UnknownObject", f"there is no object {path}") from None
+        if name and name not in exported:
+            raise _Refused("UnknownInterface", f"{path} has no interface {name}")
+        return [exported[name]] if name else list(exported.values())
 
     # -- the standard interfaces; a reply is a signature and a body, None = another interface
 
@@ -198,41 +202,35 @@ class ObjectServer:
             case bus_names.INTROSPECTABLE, "Introspect", "":
                 return "s", [self._describe(call.path)]
             case bus_names.PROPERTIES, "Get", "ss":
-                exported = self._object(call.path)
-                name = self._property(exported, *typed(tuple[str, str], call.body))
+                exported, name = self._property(call.path, *typed(tuple[str, str], call.body))
                 return "v", [exported.variant(name)]
             case bus_names.PROPERTIES, "GetAll", "s":
-                exported = self._object(call.path)
-                self._require_interface(exported, *typed(tuple[str], call.body))
-                return "a{sv}", [exported.variants()]
+                found = self._interfaces(call.path, *typed(tuple[str], call.body))
+                return "a{sv}", [{name: value for one in found for name, value in one.variants().items()}]
             case bus_names.PROPERTIES, "Set", "ssv":
                 interface, name, _ = typed(tuple[str, str, object], call.body)
-                self._property(self._object(call.path), interface, name)
+                self._property(call.path, interface, name)
                 raise _Refused("PropertyReadOnly", f"the property {name} can only be read")
             case bus_names.OBJECT_MANAGER, "GetManagedObjects", "" if call.path == names.ROOT_PATH:
-                return _MANAGED_OBJECTS, [{path: one.interfaces() for path, one in self._objects.items()}]
+                return _MANAGED_OBJECTS, [{path: all_of(object_) for path, object_ in self._objects.items()}]
             case (
                 (bus_names.PEER | bus_names.INTROSPECTABLE | bus_names.PROPERTIES | bus_names.OBJECT_MANAGER),
                 _,
                 _,
             ):
-                self._object(call.path)
+                self._interfaces(call.path, "")
                 raise _Refused(
                     "UnknownMethod",
                     f'{call.path} has no method {call.interface}.{call.member} for "{call.signature}"',
                 )
         return None
 
-    def _property(self, exported: ExportedObject, interface: str, name: str) -> str:
-        self._require_interface(exported, interface)
-        if name not in exported.definition.properties:
-            raise _Refused("UnknownProperty", f"{exported.definition.name} has no property {name}")
-        return name
-
-    @staticmethod
-    def _require_interface(exported: ExportedObject, interface: str) -> None:
-        if interface not in ("", exported.definition.name):
-            raise _Refused("UnknownInterface", f"{exported.path} has no interface {interface}")
+    def _property(self, path: str, interface: str, name: str) -> tuple[ExportedInterface, str]:
+        """The interface that has a property, and its name."""
+        for one in self._interfaces(path, interface):
+            if name in one.definition.properties:
+                return one, name
+        raise _Refused("UnknownProperty", f"{interface or path} has no property {name}")
 
     def _describe(self, path: str) -> str:
         prefix = path.rstrip("/") + "/"
@@ -240,9 +238,8 @@ class ObjectServer:
         children |= {known[len(prefix) :] for known in names.CONTAINERS if known.rpartition("/")[0] == path}
         if path not in self._objects and not children and path not in names.CONTAINERS:
             raise _Refused("UnknownObject", f"there is no object {path}")
-        exported = self._objects.get(path)
         return describe_object(
-            None if exported is None else exported.definition,
+            [one.definition for one in self._objects.get(path, {}).values()],
             is_object_manager=path == names.ROOT_PATH,
             children=sorted(children),
         )

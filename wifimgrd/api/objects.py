@@ -1,4 +1,4 @@
-"""The base of every exported object: a path, one interface of wifimgrd, property values, methods."""
+"""The base of what is exported: one interface of an object, with its path, property values and methods."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Method = Callable[[MethodCall], Awaitable[Sequence[object]]]
 """Carries out a call and returns the reply's arguments; raises WifimgrdError."""
 
 
-class ExportedObject:
-    """An object on the bus. Its values are stored, so that reading them never fails."""
+class ExportedInterface:
+    """One interface of an object on the bus. Its values are stored, so that reading them never fails."""
 
     def __init__(self, path: str, interface: str, values: Mapping[str, object]) -> None:
         self.path = path
@@ -37,9 +37,10 @@ class ExportedObject:
         """The values of these names, or all, for an outgoing message."""
         return {name: self.variant(name) for name in (self.values if names is None else names)}
 
-    def interfaces(self) -> dict[str, dict[str, Variant]]:
-        """Its interface with all values, as an object manager sends it."""
-        return {self.definition.name: self.variants()}
+
+def all_of(interfaces: Mapping[str, ExportedInterface]) -> dict[str, dict[str, Variant]]:
+    """The interfaces of an object with all values, as an object manager sends them."""
+    return {name: one.variants() for name, one in interfaces.items()}
 
 
 def switch(options: Mapping[str, object], name: str, *, default: bool) -> bool:

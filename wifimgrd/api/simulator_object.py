@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedObject
+from wifimgrd.api.objects import ExportedInterface
 from wifimgrd.bus.connection import MethodCall
 
 
@@ -32,7 +32,7 @@ class World(Protocol):
         """Start or end a fault."""
 
 
-class SimulatorObject(ExportedObject):
+class SimulatorObject(ExportedInterface):
     """The simulated world on the bus."""
 
     def __init__(self, world: World) -> None:

@@ -197,7 +197,7 @@ class NetService:
             case _, bus_names.PEER, "Ping", "":
                 return "", ()
             case helper_names.PATH, bus_names.INTROSPECTABLE, "Introspect", "":
-                xml = describe_object(self._definition, is_object_manager=False, children=())
+                xml = describe_object([self._definition], is_object_manager=False, children=())
                 return "s", (xml,)
         await self._require_daemon(call)
         signatures = self._definition.methods.get(call.member)
