@@ -95,6 +95,15 @@ def test_a_user_like_any_is_denied_and_a_member_of_the_group_is_served(hub: Hub)
 
 
 @pytest.mark.usefixtures("people")
+def test_a_call_that_allows_no_dialogue_learns_that_a_password_would_help(hub: Hub) -> None:
+    reload = ("/org/wifimgrd1", "org.wifimgrd1.Manager.Reload")
+    send = ("dbus-send", "--system", "--print-reply", "--dest=org.wifimgrd1", *reload)
+    done = hub.machine.run(*send, check=False, user="alice")
+    assert "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired" in done.stderr
+    assert hub.machine.run(*send, check=False, user="bob").returncode == 0
+
+
+@pytest.mark.usefixtures("people")
 def test_the_error_has_its_name(hub: Hub) -> None:
     device = hub.add(1)
     done = hub.machine.run(
