@@ -38,7 +38,7 @@ org.wifimgrd1` lists the objects. Reading is open to all; a method with an actio
 polkit](service.md#who-may-do-what). [API stability](api-stability.md) has what never changes. The same text
 is in the manual page org.wifimgrd1(5).
 """
-_LISTED: Final = re.compile(r"(\w+|`\w+` \(.*?\)):")
+_LISTED: Final = re.compile(r"(\w+|`\w+` \([^)]*\)):")
 
 
 def reference() -> str:
@@ -75,14 +75,17 @@ def _member(one: Member, action: str | None) -> Iterator[str]:
 
 
 def _described(comment: Comment) -> Iterator[str]:
+    since = dict(comment.arguments).get("since")
+    arguments = [f"- `{name}`: {text}" for name, text in comment.arguments if name != "since"]
+    is_list = False
     for line in comment.lines:
         # What is said of an argument or an entry is an item of a list.
+        if _LISTED.match(line) and not is_list:
+            is_list = True
+            yield from arguments
         yield f"- {line}" if _LISTED.match(line) else line
-    since = dict(comment.arguments).get("since")
-    further = [(name, text) for name, text in comment.arguments if name != "since"]
-    if further:
-        yield ""
-        yield from (f"- `{name}`: {text}" for name, text in further)
+    if arguments and not is_list:
+        yield from ("", *arguments)
     if since is not None:
         yield f"\nSince version {since}."
     yield ""
