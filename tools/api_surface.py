@@ -17,11 +17,15 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+from tools.descriptions.open_values import REFERENCE, target  # noqa: E402
+from wifimgrd import __version__  # noqa: E402
+
 RELEASED: Final = CHECKOUT / "tests" / "released"
 _NEEDS: Final = "needs "
 _PROBLEM: Final = "application/problem+json"
 _TYPE_OF: Final[Mapping[type, str]] = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
-_REFERENCE: Final = "$ref"
 _CONST: Final = "org.freedesktop.DBus.Property.EmitsChangedSignal"
 
 JsonObject = Mapping[str, Any]
@@ -160,11 +164,8 @@ def _types(schema: JsonObject, document: JsonObject) -> str:
 
 
 def _resolved(schema: JsonObject, document: JsonObject) -> JsonObject:
-    while _REFERENCE in schema:
-        place: Any = document
-        for key in str(schema[_REFERENCE]).removeprefix("#/").split("/"):
-            place = place[key.replace("~1", "/").replace("~0", "~")]
-        schema = place
+    while REFERENCE in schema:
+        schema = target(schema[REFERENCE], document)
     return schema
 
 
@@ -173,9 +174,6 @@ def main() -> None:
     if "--release" not in sys.argv[1:]:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
-    sys.path.insert(0, str(CHECKOUT))
-    from wifimgrd import __version__  # noqa: PLC0415
-
     RELEASED.mkdir(exist_ok=True)
     (RELEASED / f"{__version__}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 

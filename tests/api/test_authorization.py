@@ -49,20 +49,6 @@ class ScriptedPolkit:
 
 
 @pytest.fixture
-async def service(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(message_bus.address)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def caller(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(message_bus.address)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
 async def polkit(message_bus: MessageBusDaemon) -> AsyncIterator[ScriptedPolkit]:
     connection = await BusConnection.open(message_bus.address)
     scripted = ScriptedPolkit(connection)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from xml.etree import ElementTree
 
 import pytest
 
-from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
 from wifimgrd.api.authorization import Authorization
 from wifimgrd.api.hub_service import HubService
@@ -31,20 +29,6 @@ def device() -> ExportedInterface:
 def second() -> ExportedInterface:
     """Another interface of the same object, with a property of the same name."""
     return ExportedInterface(PATH, names.INTERFACE, properties_of(InterfaceRecord("wlan0")))
-
-
-@pytest.fixture
-async def service(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(message_bus.address)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def caller(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(message_bus.address)
-    yield connection
-    await connection.close()
 
 
 @pytest.fixture

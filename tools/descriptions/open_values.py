@@ -5,10 +5,10 @@ A client that was generated from the description would refuse it. What clients s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-_REFERENCE: Final = "$ref"
+REFERENCE: Final = "$ref"
 KNOWN_VALUES: Final = "x-extensible-enum"
 """The keyword with the values of today: https://opensource.zalando.com/restful-api-guidelines/#112"""
 OPEN: Final = f"Later versions may send further values of a member with `{KNOWN_VALUES}`."
@@ -37,13 +37,14 @@ def _schemas(part: object, document: dict[str, Any], seen: set[int]) -> Iterator
         return
     yield part
     for key, one in part.items():
-        if key == _REFERENCE:
-            yield from _schemas(_target(str(one), document), document, seen)
+        if key == REFERENCE:
+            yield from _schemas(target(str(one), document), document, seen)
         elif key not in ("example", "examples"):
             yield from _schemas(one, document, seen)
 
 
-def _target(reference: str, document: dict[str, Any]) -> object:
+def target(reference: str, document: Mapping[str, Any]) -> Any:
+    """What a reference within a document refers to (RFC 6901)."""
     place: Any = document
     for key in reference.removeprefix("#/").split("/"):
         place = place[key.replace("~1", "/").replace("~0", "~")]

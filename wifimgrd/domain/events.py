@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import AbsentAdapter
@@ -28,6 +29,11 @@ class BackendStatus:
 
     state: BackendState
     reason: str = ""
+
+    def require_ready(self, name: str) -> None:
+        """Raise BackendUnavailable unless the backend of this name is READY."""
+        if self.state is not BackendState.READY:
+            raise BackendUnavailable(self.reason or f"the backend {name} is {self.state}")
 
 
 @dataclass(frozen=True, slots=True)

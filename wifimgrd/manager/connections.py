@@ -164,7 +164,7 @@ class Connections:
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
         entry.automatic = automatic
         try:
-            self._require_backend()
+            self._backend.status.require_ready(self._backend.name)
             state.allocator, name = state.allocator.assign(self.claim(entry), state.device_name)
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
             state.record(entry, device)
@@ -344,11 +344,6 @@ class Connections:
             entry.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
-
-    def _require_backend(self) -> None:
-        status = self._backend.status
-        if status.state is not BackendState.READY:
-            raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
 
     def _bands(self, device: Device) -> frozenset[Band]:
         """The bands that a device's access point can be on: the one of its last sighting, which is

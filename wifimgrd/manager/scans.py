@@ -12,7 +12,6 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import guess_model
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
-from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.network import Network, networks
 from wifimgrd.manager.state import HubState
@@ -49,7 +48,7 @@ class Scans:
         An interface that is assigned to a device never scans: that would take its radio off the
         link's channel. Raises InterfaceNotFound, BackendUnavailable.
         """
-        self._require_backend()
+        self._backend.status.require_ready(self._backend.name)
         allocator = self._state.allocator
         statuses = list(allocator.statuses()) if interface is None else [allocator.status(interface)]
         skipped = {one.interface.name: why for one in statuses if (why := self._why_not(one))}
@@ -76,7 +75,7 @@ class Scans:
 
     async def networks(self, interface: str | None = None) -> list[Network]:
         """The networks of the recent scan results; raises InterfaceNotFound, BackendUnavailable."""
-        self._require_backend()
+        self._backend.status.require_ready(self._backend.name)
         allocator = self._state.allocator
         if interface is not None:
             allocator.status(interface)
@@ -129,8 +128,3 @@ class Scans:
         if status.device_id is not None:
             return sentences.in_use_by(status.device_id, self._state.device_name(status.device_id))
         return status.reason
-
-    def _require_backend(self) -> None:
-        status = self._backend.status
-        if status.state is not BackendState.READY:
-            raise BackendUnavailable(status.reason or f"the backend {self._backend.name} is {status.state}")
