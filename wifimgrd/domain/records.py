@@ -166,7 +166,7 @@ class DeviceRecord(Record):
         ),
     ] = DeviceState.DISCONNECTED.value
     ssid: Annotated[
-        bytes, Field(Kind.OCTETS, "The network's name, as octets.", json="connection_settings")
+        bytes, Field(Kind.OCTETS, "The network's name, as bytes.", json="connection_settings")
     ] = b""
     interface: Annotated[
         str | None, Field(Kind.INTERFACE, "The interface that it is assigned.", in_status=True)
@@ -336,7 +336,7 @@ class InterfaceRecord(Record):
 class NetworkRecord(Record):
     """A network in the scan results."""
 
-    ssid: Annotated[bytes, Field(Kind.OCTETS, "The network's name, as octets.")]
+    ssid: Annotated[bytes, Field(Kind.OCTETS, "The network's name, as bytes.")]
     bssids: Annotated[tuple[str, ...], Field(Kind.TEXTS, "Its access points, the strongest first.")]
     frequencies_mhz: Annotated[
         tuple[int, ...], Field(Kind.NUMBERS, "In MHz, one for each access point.", dbus="frequencies")
