@@ -43,7 +43,7 @@ def test_a_process_without_a_network_loads_no_parsers_of_network_protocols(proce
 
 
 def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
-    loaded = loaded_by("wifimgrd.mqtt", later="import wifimgrd.mqtt.bridge")  # once it has a broker
+    loaded = loaded_by("wifimgrd.mqtt", later="import wifimgrd.mqtt._bridge")  # once it has a broker
     assert {"asyncio", "argparse", "paho.mqtt.client"} <= loaded
     assert (UNWANTED - {"ssl", "_hashlib", "urllib.request"}).isdisjoint(loaded)
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from wifimgrd.cli.arguments import parser
+from wifimgrd.cli._arguments import parser
 from wifimgrd.config import Config
 from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.camera_state import CameraState

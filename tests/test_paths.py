@@ -19,16 +19,16 @@ from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 from tests.store_in_memory import StoreInMemory
 from wifimgrd.api.hub_service import HubService
-from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined
-from wifimgrd.backends.networkmanager.devices import NmDevice
-from wifimgrd.backends.networkmanager.ip_config import LinkReading
-from wifimgrd.backends.networkmanager.link_monitor import LinkMonitor
+from wifimgrd.backends.networkmanager._active_connection import ActiveConnection, Joined
+from wifimgrd.backends.networkmanager._devices import NmDevice
+from wifimgrd.backends.networkmanager._ip_config import LinkReading
+from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.backends.simulated import SimulatedWorld
-from wifimgrd.backends.simulated.backend import SimulatedBackend
+from wifimgrd.backends.simulated._backend import SimulatedBackend
 from wifimgrd.bus import names
+from wifimgrd.bus._framing import Frame
+from wifimgrd.bus._transport import Reader, Writer
 from wifimgrd.bus.connection import BusConnection, Signal, Variant
-from wifimgrd.bus.framing import Frame
-from wifimgrd.bus.transport import Reader, Writer
 from wifimgrd.client.changes import Change
 from wifimgrd.client.channel_messages import STATUS, Message
 from wifimgrd.client.hub import HubClient
@@ -259,7 +259,7 @@ async def test_a_lost_link_passes_ten_modules_at_most(message_bus: MessageBusDae
             await until_connecting(channel)
         monitor.close()
     daemon = recorder.path(_SENT_TO_BUS, "backends/supplicant/link_monitor.py")
-    path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "client/live_objects.py")])
+    path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "client/_live_objects.py")])
     assert path == documented("The modules of a lost link")
     assert len(path) <= _MOST
 

@@ -26,8 +26,8 @@ from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceC
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
-from wifimgrd.mqtt.bridge import Bridge
-from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt._bridge import Bridge
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.web_address import BrokerAddress

@@ -13,7 +13,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
-from wifimgrd.api.authorization import Authorization
+from wifimgrd.api._authorization import Authorization
 from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
@@ -62,7 +62,7 @@ async def polkit(message_bus: MessageBusDaemon) -> AsyncIterator[ScriptedPolkit]
 def as_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers are neither root nor the daemon's own user."""
     monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
-    monkeypatch.setattr("wifimgrd.api.authorization._ROOT", -1)
+    monkeypatch.setattr("wifimgrd.api._authorization._ROOT", -1)
 
 
 def call_of(caller: BusConnection, *, interactive: bool = False) -> MethodCall:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wifimgrd.api.errors import NAME_OF, error_of_reply
-from wifimgrd.bus.messages import BusError
+from wifimgrd.bus._messages import BusError
 from wifimgrd.domain.errors import ErrorCode
 
 NAMES = {

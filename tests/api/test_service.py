@@ -23,8 +23,8 @@ from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
 from wifimgrd.bus.values import typed
+from wifimgrd.client._live_objects import ObjectCache
 from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged, DeviceRemoved, InterfaceChanged
-from wifimgrd.client.live_objects import ObjectCache
 from wifimgrd.domain.errors import (
     AddressFailed,
     AuthenticationFailed,

@@ -19,7 +19,7 @@ from tests.mqtt.mosquitto import Mosquitto, free_port
 from tests.mqtt.observer import Observer, observer
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
 

@@ -13,7 +13,7 @@ import pytest
 from tests.faults.passing_bus import PassingBus
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus import library
-from wifimgrd.bus.calls import PendingCall
+from wifimgrd.bus._calls import PendingCall
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, NameTaken, Signal, Variant
 from wifimgrd.bus.values import typed
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bus.text_length import ANY_TEXT
-from wifimgrd.bus.framing import CALL, ERROR, FIXED, REPLY, SIGNAL, Framing, StreamBroken, sender_of
+from wifimgrd.bus._framing import CALL, ERROR, FIXED, REPLY, SIGNAL, Framing, StreamBroken, sender_of
 from wifimgrd.bus.library import LIBRARY, Variant
 
 LARGEST = 1024

@@ -9,8 +9,8 @@ import socket
 import pytest
 
 from tests.bus.test_framing import message
-from wifimgrd.bus.framing import CALL, ERROR, REPLY, SIGNAL, Frame, Framing
-from wifimgrd.bus.transport import CALLS_WAITING, CallQueue, Reader
+from wifimgrd.bus._framing import CALL, ERROR, REPLY, SIGNAL, Frame, Framing
+from wifimgrd.bus._transport import CALLS_WAITING, CallQueue, Reader
 
 
 def test_senders_take_turns_and_each_keeps_its_order() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.bus import names
-from wifimgrd.bus.messages import BusError
+from wifimgrd.bus._messages import BusError
 from wifimgrd.bus.values import typed
 
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from wifimgrd.cli.__main__ import main
-from wifimgrd.cli.arguments import parser
-from wifimgrd.cli.password import read_password
+from wifimgrd.cli._arguments import parser
+from wifimgrd.cli._password import read_password
 from wifimgrd.domain.errors import InvalidRequest
 
 

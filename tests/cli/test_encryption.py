@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
-from wifimgrd.cli import encryption
-from wifimgrd.cli.encryption import WrongPassphrase, decrypted, encrypted
+from wifimgrd.cli import _encryption as encryption
+from wifimgrd.cli._encryption import WrongPassphrase, decrypted, encrypted
 
 PASSPHRASE = "six words on a paper slip"
 

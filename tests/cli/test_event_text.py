@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from wifimgrd.cli.event_text import EventText
+from wifimgrd.cli._event_text import EventText
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.cli.finding import find_device
+from wifimgrd.cli._finding import find_device
 from wifimgrd.domain.errors import DeviceNotFound, InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
 

@@ -10,8 +10,15 @@ from typing import Any, Final
 
 import pytest
 
-from wifimgrd.cli.screen import Screen
-from wifimgrd.cli.views import device_view, devices_view, hub_view, interfaces_view, local_time, networks_view
+from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._views import (
+    device_view,
+    devices_view,
+    hub_view,
+    interfaces_view,
+    local_time,
+    networks_view,
+)
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.camera_state import CameraState, last_known
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord

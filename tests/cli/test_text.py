@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.cli.table import Cell, fields, table
-from wifimgrd.cli.text import Style, safe, shortened, styled, width
+from wifimgrd.cli._table import Cell, fields, table
+from wifimgrd.cli._text import Style, safe, shortened, styled, width
 
 ANY_TEXT = st.text(st.characters(), max_size=40)
 

@@ -18,7 +18,7 @@ from tests.docs.terminal import Terminal, is_as_printed
 from tests.http.tiles.making import pyramid, write_pmtiles
 from tests.mqtt.mosquitto import PROGRAM
 from tests.test_make_run import NOT_BELOW_MAKE
-from wifimgrd.cli.arguments import parser
+from wifimgrd.cli._arguments import parser
 
 BESIDE_MAKE_RUN = blocks_at("make-run")
 IN_CHECKOUT = blocks_at("checkout")

@@ -21,11 +21,11 @@ SHOW: Final = """
 import json, sys
 import wifimgrd
 from wifimgrd.client.hub import HubClient
-from wifimgrd.shim.app import build_app
-from wifimgrd.http.channel.commands import parse_command
+from wifimgrd.shim._app import build_app
+from wifimgrd.http.channel._commands import parse_command
 from wifimgrd.http.settings import Settings
-from wifimgrd.mqtt.command_messages import CommandMessage
-from wifimgrd.mqtt.command_messages import parse_command as parse_message
+from wifimgrd.mqtt._command_messages import CommandMessage
+from wifimgrd.mqtt._command_messages import parse_command as parse_message
 from wifimgrd.mqtt.topics import Target
 from wifimgrd.runtime.tasks import Tasks
 

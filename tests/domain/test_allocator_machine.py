@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.domain import worlds
+from wifimgrd.domain._interface_index import InterfaceIndex
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
 from wifimgrd.domain.interface import BackendFacts, InterfaceCounts, InterfaceState
-from wifimgrd.domain.interface_index import InterfaceIndex
 from wifimgrd.domain.records import interface_record
 
 

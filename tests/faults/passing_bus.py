@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from wifimgrd.bus.framing import FIXED
+from wifimgrd.bus._framing import FIXED
 
 
 class PassingBus:

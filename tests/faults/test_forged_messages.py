@@ -12,8 +12,8 @@ from tests.bus.test_framing import message
 from tests.faults.passing_bus import PassingBus
 from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
+from wifimgrd.bus._framing import CALL, LARGEST, SIGNAL
 from wifimgrd.bus.connection import Variant
-from wifimgrd.bus.framing import CALL, LARGEST, SIGNAL
 
 SEEMING_SENDER = b"\x07\x01s\x00" + struct.pack("<I", 0xFFFFFFF0)
 """The field of a sender whose name is longer than the message."""

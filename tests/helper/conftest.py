@@ -9,7 +9,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.helper import interfaces
+from wifimgrd.helper import _interfaces as interfaces
 
 
 @pytest.fixture

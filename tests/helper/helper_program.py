@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from wifimgrd.helper import interfaces
+from wifimgrd.helper import _interfaces as interfaces
 from wifimgrd.helper.__main__ import main
 
 interfaces._INTERFACES = Path(sys.argv.pop(1))  # type: ignore[misc]

@@ -38,9 +38,9 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.bus.values import typed
+from wifimgrd.helper import _policy as policy
 from wifimgrd.helper import names as helper_names
-from wifimgrd.helper import policy
-from wifimgrd.helper.policy import Policy, read_policy
+from wifimgrd.helper._policy import Policy, read_policy
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wifimgrd.domain.errors import InternalError, InvalidRequest
-from wifimgrd.helper.link_files import LinkConfiguration, LinkFiles
+from wifimgrd.helper._link_files import LinkConfiguration, LinkFiles
 
 MAC = "00:c0:ca:01:02:03"
 BY_DHCP = LinkConfiguration("wlan0", 3, MAC)

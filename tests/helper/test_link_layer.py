@@ -9,8 +9,8 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from wifimgrd.helper.kernel_state import KernelState
-from wifimgrd.helper.plan import Camera, Plan
+from wifimgrd.helper._kernel_state import KernelState
+from wifimgrd.helper._plan import Camera, Plan
 from wifimgrd.kernel.nftables import NftablesError
 
 

@@ -16,8 +16,8 @@ from tests.helper.fake_networkmanager import (
 )
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
-from wifimgrd.helper.call_arguments import profile_of
-from wifimgrd.helper.networkmanager import (
+from wifimgrd.helper._call_arguments import profile_of
+from wifimgrd.helper._networkmanager import (
     _Object,
     activate_profile,
     deactivate_profile,
@@ -25,7 +25,7 @@ from wifimgrd.helper.networkmanager import (
     set_autoconnect,
     set_managed,
 )
-from wifimgrd.helper.profile import Profile
+from wifimgrd.helper._profile import Profile
 from wifimgrd.proxies.networkmanager.definitions import NM, NM_DEVICE, NM_PATH
 
 LATER = 2**63

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from wifimgrd.domain.addresses import AcceptedPort, SocketKind
-from wifimgrd.helper.plan import Camera, Plan
-from wifimgrd.helper.routing import (
+from wifimgrd.helper._plan import Camera, Plan
+from wifimgrd.helper._routing import (
     additions,
     broadcast_routes,
     broadcasts,
@@ -26,7 +26,7 @@ from wifimgrd.helper.routing import (
     stale_routes,
     unwanted_routes,
 )
-from wifimgrd.helper.ruleset import elements
+from wifimgrd.helper._ruleset import elements
 from wifimgrd.kernel.events import Event, Settings
 from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.routes import BY_DHCP, BY_KERNEL, LOCAL, MAIN, Hop, Route, RouteKind

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.networkmanager.profile import bssid_of, ssid_of
+from wifimgrd.backends.networkmanager._profile import bssid_of, ssid_of
 from wifimgrd.bus.library import unpack
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.helper.call_arguments import profile_of
+from wifimgrd.helper._call_arguments import profile_of
 from wifimgrd.helper_client.helper import profile_arguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkmanager.definitions import ProfileSettings

@@ -9,8 +9,8 @@ import pytest
 from tests.helper.fake_supplicant import NETWORKS, PATH, FakeSupplicant
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
-from wifimgrd.helper.call_arguments import bssid_of, country_of, network_of
-from wifimgrd.helper.supplicant import _Object, add_network, limit_networks, register_interface, set_country
+from wifimgrd.helper._call_arguments import bssid_of, country_of, network_of
+from wifimgrd.helper._supplicant import _Object, add_network, limit_networks, register_interface, set_country
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
 

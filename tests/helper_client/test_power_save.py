@@ -16,8 +16,9 @@ from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.events import DeviceRemoved, DeviceStateChanged, SignalChanged
-from wifimgrd.helper import interfaces, wireless
-from wifimgrd.helper.wireless import end_power_save
+from wifimgrd.helper import _interfaces as interfaces
+from wifimgrd.helper import _wireless as wireless
+from wifimgrd.helper._wireless import end_power_save
 from wifimgrd.helper_client.power_save import LATER_S, PowerSaveMonitor
 from wifimgrd.runtime.tasks import Tasks
 

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 from types import MappingProxyType
 from typing import Any
 
+from wifimgrd.client._live_objects import ObjectCache
 from wifimgrd.client.changes import (
     Change,
     DaemonAppeared,
@@ -23,7 +24,6 @@ from wifimgrd.client.changes import (
     ServiceChanged,
 )
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.live_objects import ObjectCache
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.records import DeviceRecord, ServiceRecord

@@ -16,7 +16,7 @@ from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim.app import build_app
+from wifimgrd.shim._app import build_app
 
 P = "/plugin-views/platform_plugin_device_manager/devices"
 

@@ -22,18 +22,18 @@ from wifimgrd.http.api.requests import integer_id
 from wifimgrd.http.channel.channel import EventLog
 from wifimgrd.http.errors import Problem
 from wifimgrd.http.front.framing import Body, Head, Refused, end_of_head, parse_head
-from wifimgrd.http.relay.headers import from_camera, to_camera
-from wifimgrd.http.relay.references import CameraPage
+from wifimgrd.http.relay._headers import from_camera, to_camera
+from wifimgrd.http.relay._references import CameraPage
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.tiles._decompress import decompress
+from wifimgrd.tiles._pmtiles_directory import Directory
+from wifimgrd.tiles._replies import accepted_codings, is_named
+from wifimgrd.tiles._tile import DamagedError
+from wifimgrd.tiles._tilejson import base_address
+from wifimgrd.tiles._upstream import freshness
 from wifimgrd.tiles.coordinates import place_of, without_ending
-from wifimgrd.tiles.decompress import decompress
 from wifimgrd.tiles.fast import FastPath
-from wifimgrd.tiles.pmtiles_directory import Directory
-from wifimgrd.tiles.replies import accepted_codings, is_named
-from wifimgrd.tiles.tile import DamagedError
-from wifimgrd.tiles.tilejson import base_address
 from wifimgrd.tiles.tilesets import Tilesets
-from wifimgrd.tiles.upstream import freshness
 
 HEAD = 64 << 10
 """Octets of a head, at most."""

@@ -15,7 +15,7 @@ from wifimgrd.http import server
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim.app import build_app
+from wifimgrd.shim._app import build_app
 
 
 def test_every_address_of_a_name_gets_the_same_free_port() -> None:

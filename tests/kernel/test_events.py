@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernel.conftest import Host
+from wifimgrd.kernel._messages import Message, attribute
 from wifimgrd.kernel.addresses import Address
 from wifimgrd.kernel.events import Event, NetworkEvents, Settings, Topic, event_in
 from wifimgrd.kernel.links import Link, index_of
-from wifimgrd.kernel.messages import Message, attribute
 from wifimgrd.kernel.routes import Route, host_network
 from wifimgrd.kernel.rtnetlink import Action, Change, carry_out
 from wifimgrd.kernel.rules import Rule

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.kernel.messages import (
+from wifimgrd.kernel._messages import (
     DONE,
     ERROR,
     HEADER,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.kernel.conftest import Host
+from wifimgrd.kernel._messages import attribute
 from wifimgrd.kernel.links import index_of, name_of
-from wifimgrd.kernel.messages import attribute
 from wifimgrd.kernel.routes import (
     TABLES,
     Hop,

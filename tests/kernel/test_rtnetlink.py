@@ -14,9 +14,9 @@ import pytest
 
 from tests.kernel.conftest import Host
 from wifimgrd.kernel import rtnetlink
+from wifimgrd.kernel._messages import DONE, ERROR, HEADER, INTERRUPTED
 from wifimgrd.kernel.addresses import Address, first_address, list_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
-from wifimgrd.kernel.messages import DONE, ERROR, HEADER, INTERRUPTED
 from wifimgrd.kernel.routes import NEW_ROUTE, Route, host_network, list_routes
 from wifimgrd.kernel.rtnetlink import Action, Change, Entry, KernelError, carry_out, listed, looked_up
 from wifimgrd.kernel.rules import Rule

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import WifimgrdError
-from wifimgrd.helper import networkmanager
-from wifimgrd.helper.call_arguments import profile_of
+from wifimgrd.helper import _networkmanager as networkmanager
+from wifimgrd.helper._call_arguments import profile_of
 from wifimgrd.helper_client.helper import profile_arguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement

@@ -10,8 +10,8 @@ import pytest
 from tests.backends.conformance import BackendConformance
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.helper.link_files import LinkConfiguration, LinkFiles
-from wifimgrd.helper.networkd_links import NetworkdLinks
+from wifimgrd.helper._link_files import LinkConfiguration, LinkFiles
+from wifimgrd.helper._networkd_links import NetworkdLinks
 from wifimgrd.kernel.links import permanent_address
 from wifimgrd.runtime.tasks import Tasks
 

@@ -17,7 +17,7 @@ from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import Busy
 from wifimgrd.domain.recovery import BackendStep, RecoveryStep
-from wifimgrd.helper.wireless import restart_link
+from wifimgrd.helper._wireless import restart_link
 
 from .backends import on_both
 from .guest.access_point import Camera

@@ -220,7 +220,7 @@ async def test_a_restart_of_udevd_loses_nothing(
 async def test_a_real_overflow_is_made_up_for(
     listener: Listener, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wifimgrd.udev.source._RECEIVE_BUFFER", 1)
+    monkeypatch.setattr("wifimgrd.udev._source._RECEIVE_BUFFER", 1)
     source = UdevAdapterSource()
     await source.start(listener)
     monitor = source._monitor

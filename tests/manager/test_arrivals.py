@@ -14,7 +14,7 @@ from tests.manager.conftest import Bench, make_bench
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.device import DeviceId, DeviceState
-from wifimgrd.manager.arrivals import ADDRESS_S
+from wifimgrd.manager._arrivals import ADDRESS_S
 from wifimgrd.manager.settings import HubSettings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tests.manager.conftest import Bench, RunOnBench
-from wifimgrd.backends.simulated.adapters import SimulatedAdapters
+from wifimgrd.backends.simulated._adapters import SimulatedAdapters
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings

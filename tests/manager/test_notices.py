@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.manager.notices import Notice
+from wifimgrd.manager._notices import Notice
 
 
 def test_every_subscriber_is_notified_in_the_order_of_the_subscriptions() -> None:

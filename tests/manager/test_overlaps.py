@@ -21,7 +21,7 @@ from wifimgrd.domain.errors import (
     NoInterfaceAvailable,
 )
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.manager.state import PULL_S
+from wifimgrd.manager._state import PULL_S
 from wifimgrd.ports import JoinRequest
 
 

@@ -13,11 +13,11 @@ from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
+from wifimgrd.mqtt._events import EventQueue
+from wifimgrd.mqtt._records import RetainedRecords
+from wifimgrd.mqtt._session import Session
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.events import EventQueue
-from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.session import Session
-from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
 

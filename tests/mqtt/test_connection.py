@@ -16,10 +16,10 @@ from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
 from wifimgrd.fleet.client import connected
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.access import Tls
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
 

@@ -21,11 +21,11 @@ from wifimgrd.config import Config, Http, Mqtt
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.command_messages import CommandMessage, parse_command
-from wifimgrd.mqtt.discovery import Discovery, parse_prefix, retained_topics
-from wifimgrd.mqtt.discovery_rights import LOSSES, DiscoveryRights
-from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt._command_messages import CommandMessage, parse_command
+from wifimgrd.mqtt._discovery import Discovery, parse_prefix, retained_topics
+from wifimgrd.mqtt._discovery_rights import LOSSES, DiscoveryRights
+from wifimgrd.mqtt._records import RetainedRecords
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.topics import Topics
 
 TOPICS = Topics("wifimgrd", "boat", ("homeassistant",))

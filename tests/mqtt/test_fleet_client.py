@@ -18,8 +18,8 @@ from tests.processes import Hub
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.fleet.client import connected
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
 

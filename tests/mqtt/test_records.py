@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.bridge import SignalSteps
-from wifimgrd.mqtt.command_messages import (
+from wifimgrd.mqtt._bridge import SignalSteps
+from wifimgrd.mqtt._command_messages import (
     REMEMBERED,
     REMEMBERED_S,
     Command,
@@ -23,10 +23,10 @@ from wifimgrd.mqtt.command_messages import (
     RecentCommands,
     parse_command,
 )
-from wifimgrd.mqtt.events import EventQueue
-from wifimgrd.mqtt.hub_id import Claim, parse_claim
-from wifimgrd.mqtt.records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
-from wifimgrd.mqtt.rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
+from wifimgrd.mqtt._events import EventQueue
+from wifimgrd.mqtt._hub_id import Claim, parse_claim
+from wifimgrd.mqtt._records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
+from wifimgrd.mqtt._rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
 from wifimgrd.mqtt.topics import Target, Topics
 
 TOPICS = Topics("fleet/wifimgrd", "boat", ("homeassistant",))

@@ -12,12 +12,12 @@ import pytest
 from tests.mqtt.conftest import HUB
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
+from wifimgrd.mqtt._events import EventQueue
+from wifimgrd.mqtt._hub_id import Claim, HubIdTaken
+from wifimgrd.mqtt._records import RetainedRecords
+from wifimgrd.mqtt._session import Session
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.events import EventQueue
-from wifimgrd.mqtt.hub_id import Claim, HubIdTaken
-from wifimgrd.mqtt.records import RetainedRecords
-from wifimgrd.mqtt.session import Session
-from wifimgrd.mqtt.settings import Settings
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE, Topics
 from wifimgrd.web_address import BrokerAddress
 

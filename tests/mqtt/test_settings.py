@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import serialization
 
 from tests.mqtt.certificates import Authority
 from wifimgrd.config import ConfigError, load
-from wifimgrd.mqtt.settings import Settings, derived_hub_id
+from wifimgrd.mqtt._settings import Settings, derived_hub_id
 from wifimgrd.web_address import BrokerAddress
 
 MACHINE_ID = "4f1c2d3e5a6b7c8d9e0f112233445566"

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import wifimgrd.proxies
-from wifimgrd.bus.messages import BusError
+from wifimgrd.bus._messages import BusError
 from wifimgrd.bus.proxy import ProxyWithProperties
 from wifimgrd.proxies.networkmanager.device import Device
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface

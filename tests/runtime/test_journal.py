@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.runtime.journal import Journal, record_of
-from wifimgrd.runtime.message_ids import MESSAGES, known_message
+from wifimgrd.runtime._journal import Journal, record_of
+from wifimgrd.runtime._message_ids import MESSAGES, known_message
 
 CATALOG = Path(__file__).parents[2] / "systemd" / "wifimgrd.catalog"
 

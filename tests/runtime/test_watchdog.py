@@ -18,7 +18,7 @@ from tests.message_bus import MessageBusDaemon
 from tests.mqtt.logs import lines_with
 from wifimgrd.config import Config
 from wifimgrd.daemon import DaemonOptions, run
-from wifimgrd.store.sqlite import SqliteStore
+from wifimgrd.store._sqlite import SqliteStore
 
 LIMIT_US = 400_000
 PATIENCE_S = 20.0

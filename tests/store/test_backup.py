@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tests.store.samples import SECRET, draft
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.store import SqliteStore
-from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME
+from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME
 
 
 def nothing_left(path: Path) -> None:

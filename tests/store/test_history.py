@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.store.history import FILE_NAME, SqliteHistory
+from wifimgrd.store._history import FILE_NAME, SqliteHistory
 
 NOW_US = time.time_ns() // 1000
 

@@ -16,8 +16,9 @@ from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
 from wifimgrd.domain.device import Device, DeviceId, Failure, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.store import SchemaFromFuture, SqliteHistory, SqliteStore, history
-from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME, MIGRATIONS, SCHEMA_VERSION, migrate, version_of
+from wifimgrd.store import SchemaFromFuture, SqliteHistory, SqliteStore
+from wifimgrd.store import _history as history
+from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME, MIGRATIONS, SCHEMA_VERSION, migrate, version_of
 from wifimgrd.store.transfer import restore
 
 SAMPLES = Path(__file__).with_name("written_by_b22c93f")

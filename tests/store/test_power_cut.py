@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.samples import SECRET, draft
 from wifimgrd.store import SqliteStore
-from wifimgrd.store.schema import FILE_NAME
+from wifimgrd.store._schema import FILE_NAME
 
 KILLED_AT_ONCE = """
 import asyncio, os, pathlib, signal, sys

@@ -14,7 +14,7 @@ import pytest
 from tests.store.samples import SECRET, draft
 from wifimgrd.store import SqliteStore, StoreDamaged, StoreError
 from wifimgrd.store import transfer as transfer_module
-from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME
+from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME
 from wifimgrd.store.transfer import back_up, restore
 
 KILLED_AT_STEP = """

@@ -13,7 +13,7 @@ from tests.store.samples import SECRET, draft
 from wifimgrd.domain.device import DeviceId, Failure
 from wifimgrd.domain.errors import ErrorCode, InternalError
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError
-from wifimgrd.store.schema import (
+from wifimgrd.store._schema import (
     BACKUP_NAME,
     FILE_NAME,
     MIGRATIONS,

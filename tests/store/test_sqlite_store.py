@@ -18,7 +18,7 @@ from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import DeviceId, Failure, Passphrase, Sighting
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.store import SqliteStore, StoreError
-from wifimgrd.store.schema import FILE_NAME
+from wifimgrd.store._schema import FILE_NAME
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ async def test_a_key_outlives_its_device_and_creates_no_second_one(store: Sqlite
 
 
 async def test_keys_do_not_pile_up_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wifimgrd.store.sqlite._KEYS_KEPT", 3)
+    monkeypatch.setattr("wifimgrd.store._sqlite._KEYS_KEPT", 3)
     store = await SqliteStore.open(tmp_path)
     for number in range(6):
         await store.add(draft(), SECRET, f"key {number}")

@@ -11,8 +11,8 @@ import pytest
 
 from tests.store.samples import SECRET, draft
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged
+from wifimgrd.store._schema import FILE_NAME
 from wifimgrd.store.errors import StoreError
-from wifimgrd.store.schema import FILE_NAME
 from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.system.hub import UNIT, Hub
-from wifimgrd.runtime.message_ids import MESSAGES
+from wifimgrd.runtime._message_ids import MESSAGES
 
 
 def refused_by_unit(hub: Hub) -> tuple[str, str]:

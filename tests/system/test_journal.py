@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.system.hub import UNIT, Hub
 from tests.system.machine import Machine
-from wifimgrd.runtime.message_ids import MESSAGES
+from wifimgrd.runtime._message_ids import MESSAGES
 
 
 def identity(event: str, cause: str = "") -> str:

@@ -27,7 +27,7 @@ def listener() -> Listener:
 async def source(
     host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[UdevAdapterSource]:
-    monkeypatch.setattr("wifimgrd.udev.source._RETRY_S", 3600)  # the tests are about events
+    monkeypatch.setattr("wifimgrd.udev._source._RETRY_S", 3600)  # the tests are about events
     source = UdevAdapterSource(tmp_path / "no udevd")
     yield source
     await source.stop()
@@ -259,7 +259,7 @@ async def test_nothing_is_reported_until_udev_is_done_with_an_interface(
 async def test_without_libudev_there_are_no_adapters_until_it_comes(
     host: FakeHost, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wifimgrd.udev import source as module  # noqa: PLC0415
+    from wifimgrd.udev import _source as module  # noqa: PLC0415
 
     there = module._new_context
 
@@ -284,7 +284,7 @@ async def test_without_libudev_there_are_no_adapters_until_it_comes(
 async def test_a_udevd_that_comes_late_is_subscribed_to_anew(
     host: FakeHost, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wifimgrd.udev.source._RETRY_S", 0)
+    monkeypatch.setattr("wifimgrd.udev._source._RETRY_S", 0)
     source = UdevAdapterSource(tmp_path / "udevd")
     await source.start(listener)
     (tmp_path / "udevd").touch()

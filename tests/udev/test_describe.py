@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.udev.describe import clean
+from wifimgrd.udev._describe import clean
 
 
 @given(st.binary() | st.text(st.characters()))

@@ -17,8 +17,8 @@ from wifimgrd.client.json_types import Id, Keywords
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
-from wifimgrd.mqtt.command_messages import OF_HUB, PAYLOAD_TOO_LARGE
-from wifimgrd.mqtt.discovery import Discovery, DiscoveryRecordJson
+from wifimgrd.mqtt._command_messages import OF_HUB, PAYLOAD_TOO_LARGE
+from wifimgrd.mqtt._discovery import Discovery, DiscoveryRecordJson
 from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
 from wifimgrd.mqtt.topics import Topics
 

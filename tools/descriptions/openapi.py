@@ -20,7 +20,7 @@ from wifimgrd.http.description.resource import PLATFORM
 from wifimgrd.http.errors import STATUSES, UNAUTHORIZED
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim.app import build_app
+from wifimgrd.shim._app import build_app
 
 _PROBLEM: Final = "application/problem+json"
 _ANYWHERE: Final = (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_AUTHORIZED, ErrorCode.INTERNAL)

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from wifimgrd.api import names
-from wifimgrd.api.authorization import Authorization
-from wifimgrd.api.device_object import DeviceObject
+from wifimgrd.api._authorization import Authorization
+from wifimgrd.api._device_object import DeviceObject
+from wifimgrd.api._manager_object import ManagerObject
+from wifimgrd.api._object_server import ObjectServer
+from wifimgrd.api._objects import ExportedInterface, all_of
 from wifimgrd.api.kinds import valid_text
-from wifimgrd.api.manager_object import ManagerObject
-from wifimgrd.api.object_server import ObjectServer
-from wifimgrd.api.objects import ExportedInterface, all_of
 from wifimgrd.api.properties import properties_of
 from wifimgrd.api.simulator_object import SimulatorObject, World
 from wifimgrd.bus import names as bus_names

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from wifimgrd.api import names
-from wifimgrd.api.objects import ExportedInterface
+from wifimgrd.api._objects import ExportedInterface
 from wifimgrd.bus.connection import MethodCall
 
 

@@ -16,12 +16,12 @@ from functools import partial
 from typing import Final
 
 from wifimgrd.bus import library, names
-from wifimgrd.bus.calls import Calls
-from wifimgrd.bus.framing import CALL, NO_REPLY_EXPECTED, Frame
+from wifimgrd.bus._calls import Calls
+from wifimgrd.bus._framing import CALL, NO_REPLY_EXPECTED, Frame
+from wifimgrd.bus._messages import BusClosed, BusError, MethodCall, NameTaken, OwnerChange, Reply, Signal
+from wifimgrd.bus._transport import Reader, Writer, close_all, close_descriptors
 from wifimgrd.bus.library import LibraryConnection, Outgoing, Variant
-from wifimgrd.bus.messages import BusClosed, BusError, MethodCall, NameTaken, OwnerChange, Reply, Signal
 from wifimgrd.bus.packing import PackedRows
-from wifimgrd.bus.transport import Reader, Writer, close_all, close_descriptors
 from wifimgrd.bus.values import typed
 
 __all__ = (

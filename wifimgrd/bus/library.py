@@ -8,7 +8,7 @@ Private names of the library that are used here, as no public one does the same:
 - `_private.unmarshaller.Unmarshaller`: reads a message of octets. The public way reads the socket itself.
 - `SignatureTree._get`: the signature of a variant, from the library's cache. The public way parses it again.
 - `Message._marshall`: the octets of a message. The public way writes them to the socket itself.
-- `MessageBus._sock`, `_negotiate_unix_fd`: the socket after authentication, for `transport.py`.
+- `MessageBus._sock`, `_negotiate_unix_fd`: the socket after authentication, for `_transport.py`.
 - `MessageBus._stream`, `_disconnect_future`, `_user_disconnect`, `_finalize`: to close a connection that was
   not set up whole, of which the library keeps the socket.
 """
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Final, Protocol
 
-from wifimgrd.bus.messages import BusClosed, MethodCall, Reply, Signal
+from wifimgrd.bus._messages import BusClosed, MethodCall, Reply, Signal
 from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows
 
 LIBRARY: Final = os.environ.get("WIFIMGRD_DBUS_LIBRARY", "dbus_next")

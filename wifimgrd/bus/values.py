@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from wifimgrd.bus import names
-from wifimgrd.bus.messages import BusError
+from wifimgrd.bus._messages import BusError
 
 _T = TypeVar("_T")
 _Check = Callable[[object], object]

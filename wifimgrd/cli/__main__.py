@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.cli.arguments import AT_BROKER, BROKER_KEYS, joined, parser
-from wifimgrd.cli.commands import CHANGEABLE, COMMANDS
-from wifimgrd.cli.password import UsageError, read_password
-from wifimgrd.cli.screen import Screen
+from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, joined, parser
+from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
+from wifimgrd.cli._password import UsageError, read_password
+from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
@@ -97,7 +97,7 @@ def _replace_closed_streams() -> None:
 
 def _run_at_broker(arguments: argparse.Namespace, screen: Screen) -> bool:
     try:
-        from wifimgrd.cli.fleet import at_broker, broker_access  # noqa: PLC0415
+        from wifimgrd.cli._fleet import at_broker, broker_access  # noqa: PLC0415
     except ModuleNotFoundError as error:
         missing = f"--broker needs the package python3-paho-mqtt, which is not installed ({error})"
         screen.fail("broker-unavailable", missing)
@@ -111,25 +111,25 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     match arguments.command:
         case "tiles":
             try:
-                from wifimgrd.cli.tiles import tiles  # noqa: PLC0415
+                from wifimgrd.cli._tiles import tiles  # noqa: PLC0415
             except ModuleNotFoundError as error:
                 screen.fail("internal", f"tiles: needs wifimgrd-http, which is not installed ({error})")
                 return False
             return await tiles(arguments, screen)
         case "diagnose":
-            from wifimgrd.cli.diagnose import diagnose  # noqa: PLC0415
+            from wifimgrd.cli._diagnose import diagnose  # noqa: PLC0415
 
             return await diagnose(arguments, screen)
         case "models":
-            from wifimgrd.cli.models import models  # noqa: PLC0415
+            from wifimgrd.cli._models import models  # noqa: PLC0415
 
             return models(arguments, screen)
         case "completions" if arguments.what == "codenames":
-            from wifimgrd.cli.models import complete_codenames  # noqa: PLC0415
+            from wifimgrd.cli._models import complete_codenames  # noqa: PLC0415
 
             return complete_codenames(screen)
         case "backup" | "restore":
-            from wifimgrd.cli.backup import back_up_state, restore_state  # noqa: PLC0415
+            from wifimgrd.cli._backup import back_up_state, restore_state  # noqa: PLC0415
 
             return (back_up_state if arguments.command == "backup" else restore_state)(arguments, screen)
     hub = HubClient(arguments.bus, interactive=True)

@@ -13,8 +13,8 @@ from wifimgrd.api.errors import with_own_errors
 from wifimgrd.api.properties import record_of
 from wifimgrd.bus.connection import Variant
 from wifimgrd.bus.values import typed
-from wifimgrd.client.command_result import CommandResult
-from wifimgrd.client.live_objects import NO_ANSWER, LiveObjects
+from wifimgrd.client._command_result import CommandResult
+from wifimgrd.client._live_objects import NO_ANSWER, LiveObjects
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.domain.records import HistoryRecord, NetworkRecord, SearchRecord

@@ -19,10 +19,11 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from wifimgrd.domain import sentences
+from wifimgrd.domain._frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
+from wifimgrd.domain._interface_index import InterfaceIndex
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InterfaceNotFound, NoInterfaceAvailable
-from wifimgrd.domain.frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
 from wifimgrd.domain.interface import (
     BackendFacts,
     Interface,
@@ -32,7 +33,6 @@ from wifimgrd.domain.interface import (
     has_plain_name,
     natural_key,
 )
-from wifimgrd.domain.interface_index import InterfaceIndex
 from wifimgrd.domain.reservation import Reservation, Reservations
 
 _SHOWN_REASONS = 8

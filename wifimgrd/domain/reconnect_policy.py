@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
+from wifimgrd.domain._frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.domain.frozen import Frozen, empty, minus, plus, sorted_minus, sorted_plus
 
 HOLD_S: Final = 1.0
 """A lost device is shown as disconnected for at least this time."""

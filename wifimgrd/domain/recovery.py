@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal
 
+from wifimgrd.domain._frozen import Frozen, empty, minus, plus
 from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import Ssid
-from wifimgrd.domain.frozen import Frozen, empty, minus, plus
 
 WINDOW_S: Final = 3600.0
 """Each step is taken once in this time on one adapter; older evidence is ignored."""
@@ -37,7 +37,7 @@ FAILURES: Final = 2
 class RecoveryStep(StrEnum):
     """A recovery step, from the least to the most intrusive.
 
-    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG (`manager/recovering.py`).
+    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG (`manager/_recovering.py`).
     """
 
     RESCAN = "rescan"

@@ -83,7 +83,7 @@ class FleetClient:
         self._only = only
         self._listeners: dict[object, Listener] = {}
         self._client_id = f"wifimgrd-fleet-{secrets.token_hex(8)}"
-        """Nobody else may know it, as that of a hub (`session.py`)."""
+        """Nobody else may know it, as that of a hub (`_session.py`)."""
         self._id = f"wifimgrd-fleet-{secrets.token_hex(8)}"
         """The level of topics that is this client's own."""
         self._connection: Connection | None = None

@@ -24,12 +24,12 @@ import structlog
 
 from wifimgrd import __version__
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, NameTaken
-from wifimgrd.helper.kernel_state import KernelState
-from wifimgrd.helper.link_files import LinkFiles
-from wifimgrd.helper.networkd_links import NetworkdLinks
-from wifimgrd.helper.policy import read_policy
-from wifimgrd.helper.ruleset import TABLE_NAME
-from wifimgrd.helper.service import NetService
+from wifimgrd.helper._kernel_state import KernelState
+from wifimgrd.helper._link_files import LinkFiles
+from wifimgrd.helper._networkd_links import NetworkdLinks
+from wifimgrd.helper._policy import read_policy
+from wifimgrd.helper._ruleset import TABLE_NAME
+from wifimgrd.helper._service import NetService
 from wifimgrd.kernel.events import Event, NetworkEvents, Topic
 from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.kernel.nftables_events import NftablesEvents

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
+from wifimgrd.kernel._messages import attribute, attributes
 from wifimgrd.kernel.links import name_of
-from wifimgrd.kernel.messages import attribute, attributes
 from wifimgrd.kernel.rtnetlink import Action, listed
 
 NEW_ADDRESS, DELETE_ADDRESS, _GET_ADDRESS = 20, 21, 22

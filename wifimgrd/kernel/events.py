@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
 
+from wifimgrd.kernel._messages import Message, attributes
 from wifimgrd.kernel.addresses import DELETE_ADDRESS, NEW_ADDRESS, Address, address_in
 from wifimgrd.kernel.links import DELETE_LINK, NEW_LINK, Link, link_in
-from wifimgrd.kernel.messages import Message, attributes
 from wifimgrd.kernel.routes import DELETE_ROUTE, NEW_ROUTE, Route, route_in
 from wifimgrd.kernel.rules import DELETE_RULE, NEW_RULE, Rule, rule_in
 from wifimgrd.kernel.subscription import Subscription

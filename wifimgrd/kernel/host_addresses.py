@@ -9,9 +9,9 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from wifimgrd.domain.leases import SHORTEST_BROADCAST, HostAddresses
+from wifimgrd.kernel._messages import attributes
 from wifimgrd.kernel.addresses import ipv4, list_addresses
 from wifimgrd.kernel.links import name_of
-from wifimgrd.kernel.messages import attributes
 from wifimgrd.kernel.routes import list_routes
 from wifimgrd.kernel.rtnetlink import listed
 from wifimgrd.runtime.used_addresses import used_addresses

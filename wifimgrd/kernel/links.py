@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.kernel.messages import attribute, attributes, text
+from wifimgrd.kernel._messages import attribute, attributes, text
 from wifimgrd.kernel.rtnetlink import Action, looked_up
 
 NEW_LINK, DELETE_LINK, _GET_LINK = 16, 17, 18

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.kernel.messages import Message, attributes
+from wifimgrd.kernel._messages import Message, attributes
 from wifimgrd.kernel.subscription import Subscription
 
 _NFNETLINK_FAMILY: Final = 12

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from wifimgrd.domain.adapter import Band, Mode
-from wifimgrd.kernel.messages import (
+from wifimgrd.kernel._messages import (
     ACKNOWLEDGE,
     DUMP,
     NUMBER,

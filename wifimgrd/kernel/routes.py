@@ -10,9 +10,9 @@ from enum import IntEnum
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
+from wifimgrd.kernel._messages import attribute, attributes, number
 from wifimgrd.kernel.addresses import ipv4
 from wifimgrd.kernel.links import name_of
-from wifimgrd.kernel.messages import attribute, attributes, number
 from wifimgrd.kernel.rtnetlink import Action, listed, looked_up
 
 NEW_ROUTE, DELETE_ROUTE, _GET_ROUTE = 24, 25, 26

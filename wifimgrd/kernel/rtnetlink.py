@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-from wifimgrd.kernel.messages import (
+from wifimgrd.kernel._messages import (
     ACKNOWLEDGE,
     DUMP,
     INTERRUPTED,

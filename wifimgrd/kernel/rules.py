@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from wifimgrd.kernel.messages import attribute, attributes, number, text
+from wifimgrd.kernel._messages import attribute, attributes, number, text
 from wifimgrd.kernel.routes import TABLES
 from wifimgrd.kernel.rtnetlink import Action, listed
 

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.kernel.messages import Message, messages
+from wifimgrd.kernel._messages import Message, messages
 
 _LARGEST: Final = 1 << 16
 _SOL_NETLINK: Final = 270

@@ -23,7 +23,7 @@ from wifimgrd.domain.events import (
     SignalChanged,
 )
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
-from wifimgrd.manager.state import Clock
+from wifimgrd.manager._state import Clock
 from wifimgrd.ports import HistoryStore
 
 _log = structlog.get_logger()

@@ -27,18 +27,18 @@ from wifimgrd.domain.registration import (
     renamed_duplicates,
 )
 from wifimgrd.domain.reservation import AbsentAdapter
-from wifimgrd.manager.adapter_events import AdapterEvents
-from wifimgrd.manager.arrivals import Arrivals
-from wifimgrd.manager.backend_events import BackendEvents
-from wifimgrd.manager.connections import Connections
-from wifimgrd.manager.entry import DeviceEntry
-from wifimgrd.manager.liveness import Liveness
-from wifimgrd.manager.reconciling import Reconciling
-from wifimgrd.manager.reconnecting import Reconnecting
-from wifimgrd.manager.recovering import Recovering
-from wifimgrd.manager.scans import ScanReport, Scans
+from wifimgrd.manager._adapter_events import AdapterEvents
+from wifimgrd.manager._arrivals import Arrivals
+from wifimgrd.manager._backend_events import BackendEvents
+from wifimgrd.manager._connections import Connections
+from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._liveness import Liveness
+from wifimgrd.manager._reconciling import Reconciling
+from wifimgrd.manager._reconnecting import Reconnecting
+from wifimgrd.manager._recovering import Recovering
+from wifimgrd.manager._scans import ScanReport, Scans
+from wifimgrd.manager._state import Clock, HubState
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.manager.state import Clock, HubState
 from wifimgrd.ports import (
     AdapterSource,
     AddressRoutes,

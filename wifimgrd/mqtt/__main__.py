@@ -25,7 +25,7 @@ import structlog
 
 from wifimgrd import __version__, config
 from wifimgrd.client.hub import HubClient
-from wifimgrd.mqtt.settings import Settings
+from wifimgrd.mqtt._settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
@@ -33,7 +33,7 @@ from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 
 if TYPE_CHECKING:
-    from wifimgrd.mqtt.bridge import Bridge
+    from wifimgrd.mqtt._bridge import Bridge
 
 EX_CONFIG: Final = 78
 """sysexits(3); a person alone can mend it, as a library that is missing."""
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not settings.broker.tls and not settings.broker.is_loopback:
         _log.warning("broker_without_tls", broker=str(settings.broker))
     try:
-        from wifimgrd.mqtt.bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
+        from wifimgrd.mqtt._bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
     except ModuleNotFoundError as error:
         sys.stderr.write(f"wifimgrd-mqtt: the package python3-paho-mqtt is not installed ({error})\n")
         return EX_CONFIG

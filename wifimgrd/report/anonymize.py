@@ -10,7 +10,7 @@ from functools import partial
 from ipaddress import AddressValueError, IPv6Address
 from typing import Any, Final
 
-from wifimgrd.report.spellings import spellings
+from wifimgrd.report._spellings import spellings
 
 _HEX: Final = "[0-9A-Fa-f]"
 _LOCAL_ADDRESSES: Final = frozenset({"000000000000", "ffffffffffff"})

@@ -12,7 +12,7 @@ from typing import Final, TextIO, cast
 import structlog
 from structlog.typing import EventDict, Processor
 
-from wifimgrd.runtime.journal import Journal, is_journal_at, record_of
+from wifimgrd.runtime._journal import Journal, is_journal_at, record_of
 
 _ASIDE: Final = ("level", "event", "exception")
 _STDERR: Final = 2

@@ -26,7 +26,7 @@ from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim.app import build_app
+from wifimgrd.shim._app import build_app
 
 # sysexits(3)
 EX_OSERR: Final = 71

@@ -1,8 +1,8 @@
 """Devices, their secrets and a few notes on disk: one SQLite file in the state directory."""
 
+from wifimgrd.store._history import SqliteHistory
+from wifimgrd.store._sqlite import SqliteStore
 from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError, StoreFull, StoreReadOnly
-from wifimgrd.store.history import SqliteHistory
-from wifimgrd.store.sqlite import SqliteStore
 
 __all__ = [
     "SchemaFromFuture",

@@ -13,10 +13,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.store import rows
+from wifimgrd.store import _rows as rows
+from wifimgrd.store._rebuild import rebuilt
+from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME, open_database, sync_directory
 from wifimgrd.store.errors import StoreError, plain_text
-from wifimgrd.store.rebuild import rebuilt
-from wifimgrd.store.schema import BACKUP_NAME, FILE_NAME, open_database, sync_directory
 
 _ASIDE: Final = ".before-restore"
 """Suffix of a file of the old state, until the new one has been opened."""

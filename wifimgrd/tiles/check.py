@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.config import TileSource
+from wifimgrd.tiles._gaps import Square, positions, squares
+from wifimgrd.tiles._tile import DamagedError, UnavailableError
+from wifimgrd.tiles._tileset import OPENERS
+from wifimgrd.tiles._upstream import UpstreamSlot
 from wifimgrd.tiles.coordinates import Box, exists, tile_of_id
-from wifimgrd.tiles.gaps import Square, positions, squares
 from wifimgrd.tiles.source import FileSource
-from wifimgrd.tiles.tile import DamagedError, UnavailableError
-from wifimgrd.tiles.tileset import OPENERS
-from wifimgrd.tiles.upstream import UpstreamSlot
 
 NAMED: Final = 100
 """Missing tiles that are listed; the others are counted."""

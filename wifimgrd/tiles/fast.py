@@ -16,12 +16,12 @@ from multidict import CIMultiDict
 from wifimgrd.http.access.cors import EMBEDDED, Cors
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
+from wifimgrd.tiles._date_line import DateLine
+from wifimgrd.tiles._readers import Place, Result
+from wifimgrd.tiles._replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
+from wifimgrd.tiles._tile import NotReadyError, Tile
+from wifimgrd.tiles._tileset import FOUND, MISSING, NO_SOURCE, Tileset
 from wifimgrd.tiles.coordinates import exists
-from wifimgrd.tiles.date_line import DateLine
-from wifimgrd.tiles.readers import Place, Result
-from wifimgrd.tiles.replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
-from wifimgrd.tiles.tile import NotReadyError, Tile
-from wifimgrd.tiles.tileset import FOUND, MISSING, NO_SOURCE, Tileset
 from wifimgrd.tiles.tilesets import Tilesets
 
 _KEPT_CLIENTS: Final = 256

@@ -8,7 +8,7 @@ from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.errors import TILE_NOT_FOUND, Problem
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
-from wifimgrd.tiles import operations
+from wifimgrd.tiles import _operations as operations
 from wifimgrd.tiles.coordinates import place_of, without_ending
 
 

@@ -8,12 +8,12 @@ from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.errors import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
-from wifimgrd.tiles import operations
+from wifimgrd.tiles import _operations as operations
+from wifimgrd.tiles._replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
+from wifimgrd.tiles._tile import DamagedError, Tile, UnavailableError
+from wifimgrd.tiles._tilejson import base_address, tilejson
+from wifimgrd.tiles._tileset import FAILED, FOUND, MISSING, NO_SOURCE, Tileset
 from wifimgrd.tiles.coordinates import exists, place_of, without_ending
-from wifimgrd.tiles.replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
-from wifimgrd.tiles.tile import DamagedError, Tile, UnavailableError
-from wifimgrd.tiles.tilejson import base_address, tilejson
-from wifimgrd.tiles.tileset import FAILED, FOUND, MISSING, NO_SOURCE, Tileset
 from wifimgrd.tiles.tilesets import Tilesets
 
 

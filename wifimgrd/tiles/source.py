@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from wifimgrd.tiles.files import Identity
-from wifimgrd.tiles.gaps import Square
-from wifimgrd.tiles.tile import FORMAT_OF_TYPE, UNKNOWN, VECTOR, DamagedError, Tile, media_type_of
+from wifimgrd.tiles._files import Identity
+from wifimgrd.tiles._gaps import Square
+from wifimgrd.tiles._tile import FORMAT_OF_TYPE, UNKNOWN, VECTOR, DamagedError, Tile, media_type_of
 
 
 @dataclass(frozen=True, slots=True)

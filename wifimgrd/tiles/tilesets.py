@@ -11,9 +11,9 @@ from typing import Final, TypeVar, TypeVarTuple
 
 from wifimgrd.config import TileSource
 from wifimgrd.runtime.tasks import Backoff, Tasks
-from wifimgrd.tiles.readers import Readers
-from wifimgrd.tiles.tileset import FileSlot, Slot, Tileset
-from wifimgrd.tiles.upstream import UpstreamSlot
+from wifimgrd.tiles._readers import Readers
+from wifimgrd.tiles._tileset import FileSlot, Slot, Tileset
+from wifimgrd.tiles._upstream import UpstreamSlot
 
 CHECK_S: Final = 1.0
 """The interval of the checks of the paths: a renamed file is served within two seconds. Mounts,

@@ -9,8 +9,8 @@ import pytest
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd.backends.networkmanager.activation_monitor import ActivationMonitor
-from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
+from wifimgrd.backends.networkmanager._activation_monitor import ActivationMonitor
+from wifimgrd.backends.networkmanager._devices import NmDevice, StateChange
 from wifimgrd.backends.supplicant.association import BssLookup, ScanEnd, SupplicantChange
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.supplicant.diagnosis import HandshakeLost

@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from tests.backends.networkmanager.manager_on_the_bus import NetworkManagerOnTheBus, NoChanges
-from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, activate, deactivate
-from wifimgrd.backends.networkmanager.devices import NmDevice, StateChange
+from wifimgrd.backends.networkmanager._active_connection import ActiveConnection, activate, deactivate
+from wifimgrd.backends.networkmanager._devices import NmDevice, StateChange
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.ports import JoinRequest

@@ -6,9 +6,9 @@ import asyncio
 from typing import cast
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
-from wifimgrd.backends.networkmanager.adoption import adopt
-from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
-from wifimgrd.backends.networkmanager.inventory import Inventory
+from wifimgrd.backends.networkmanager._adoption import adopt
+from wifimgrd.backends.networkmanager._devices import Carried, NmDevice
+from wifimgrd.backends.networkmanager._inventory import Inventory
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.proxies.networkmanager import definitions as defs
 from wifimgrd.proxies.networkmanager.definitions import DeviceState

@@ -5,8 +5,8 @@ import pytest
 from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from tests.backends.recording import Recorder
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
-from wifimgrd.backends.networkmanager.devices import Carried, NmDevice, obstacle_of
-from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.networkmanager._devices import Carried, NmDevice, obstacle_of
+from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.adapter import Band
 from wifimgrd.proxies.networkmanager.definitions import DeviceProperties, ProfileSettings

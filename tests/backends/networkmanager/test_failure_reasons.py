@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.networkmanager.failure_reasons import (
+from wifimgrd.backends.networkmanager._failure_reasons import (
     at_deadline,
     attempt_failed,
     device_gone,

@@ -12,12 +12,12 @@ import pytest
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.backends.networkmanager import link_monitor as module
-from wifimgrd.backends.networkmanager.active_connection import ActiveConnection, Joined
-from wifimgrd.backends.networkmanager.changes import Changes
-from wifimgrd.backends.networkmanager.devices import DeviceGone, NmDevice, StateChange
-from wifimgrd.backends.networkmanager.ip_config import LinkReading
-from wifimgrd.backends.networkmanager.link_monitor import Carrier, LinkMonitor
+from wifimgrd.backends.networkmanager import _link_monitor as module
+from wifimgrd.backends.networkmanager._active_connection import ActiveConnection, Joined
+from wifimgrd.backends.networkmanager._changes import Changes
+from wifimgrd.backends.networkmanager._devices import DeviceGone, NmDevice, StateChange
+from wifimgrd.backends.networkmanager._ip_config import LinkReading
+from wifimgrd.backends.networkmanager._link_monitor import Carrier, LinkMonitor
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, Signal, Watch, Watches
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid

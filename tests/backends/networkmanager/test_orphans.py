@@ -10,9 +10,9 @@ import pytest
 
 from tests.backends.networkmanager.manager_on_the_bus import NetworkManagerOnTheBus, NoChanges
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
-from wifimgrd.backends.networkmanager.devices import Carried, NmDevice
-from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
-from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.networkmanager._devices import Carried, NmDevice
+from wifimgrd.backends.networkmanager._service_watcher import ServiceWatcher
+from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.proxies.networkmanager.definitions import (
     PROFILE_MARK,

@@ -1,6 +1,6 @@
 import pytest
 
-from wifimgrd.backends.networkmanager.profile import link_of, prefix_of
+from wifimgrd.backends.networkmanager._profile import link_of, prefix_of
 from wifimgrd.domain.device import Link, Sighting
 from wifimgrd.proxies.networkmanager.definitions import (
     AddressData,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
+from wifimgrd.backends.networkmanager._service_watcher import ServiceWatcher
 from wifimgrd.bus.connection import OwnerChange
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState

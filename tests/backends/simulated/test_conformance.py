@@ -9,7 +9,7 @@ import pytest
 from tests.backends.conformance import BackendConformance
 from tests.backends.recording import Recorder
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
-from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.domain.device import Passphrase, Ssid
 
 SCENARIO = parse_scenario("""

@@ -12,7 +12,7 @@ import pytest
 from tests.backends.recording import Recorder
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
-from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,

@@ -14,11 +14,11 @@ from structlog.testing import capture_logs
 from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
-from wifimgrd.backends.networkmanager.service_watcher import ServiceWatcher
-from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.networkmanager._service_watcher import ServiceWatcher
+from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.supplicant import backend as base_backend
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
-from wifimgrd.backends.wpa_supplicant.services import Services
+from wifimgrd.backends.wpa_supplicant._services import Services
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import BackendState, BackendStatus

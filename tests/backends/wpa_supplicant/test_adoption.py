@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.backends.wpa_supplicant.adoption import bssid_of, marked_device, ssid_of
+from wifimgrd.backends.wpa_supplicant._adoption import bssid_of, marked_device, ssid_of
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import structlog
 
 from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
-from wifimgrd.backends.wpa_supplicant import attempt as module
-from wifimgrd.backends.wpa_supplicant.attempt import AddressChanged, Attempt
-from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
-from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress
+from wifimgrd.backends.wpa_supplicant import _attempt as module
+from wifimgrd.backends.wpa_supplicant._attempt import AddressChanged, Attempt
+from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.ports import JoinRequest

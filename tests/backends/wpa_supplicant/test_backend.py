@@ -11,12 +11,13 @@ import pytest
 
 from tests.backends.recording import Recorder
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
-from wifimgrd.backends.simulated.world import BriefMemory
-from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend, link_monitor
-from wifimgrd.backends.wpa_supplicant.attempt import Joined
-from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
-from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading, NotOurs
-from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
+from wifimgrd.backends.simulated._world import BriefMemory
+from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.backends.wpa_supplicant import _link_monitor as link_monitor
+from wifimgrd.backends.wpa_supplicant._attempt import Joined
+from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, NotOurs
+from wifimgrd.backends.wpa_supplicant._link_monitor import LinkMonitor
 from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, ConnectionLost
 from wifimgrd.domain.events import BackendState

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd.backends.wpa_supplicant.lease_request import LeaseRequest
+from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
 
 
 @pytest.mark.parametrize(

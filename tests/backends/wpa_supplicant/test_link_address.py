@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.wpa_supplicant.link_address import LinkReading, address_in
+from wifimgrd.backends.wpa_supplicant._link_address import LinkReading, address_in
 from wifimgrd.domain.device import Sighting
 from wifimgrd.proxies.networkd.definitions import LinkDescription
 from wifimgrd.proxies.networkd.manager import description_in

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from wifimgrd.backends.wpa_supplicant import link_monitor as module
-from wifimgrd.backends.wpa_supplicant.link_address import LinkAddress, LinkReading
-from wifimgrd.backends.wpa_supplicant.link_monitor import LinkMonitor
+from wifimgrd.backends.wpa_supplicant import _link_monitor as module
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading
+from wifimgrd.backends.wpa_supplicant._link_monitor import LinkMonitor
 from wifimgrd.bus.connection import Signal
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
 from wifimgrd.domain.errors import BackendUnavailable

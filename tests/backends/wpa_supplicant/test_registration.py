@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from wifimgrd.backends.wpa_supplicant import other_supplicants
-from wifimgrd.backends.wpa_supplicant.other_supplicants import OtherSupplicants
-from wifimgrd.backends.wpa_supplicant.registration import InterfaceTaken, Registrations
+from wifimgrd.backends.wpa_supplicant import _other_supplicants as other_supplicants
+from wifimgrd.backends.wpa_supplicant._other_supplicants import OtherSupplicants
+from wifimgrd.backends.wpa_supplicant._registration import InterfaceTaken, Registrations
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
 

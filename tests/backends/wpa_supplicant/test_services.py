@@ -12,12 +12,13 @@ import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from wifimgrd.api.errors import NAME_OF
-from wifimgrd.backends.simulated.world import BriefMemory
+from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.supplicant.country import Country
-from wifimgrd.backends.wpa_supplicant import inventory, other_supplicants
-from wifimgrd.backends.wpa_supplicant.inventory import WifiInterface
-from wifimgrd.backends.wpa_supplicant.registration import Registrations
-from wifimgrd.backends.wpa_supplicant.services import Services
+from wifimgrd.backends.wpa_supplicant import _inventory as inventory
+from wifimgrd.backends.wpa_supplicant import _other_supplicants as other_supplicants
+from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant._registration import Registrations
+from wifimgrd.backends.wpa_supplicant._services import Services
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost
 from wifimgrd.proxies.networkd.definitions import NETWORK1

@@ -16,7 +16,7 @@ from wifimgrd.client.changes import DeviceAdded
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, PERIOD_S, CommandRate
 from wifimgrd.domain.errors import Busy, NotAuthorized
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.channel.commands import parse_command
+from wifimgrd.http.channel._commands import parse_command
 from wifimgrd.http.settings import Settings
 
 CONNECT = "command.device.device_connection.connect"

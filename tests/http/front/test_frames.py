@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.http.front.frames import FRAMES_PER_S, FrameRate
+from wifimgrd.http.front._frames import FRAMES_PER_S, FrameRate
 
 LENGTHS = st.one_of(st.integers(0, 130), st.sampled_from([125, 126, 127, 65535, 65536]))
 

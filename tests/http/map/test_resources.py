@@ -11,7 +11,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import FONT, MAP
 from tests.http.served import Served
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles.map.open_file import ResourceFolder
+from wifimgrd.tiles.map._open_file import ResourceFolder
 
 RESOURCES = MAP + "/resources/"
 SECRET = b"not for anybody"

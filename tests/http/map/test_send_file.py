@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.tiles.map.send_file import UnsatisfiableError, requested_part
+from wifimgrd.tiles.map._send_file import UnsatisfiableError, requested_part
 
 SIZE = 1000
 TAG = '"tag"'

@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 
 from wifimgrd.http.client import HttpBroken, HttpConnection
 from wifimgrd.http.front.framing import PIECE_BYTES
-from wifimgrd.http.relay.camera_socket import MESSAGE_BYTES, CameraSocket
+from wifimgrd.http.relay._camera_socket import MESSAGE_BYTES, CameraSocket
 
 HEADERS: CIMultiDict[str] = CIMultiDict({"Host": "192.168.42.1"})
 

@@ -26,9 +26,9 @@ from tests.http.served import Answer, Served
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import client
 from wifimgrd.http.front.connection import FrontConnection
+from wifimgrd.http.relay._headers import from_camera
+from wifimgrd.http.relay._references import CameraPage
 from wifimgrd.http.relay.cameras import AT_ONCE
-from wifimgrd.http.relay.headers import from_camera
-from wifimgrd.http.relay.references import CameraPage
 from wifimgrd.http.settings import Settings
 
 ADDRESS = "127.0.0.77"

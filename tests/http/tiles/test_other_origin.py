@@ -13,7 +13,7 @@ from tests.http.served import Served
 from wifimgrd.config import TileSource
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles.replies import blank_png
+from wifimgrd.tiles._replies import blank_png
 
 PAGE = "<!doctype html><title>another origin</title>"
 SHOW = """([address, crossOrigin]) => new Promise((resolve) => {

@@ -20,11 +20,11 @@ from tests.http.served import Served
 from tests.http.tiles.making import Place
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles.decompress import decompress
-from wifimgrd.tiles.map.default_style import layer_names
+from wifimgrd.tiles._decompress import decompress
+from wifimgrd.tiles._tile import VECTOR
+from wifimgrd.tiles._tileset import OPENERS
+from wifimgrd.tiles.map._default_style import layer_names
 from wifimgrd.tiles.source import FileSource
-from wifimgrd.tiles.tile import VECTOR
-from wifimgrd.tiles.tileset import OPENERS
 
 NORTH, SOUTH = (200, 30, 40), (20, 60, 210)
 SIDE = 1024

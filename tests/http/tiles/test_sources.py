@@ -37,15 +37,15 @@ from tests.http.tiles.making import (
     write_mbtiles,
     write_pmtiles,
 )
-from wifimgrd.tiles import decompress as decompress_module
-from wifimgrd.tiles import mbtiles as mbtiles_module
-from wifimgrd.tiles import pmtiles as pmtiles_module
-from wifimgrd.tiles.decompress import decompress
-from wifimgrd.tiles.mbtiles import MBTilesSource
-from wifimgrd.tiles.pmtiles import PMTilesSource
+from wifimgrd.tiles import _decompress as decompress_module
+from wifimgrd.tiles import _mbtiles as mbtiles_module
+from wifimgrd.tiles import _pmtiles as pmtiles_module
+from wifimgrd.tiles._decompress import decompress
+from wifimgrd.tiles._mbtiles import MBTilesSource
+from wifimgrd.tiles._pmtiles import PMTilesSource
+from wifimgrd.tiles._tile import MLT, TYPE_OF_FORMAT, VECTOR, DamagedError, NotReadyError, Tile
+from wifimgrd.tiles._tileset import OPENERS
 from wifimgrd.tiles.source import FileSource
-from wifimgrd.tiles.tile import MLT, TYPE_OF_FORMAT, VECTOR, DamagedError, NotReadyError, Tile
-from wifimgrd.tiles.tileset import OPENERS
 
 SMALL = pyramid(2)
 Tiles = Mapping[Place, bytes]

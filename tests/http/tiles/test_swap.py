@@ -19,9 +19,9 @@ from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles,
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.tiles import tileset as tileset_module
+from wifimgrd.tiles import _tileset as tileset_module
 from wifimgrd.tiles import tilesets as tilesets_module
-from wifimgrd.tiles.tileset import Tileset
+from wifimgrd.tiles._tileset import Tileset
 from wifimgrd.tiles.tilesets import Tilesets
 
 WRITERS: dict[str, Callable[[Path, Mapping[Place, bytes]], Path]] = {

@@ -29,9 +29,9 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 A fault that is set for all can be lifted for one camera or interface.
 """
 
-from wifimgrd.backends.simulated.adapters import SimulatedAdapters
-from wifimgrd.backends.simulated.backend import SimulatedBackend
-from wifimgrd.backends.simulated.scenario import (
+from wifimgrd.backends.simulated._adapters import SimulatedAdapters
+from wifimgrd.backends.simulated._backend import SimulatedBackend
+from wifimgrd.backends.simulated._scenario import (
     AdapterPlan,
     CameraPlan,
     Scenario,
@@ -41,7 +41,7 @@ from wifimgrd.backends.simulated.scenario import (
     load_scenario,
     parse_scenario,
 )
-from wifimgrd.backends.simulated.world import SimulatedWorld
+from wifimgrd.backends.simulated._world import SimulatedWorld
 
 __all__ = [
     "AdapterPlan",

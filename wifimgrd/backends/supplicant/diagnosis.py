@@ -1,7 +1,7 @@
 """Map wpa_supplicant's states and codes to errors that a user can act on. Pure functions.
 
 Both backends with real adapters use this, also for addresses and adapters. NetworkManager's own reasons are
-in `backends/networkmanager/failure_reasons.py`; errors that only the wpa_supplicant backend has are in those
+in `backends/networkmanager/_failure_reasons.py`; errors that only the wpa_supplicant backend has are in those
 modules of `backends/wpa_supplicant` that raise them.
 """
 

@@ -24,7 +24,7 @@ from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid
-from wifimgrd.http.channel.commands import ClientCommands
+from wifimgrd.http.channel._commands import ClientCommands
 from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
 from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.platform.status_hold import StatusHold

@@ -12,8 +12,9 @@ from typing import BinaryIO, Final, cast
 
 from aiohttp import web
 
+from wifimgrd.http.front._frames import FrameRate
+from wifimgrd.http.front._refusals import answer_to
 from wifimgrd.http.front.door import FrontDoor, ShortWay
-from wifimgrd.http.front.frames import FrameRate
 from wifimgrd.http.front.framing import (
     HEAD_BYTES,
     PIECE_BYTES,
@@ -24,7 +25,6 @@ from wifimgrd.http.front.framing import (
     parse_head,
     without_upgrade,
 )
-from wifimgrd.http.front.refusals import answer_to
 from wifimgrd.http.front.transport import FrontTransport, Written
 
 IDLE_S: Final = 75.0

@@ -20,9 +20,9 @@ from wifimgrd.http.api.requests import invalid, path_id
 from wifimgrd.http.client import HttpBroken, HttpConnection
 from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.errors import Problem
-from wifimgrd.http.relay.camera_socket import MESSAGE_BYTES, CameraSocket
-from wifimgrd.http.relay.headers import from_camera, reason_of, to_camera
-from wifimgrd.http.relay.references import CameraPage
+from wifimgrd.http.relay._camera_socket import MESSAGE_BYTES, CameraSocket
+from wifimgrd.http.relay._headers import from_camera, reason_of, to_camera
+from wifimgrd.http.relay._references import CameraPage
 from wifimgrd.http.routes import Routes
 
 AT_ONCE: Final = 16

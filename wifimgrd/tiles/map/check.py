@@ -15,14 +15,14 @@ from typing import Final
 from urllib.parse import unquote
 
 from wifimgrd.config import Map, TileSource
+from wifimgrd.tiles._pmtiles import PMTilesSource
+from wifimgrd.tiles._tile import VECTOR_TYPES, DamagedError, vector_encoding
 from wifimgrd.tiles.check import Progress
-from wifimgrd.tiles.map.default_style import UNKNOWN_TILES, has_style, layer_names
-from wifimgrd.tiles.map.open_file import OpenFile, ResourceFolder
+from wifimgrd.tiles.map._default_style import UNKNOWN_TILES, has_style, layer_names
+from wifimgrd.tiles.map._open_file import OpenFile, ResourceFolder
+from wifimgrd.tiles.map._style_places import font_file, has_sprite
 from wifimgrd.tiles.map.resource import read_style
-from wifimgrd.tiles.map.style_places import font_file, has_sprite
-from wifimgrd.tiles.pmtiles import PMTilesSource
 from wifimgrd.tiles.source import Summary
-from wifimgrd.tiles.tile import VECTOR_TYPES, DamagedError, vector_encoding
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _OWN_ROUTE: Final = re.compile(r".*/map/resources/(.+)")

@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
-from wifimgrd.tiles.date_line import DateLine
+from wifimgrd.tiles._date_line import DateLine
+from wifimgrd.tiles._files import Identity
+from wifimgrd.tiles._openat2 import AT_FDCWD, RESOLVE_CACHED, OpenAt2, read_now
 from wifimgrd.tiles.fast import admitted
-from wifimgrd.tiles.files import Identity
-from wifimgrd.tiles.map.operations import ARCHIVE_TYPE
-from wifimgrd.tiles.openat2 import AT_FDCWD, RESOLVE_CACHED, OpenAt2, read_now
+from wifimgrd.tiles.map._operations import ARCHIVE_TYPE
 
 _LARGEST: Final = 128 * 1024
 """Octets; the application sends larger parts."""

@@ -18,16 +18,16 @@ from wifimgrd.config import Map
 from wifimgrd.http.errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
+from wifimgrd.tiles._files import identity_of
+from wifimgrd.tiles._replies import Reply, Terms, is_named, tile_reply
+from wifimgrd.tiles._tile import VECTOR, VECTOR_TYPES, DamagedError
 from wifimgrd.tiles.coordinates import exists, place_of
-from wifimgrd.tiles.files import identity_of
-from wifimgrd.tiles.map import operations
-from wifimgrd.tiles.map.open_file import OpenFile, ResourceFolder
-from wifimgrd.tiles.map.send_file import send_file
-from wifimgrd.tiles.replies import Reply, Terms, is_named, tile_reply
-from wifimgrd.tiles.tile import VECTOR, VECTOR_TYPES, DamagedError
+from wifimgrd.tiles.map import _operations as operations
+from wifimgrd.tiles.map._open_file import OpenFile, ResourceFolder
+from wifimgrd.tiles.map._send_file import send_file
 
 if TYPE_CHECKING:  # the modules that read archives are imported only if there is an archive
-    from wifimgrd.tiles.pmtiles import PMTilesSource
+    from wifimgrd.tiles._pmtiles import PMTilesSource
 
 STYLE_LIMIT: Final = 16 << 20
 """Octets of a style or of a sprite's index."""
@@ -128,7 +128,7 @@ class MapResource:
     @operations.CONTOURS_JSON
     async def contours_json(self, request: web.Request) -> web.Response:
         """The contour lines, if the archive has vector tiles."""
-        from wifimgrd.tiles.tilejson import description  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.tiles._tilejson import description  # noqa: PLC0415 - needed with an archive alone
 
         source = await asyncio.to_thread(_vector_source, self._contours)
         if source is None:
@@ -169,8 +169,8 @@ class MapResource:
         return octets
 
     def _default_style(self, base: str) -> dict[str, object]:
-        from wifimgrd.tiles.map import default_style  # noqa: PLC0415 - needed with an archive alone
-        from wifimgrd.tiles.map.style_places import style_places  # noqa: PLC0415
+        from wifimgrd.tiles.map import _default_style as default_style  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.tiles.map._style_places import style_places  # noqa: PLC0415
 
         tiles = None if self._tiles is None else self._tiles.source()
         if tiles is None:
@@ -184,7 +184,7 @@ class MapResource:
         )
 
     def _base(self, request: web.Request) -> str:
-        from wifimgrd.tiles.tilejson import base_address  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.tiles._tilejson import base_address  # noqa: PLC0415 - needed with an archive alone
 
         return base_address(request.headers, request.scheme, request.host) + self._path
 
@@ -220,7 +220,7 @@ class _Archive:
 
     def source(self) -> PMTilesSource | None:
         """The archive, opened; None if there is none, or if it is damaged, which is logged once."""
-        from wifimgrd.tiles.pmtiles import PMTilesSource  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.tiles._pmtiles import PMTilesSource  # noqa: PLC0415 - needed with an archive alone
 
         with self._lock:
             try:

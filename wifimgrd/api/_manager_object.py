@@ -1,0 +1,138 @@
+"""`org.wifimgrd1.Manager`: the hub itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from wifimgrd import __version__
+from wifimgrd.api import names
+from wifimgrd.api._objects import ExportedInterface, switch
+from wifimgrd.api.properties import properties_of, row_of, variants_of
+from wifimgrd.bus.connection import MethodCall
+from wifimgrd.bus.packing import pack_rows
+from wifimgrd.bus.values import typed
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
+from wifimgrd.domain.history import parse_filter
+from wifimgrd.domain.records import ServiceRecord, absent_record, history_record, network_record
+from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.manager.history import History
+from wifimgrd.manager.hub import Hub
+
+ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES),
+        "Scan": names.CONNECT,
+        "Diagnose": names.DIAGNOSE,
+    }
+)
+"""The polkit actions of the methods."""
+
+
+class ManagerObject(ExportedInterface):
+    """The hub on the bus."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        is_exported: Callable[[str], bool],
+        reload: Callable[[], Awaitable[None]],
+        report: Callable[[], Awaitable[str]],
+        history: History | None,
+    ) -> None:
+        """`is_exported` says whether there is an object at a path; `reload` reads the configuration again;
+        `report` makes a report of a fault."""
+        self._hub = hub
+        self._history = history
+        self._is_exported = is_exported
+        self._reload_configuration = reload
+        self._make_report = report
+        self.record = ServiceRecord(
+            version=__version__,
+            backend=hub.backend_name,
+            backend_choice=hub.backend_choice,
+            backend_state=hub.backend_status.state.value,
+            backend_reason=hub.backend_status.reason,
+            absent_adapters=tuple(map(absent_record, hub.absent_adapters)),
+            recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
+        )
+        super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))
+        self.methods = {
+            "CreateDevice": self._create_device,
+            "RemoveDevice": self._remove_device,
+            "GetDevice": self._get_device,
+            "GetInterface": self._get_interface,
+            "Scan": self._scan,
+            "GetNetworks": self._get_networks,
+            "Reload": self._reload,
+            "GetHistory": self._get_history,
+            "ForgetHistory": self._forget_history,
+            "Diagnose": self._diagnose,
+        }
+        self.actions = ACTIONS
+
+    async def _create_device(self, call: MethodCall) -> Sequence[object]:
+        [properties] = typed(tuple[dict[str, object]], call.body)
+        return (names.device_path(await self._hub.create(properties)),)
+
+    async def _remove_device(self, call: MethodCall) -> Sequence[object]:
+        path, options = typed(tuple[str, dict[str, object]], call.body)
+        device = names.device_id_of(path)
+        if device is None:
+            raise DeviceNotFound(f"{path} is not a device")
+        with_history = switch(options, "history", default=False)
+        await self._hub.remove(DeviceId(device))
+        if with_history and self._history is not None:
+            self._history.forget(DeviceId(device))
+        return ()
+
+    async def _get_device(self, call: MethodCall) -> Sequence[object]:
+        [device_id] = typed(tuple[int], call.body)
+        path = names.device_path(device_id)
+        if not self._is_exported(path):
+            raise DeviceNotFound(f"there is no device {device_id}")
+        return (path,)
+
+    async def _get_interface(self, call: MethodCall) -> Sequence[object]:
+        [name] = typed(tuple[str], call.body)
+        path = names.interface_path(name)
+        if not self._is_exported(path):
+            raise InterfaceNotFound(f"there is no interface {name}")
+        return (path,)
+
+    async def _scan(self, call: MethodCall) -> Sequence[object]:
+        report = await self._hub.scan(_interface(call))
+        return list(report.scanned), dict(report.skipped)
+
+    async def _get_networks(self, call: MethodCall) -> Sequence[object]:
+        networks = await self._hub.networks(_interface(call))
+        return ([variants_of(network_record(one)) for one in networks],)
+
+    async def _reload(self, call: MethodCall) -> Sequence[object]:
+        del call
+        await self._reload_configuration()
+        return ()
+
+    async def _get_history(self, call: MethodCall) -> Sequence[object]:
+        wanted = parse_filter(*typed(tuple[dict[str, object]], call.body))
+        rows = [] if self._history is None else await self._history.read(wanted)
+        return (pack_rows(row_of(history_record(one)) for one in rows),)
+
+    async def _forget_history(self, call: MethodCall) -> Sequence[object]:
+        if self._history is not None:
+            self._history.forget(DeviceId(typed(tuple[int, dict[str, object]], call.body)[0]))
+        return ()
+
+    async def _diagnose(self, call: MethodCall) -> Sequence[object]:
+        del call
+        return (await self._make_report(),)
+
+
+def _interface(call: MethodCall) -> str | None:
+    [options] = typed(tuple[dict[str, object]], call.body)
+    name = options.get("interface")
+    if name is not None and not isinstance(name, str):
+        raise InvalidRequest("the option interface is a text", {"interface": ("Not a valid string.",)})
+    return name

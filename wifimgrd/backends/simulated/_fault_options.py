@@ -1,0 +1,77 @@
+"""The options of the faults, each field a key with its default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wifimgrd.backends.simulated._scenario import InterfaceName, Percent, Seconds, SsidValue
+from wifimgrd.domain.recovery import RecoveryStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What every fault has."""
+
+    off: bool = False
+    """Lifts it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CameraFault(Fault):
+    """A fault of one camera, or of all."""
+
+    ssid: SsidValue | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowJoin(CameraFault):
+    """`slow-join`."""
+
+    seconds: Seconds = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfaceFault(Fault):
+    """A fault of one interface, or of all."""
+
+    interface: InterfaceName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowLeave(InterfaceFault):
+    """`slow-leave`."""
+
+    seconds: Seconds = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterStuck(Fault):
+    """`adapter-stuck`."""
+
+    interface: InterfaceName
+    heals: RecoveryStep = RecoveryStep.RESTART
+    crashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rfkill(Fault):
+    """`rfkill`."""
+
+    interface: InterfaceName
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal(Fault):
+    """`signal`."""
+
+    ssid: SsidValue
+    percent: Percent | None = None
+    """Needed unless it is lifted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendGone(Fault):
+    """`backend-gone`."""
+
+    seconds: Seconds | None = None

@@ -1,0 +1,179 @@
+"""Messages of the management channel as sentences. Pure: no clock, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wifimgrd.cli._text import STYLE_OF_STATE, Style
+from wifimgrd.cli._views import reserved_for
+from wifimgrd.client.channel_messages import Message
+from wifimgrd.domain.camera_state import CameraState, camera_state
+from wifimgrd.domain.interface import InterfaceState
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """An event and its subject; both may contain any characters."""
+
+    subject: str
+    what: str
+    style: Style = Style.PLAIN
+
+
+class EventText:
+    """Turns messages into sentences, and stores what was shown last, to print only changes."""
+
+    def __init__(self) -> None:
+        self._devices: dict[int, Data] = {}
+        self._shown: dict[int, str] = {}
+        """The states of the devices, as they were shown last."""
+        self._interfaces: dict[str, Data] = {}
+
+    def text(self, message: Message) -> list[Sentence]:
+        """The sentences for one message; none if it has nothing new for a person."""
+        data = message.data
+        match message.type:
+            case "snapshot":
+                return self._snapshot(data)
+            case "service.updated":
+                return [_service(data)]
+            case "device.created":
+                self._devices[data["id"]] = data
+                self._shown[data["id"]] = _state_text(data)
+                return [Sentence(self._name(data["id"]), f"registered, {_state(data).value}")]
+            case "device.removed":
+                sentence = Sentence(self._name(data["id"]), "removed")
+                self._devices.pop(data["id"], None)
+                self._shown.pop(data["id"], None)
+                return [sentence]
+            case "device.updated":
+                return self._updated(data)
+            case "device.connection_status.update":
+                return self._status(data)
+            case "device.signal":
+                return [Sentence(self._name(data["id"]), f"signal {data['signal_strength']} %", Style.FAINT)]
+            case "interface.added" | "interface.updated":
+                return self._interface(data, new=message.type == "interface.added")
+            case "interface.removed":
+                self._interfaces.pop(data["name"], None)
+                return [Sentence(data["name"], "unplugged")]
+        return []
+
+    def _snapshot(self, data: Data) -> list[Sentence]:
+        self._devices = {device["id"]: device for device in data["devices"]}
+        self._shown = {device["id"]: _state_text(device) for device in data["devices"]}
+        self._interfaces = {interface["name"]: interface for interface in data["interfaces"]}
+        counts = f"{_count(self._devices, 'device')}, {_count(self._interfaces, 'interface')}"
+        return [Sentence("wifimgrd", f"watching {counts}", Style.FAINT)]
+
+    def _name(self, device_id: int) -> str:
+        device = self._devices.get(device_id)
+        return f"device {device_id}" if device is None else f"{device['name']} ({device_id})"
+
+    def _updated(self, data: Data) -> list[Sentence]:
+        before = self._devices.get(data["id"], {})
+        subject = self._name(data["id"])
+        self._devices[data["id"]] = data
+        sentences = []
+        if data["name"] != before.get("name"):
+            sentences.append(Sentence(subject, f'renamed to "{data["name"]}"'))
+        if data["connection_settings"] != before.get("connection_settings"):
+            sentences.append(Sentence(subject, f'network changed to "{data["connection_settings"]["ssid"]}"'))
+        camera = data["camera_address"]
+        if camera is not None and camera != before.get("camera_address"):
+            sentences.append(Sentence(subject, f"camera at {camera}, this host at {data['local_address']}"))
+        return sentences + self._state_sentences(before, data)
+
+    def _status(self, data: Data) -> list[Sentence]:
+        device_id = data["id"]
+        before = self._devices.get(device_id, {})
+        if data["connection_status"] == "failed":  # which the next status repeats as a state
+            self._shown[device_id] = what = _failed(data)
+            return [Sentence(self._name(device_id), what, STYLE_OF_STATE[CameraState.FAILED])]
+        now = self._devices[device_id] = {**before, **data}
+        return self._state_sentences(before, now)
+
+    def _state_sentences(self, before: Data, now: Data) -> list[Sentence]:
+        """The sentence about a device's state; none if that was shown already, or is about to end."""
+        device_id = now["id"]
+        what = _state_text(now)
+        if now["connection_status"] == "disconnecting" or what == self._shown.get(device_id):
+            return []
+        self._shown[device_id] = what
+        state, error = _state(now), _error(now)
+        if state is CameraState.CONNECTING and before.get("connection_status") == "connected" and error:
+            what += f" again: {error}"
+        if state is CameraState.CONNECTED and before.get("device_reachability") == "unavailable":
+            what += ", answering again"
+        return [Sentence(self._name(device_id), what, STYLE_OF_STATE.get(state, Style.PLAIN))]
+
+    def _interface(self, data: Data, *, new: bool) -> list[Sentence]:
+        before = self._interfaces.get(data["name"], {})
+        self._interfaces[data["name"]] = data
+        members = ("state", "reason", "device_id", "reserved_device_id")
+        if not new and all(data[key] == before.get(key) for key in members):
+            return []
+        state, keeper = data["state"], data["reserved_device_id"]
+        reservation = "" if keeper is None else reserved_for(self._name(keeper))
+        if state == InterfaceState.AVAILABLE and reservation:
+            state, reservation = reservation, ""
+        elif not reservation and before.get("reserved_device_id") is not None:
+            reservation = "no longer reserved"
+        what = f"plugged in, {state}" if new else str(state)
+        if data["device_id"] is not None:
+            what += f": {self._name(data['device_id'])}"
+        elif data["reason"]:
+            what += f": {data['reason']}"
+        if reservation and keeper != before.get("reserved_device_id"):
+            what += f", {reservation}"
+        return [Sentence(data["name"], what, STYLE_OF_STATE.get(data["state"], Style.PLAIN))]
+
+
+def _state(data: Data) -> CameraState:
+    return camera_state(
+        data["connection_status"],
+        reachable=data["device_reachability"] != "unavailable",
+        waiting_since=data["waiting_since"],
+        lost_at=data.get("lost_at"),
+        error_code=data["connection_error_code"],
+    )
+
+
+def _state_text(data: Data) -> str:
+    """A device's state, with what belongs to it."""
+    match state := _state(data):
+        case CameraState.WAITING:
+            return f"{state} for a free adapter"
+        case CameraState.SEARCHING:
+            return f"{state} for its network"
+        case CameraState.FAILED:
+            return _failed(data)
+        case CameraState.NOT_ANSWERING | CameraState.OFF:
+            return state.value
+    return f"{state} through {data['interface']}" if data["interface"] is not None else state.value
+
+
+def _failed(data: Data) -> str:
+    error = _error(data)
+    return f"{CameraState.FAILED}: {error}" if error else CameraState.FAILED.value
+
+
+def _service(data: Data) -> Sentence:
+    state = data["backend_state"]
+    what = f"backend {data['backend']} {state}" if data["backend"] else f"backend {state}"
+    if data["backend_reason"]:
+        what += f": {data['backend_reason']}"
+    return Sentence("wifimgrd", what, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def _error(data: Data) -> str:
+    code, message = data["connection_error_code"], data["connection_error_message"]
+    return f"{message} ({code})" if code else ""
+
+
+def _count(things: Mapping[Any, Data], what: str) -> str:
+    return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

@@ -1,0 +1,83 @@
+"""`wifimgrctl history`: the history as a table."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from wifimgrd.cli._finding import find_device
+from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._table import Cell, Row
+from wifimgrd.cli._text import Style
+from wifimgrd.cli._views import local_time, moment, span
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_records import history_json
+from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
+from wifimgrd.domain.records import HistoryRecord
+
+_HEADS = ("TIME", "DEVICE", "ADAPTER", "WHAT", "(LASTED)", "(SIGNAL)", "(REASON)")
+
+_WHAT = {"session": "connected", "interruption": "interrupted"}
+
+
+async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Show the history: the latest rows, or all since a time."""
+    device_id = None if arguments.device is None else _device_id(hub, arguments.device)
+    rows = await _rows(hub, device_id, arguments.since)
+    if not rows and not screen.json:
+        screen.hint("No history yet.")
+        return True
+    now_us = time.time_ns() // 1000
+    lines = screen.table(_HEADS, [_line(row, now_us) for row in reversed(rows)])
+    screen.show([history_json(row) for row in rows], lines)
+    return True
+
+
+def _device_id(hub: HubClient, wanted: str) -> int:
+    """A device that is registered, or the id of one that was removed."""
+    try:
+        return find_device(hub.devices, wanted).id
+    except DeviceNotFound:
+        if wanted.isascii() and wanted.isdecimal() and 0 < int(wanted) < 2**63:
+            return int(wanted)
+        raise
+
+
+async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> list[HistoryRecord]:
+    """The newest first."""
+    if since_us is None:
+        return await hub.history(device_id, limit=DEFAULT_LIMIT)
+    rows: list[HistoryRecord] = []
+    before = None
+    while page := await hub.history(device_id, before, LARGEST_LIMIT):
+        rows += [row for row in page if max(row.time, row.ended or row.time) >= since_us]
+        before = page[-1].id
+        if page[-1].time < since_us:
+            break
+    return rows
+
+
+def _line(row: HistoryRecord, now_us: int) -> Row:
+    is_session = row.kind == "session"
+    lasted = None
+    if is_session or row.ended:
+        lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
+    what = _WHAT.get(row.kind, row.kind)
+    signal = None if row.signal_mean is None else f"{row.signal_mean} %"
+    if signal and row.signal_minimum != row.signal_mean:
+        signal += f" (lowest {row.signal_minimum} %)"
+    is_bad = row.kind in ("failure", "interruption") or (is_session and row.code)
+    reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
+    return (
+        local_time(row.time),
+        row.device_name if row.device_id else None,
+        row.interface,
+        what,
+        lasted,
+        signal,
+        Cell(reason, Style.BAD if is_bad else Style.PLAIN),
+    )
+
+
+__all__ = ["history", "moment"]

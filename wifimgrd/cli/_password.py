@@ -1,0 +1,98 @@
+"""Reads a password from a prompt, a file or stdin; never from an argument."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+import warnings
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.cli._text import safe
+from wifimgrd.domain.errors import InvalidRequest
+
+_LONGEST: Final = 4096
+"""A file with more octets is not a password but a mistake."""
+
+_NO_TERMINAL: Final = "there is no terminal for a prompt; use --password-file, --password-stdin or --open"
+
+
+class UsageError(Exception):
+    """The command line cannot be carried out as it is."""
+
+
+def read_password(arguments: argparse.Namespace, network: str) -> str:
+    """The password for a network, from the source that the command line names; "" for an open network.
+
+    Raises UsageError if a prompt is not possible, InvalidRequest if no password was given.
+    """
+    if arguments.open:
+        return ""
+    if arguments.password_file is not None:
+        password = _of_file(arguments.password_file)
+    elif arguments.password_stdin:
+        password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
+    else:
+        password = _prompted(f"Password for {safe(network)}", _NO_TERMINAL)
+    if not password:
+        raise InvalidRequest("the password is empty; use --open for an open network")
+    return password
+
+
+def _of_file(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return _text(file.read(_LONGEST + 1), str(path))
+    except OSError as error:
+        raise InvalidRequest(f"the password file cannot be read: {error}") from None
+
+
+def _text(octets: bytes, source: str) -> str:
+    if len(octets) > _LONGEST:
+        raise InvalidRequest(f"{source} contains more than a password")
+    try:
+        text = octets.decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"the password in {source} is not text") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def read_passphrase(file: Path | None, *, new: bool = False) -> str:
+    """The passphrase of a backup, from a file or a prompt; a `new` one has to be typed twice.
+
+    Raises as `read_password` does.
+    """
+    no_terminal = "there is no terminal for a prompt; use --passphrase-file"
+    if file is not None:
+        passphrase = _of_file(file)
+    else:
+        passphrase = _prompted("Passphrase of the backup", no_terminal)
+        if new and passphrase != _prompted("Repeat the passphrase", no_terminal):
+            raise InvalidRequest("the two passphrases differ")
+    if not passphrase:
+        raise InvalidRequest("the passphrase is empty")
+    return passphrase
+
+
+def read_broker_password(file: Path | None, user: str, broker: str) -> str:
+    """The password of a user at a broker, from a file or a prompt. Raises as `read_password` does."""
+    if file is not None:
+        password = _of_file(file)
+    else:
+        no_terminal = "there is no terminal for a prompt; use --password-file"
+        password = _prompted(f"Password for {safe(user)} at {safe(broker)}", no_terminal)
+    if not password:
+        raise InvalidRequest("the password is empty")
+    return password
+
+
+def _prompted(prompt: str, no_terminal: str) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return getpass.getpass(f"{prompt}: ")
+        except getpass.GetPassWarning:
+            raise UsageError(no_terminal) from None
+        except EOFError:
+            raise InvalidRequest("no password was entered") from None

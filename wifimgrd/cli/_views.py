@@ -1,0 +1,334 @@
+"""Devices, interfaces and the hub as lines for people."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._table import Cell, Row, fields
+from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
+from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
+from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.network import Security
+from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
+
+DEVICE_HEADS: Final = (
+    "ID",
+    "NAME",
+    "STATE",
+    "INTERFACE",
+    "(ADDRESS)",
+    "SIGNAL",
+    "NETWORK",
+    "(LAST ERROR)",
+)
+"""The columns of `device_row`."""
+_INTERFACE_HEADS: Final = (
+    "NAME",
+    "STATE",
+    "DEVICE",
+    "ADAPTER",
+    "USB PORT",
+    "BANDS",
+    "MAC ADDRESS",
+    "DRIVER",
+    "(REASON)",
+)
+_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN BY", "(MODEL)", "(DEVICE)")
+_SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
+"""The words for kinds of security whose code is not what they are called."""
+_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def devices_view(devices: Iterable[DeviceRecord], screen: Screen, *, current: bool = True) -> list[str]:
+    """The table of devices; their states are the last known ones if they are not `current`."""
+    return screen.table(DEVICE_HEADS, [device_row(device, current=current) for device in devices])
+
+
+def device_row(device: DeviceRecord, *, current: bool = True) -> Row:
+    """A device's row in a table."""
+    return (
+        device.id,
+        device.name,
+        _device_state(device, current=current),
+        device.interface,
+        device.address,
+        _percent(device.signal_strength),
+        Ssid(device.ssid).printable,
+        Cell(device.connection_error_code, Style.PLAIN if device.waiting_since else Style.BAD),
+    )
+
+
+def interfaces_view(
+    interfaces: Iterable[InterfaceRecord],
+    devices: Mapping[int, DeviceRecord],
+    screen: Screen,
+    absent: Iterable[AbsentRecord] = (),
+    *,
+    current: bool = True,
+) -> list[str]:
+    """The table of interfaces, with the reserved adapters that are not plugged in."""
+    rows: list[Row] = [
+        (
+            interface.name,
+            _interface_state(interface, devices)
+            if current
+            else Cell(last_known(interface_label(interface, devices)), Style.FAINT),
+            _holder(interface, devices),
+            interface.usb_product or _usb_ids(interface),
+            interface.usb_port,
+            ", ".join(interface.bands),
+            interface.mac_address,
+            interface.driver,
+            _details(interface, devices),
+        )
+        for interface in interfaces
+    ]
+    for adapter in absent:
+        since = "" if adapter.unplugged_at is None else f" since {local_time(adapter.unplugged_at)}"
+        rows.append(
+            (
+                adapter.interface,
+                Cell("away", Style.FAINT),
+                None,
+                adapter.product,
+                adapter.usb_port,
+                None,
+                adapter.mac_address,
+                None,
+                f"unplugged{since}; reserved for {_device_title(adapter.device_id, devices)}",
+            )
+        )
+    return screen.table(_INTERFACE_HEADS, rows)
+
+
+def networks_view(
+    networks: Iterable[NetworkRecord], devices: Mapping[int, DeviceRecord], screen: Screen
+) -> list[str]:
+    """The table of networks in the scan results."""
+    rows: list[Row] = [
+        (
+            Ssid(network.ssid).printable,
+            _SECURITIES.get(network.security, network.security),
+            _percent(network.signal_strength),
+            ", ".join(network.bands),
+            ", ".join(network.bssids),
+            ", ".join(network.interfaces),
+            network.codename,
+            _device_title(network.device_id, devices),
+        )
+        for network in networks
+    ]
+    return screen.table(_NETWORK_HEADS, rows)
+
+
+def device_view(
+    device: DeviceRecord, screen: Screen, now_us: int | None = None, *, current: bool = True
+) -> list[str]:
+    """Everything about one device."""
+    now_us = time.time_ns() // 1000 if now_us is None else now_us
+    error = (
+        f"{device.connection_error_message} ({device.connection_error_code})"
+        if device.connection_error_code
+        else None
+    )
+    if error and (at := moment(device.connection_error_at, now_us)):
+        error += f", {at}"
+    title = f"{safe(device.name)} (device {device.id})"
+    return [
+        screen.styled(title, Style.STRONG),
+        *fields(
+            [
+                ("State", _device_state(device, current=current)),
+                ("Interface", device.interface),
+                ("Network", Ssid(device.ssid).printable),
+                ("Model", device.codename),
+                ("Address", device.address),
+                ("Reachable", _reachable_cell(device)),
+                ("Camera's address", device.camera_address),
+                ("Host's address", device.local_address),
+                ("Signal", _percent(device.signal_strength)),
+                ("Last attempt", moment(device.last_connection_attempt, now_us)),
+                ("Last connected", moment(device.last_successful_connection, now_us)),
+                ("Last disconnected", moment(device.last_disconnection, now_us)),
+                ("Last error", Cell(error, Style.PLAIN if device.waiting_since else Style.BAD)),
+                ("Priority", device.priority or None),
+                ("Pinned to", _pin(device)),
+                ("Warnings", Cell(" ".join(device.warnings) or None, Style.BUSY)),
+                ("Waiting for adapter", _since_when(device.waiting_since, now_us)),
+                ("Reconnects", _reconnecting(device, now_us)),
+            ],
+            colour=screen.colour,
+        ),
+    ]
+
+
+def hub_view(
+    service: ServiceRecord,
+    devices: Iterable[DeviceRecord],
+    interfaces: Iterable[InterfaceRecord],
+    screen: Screen,
+) -> list[str]:
+    """The state of the hub."""
+    by_id = {device.id: device for device in devices}
+    backend, current = f"{service.backend}, {service.backend_state}", is_current(service.backend_state)
+    if service.backend_reason:
+        backend += f": {service.backend_reason}"
+    elif service.backend_choice:
+        backend += f" ({service.backend_choice})"
+    return [
+        screen.styled(f"wifimgrd {safe(service.version)}", Style.STRONG),
+        *fields(
+            [
+                ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
+                ("Devices", states_of(by_id.values(), current=current)),
+                (
+                    "Interfaces",
+                    count_of(
+                        interface_label(one, by_id) if current else UNKNOWN
+                        for one in interfaces
+                        if one.leads_radio
+                    ),
+                ),
+            ],
+            colour=screen.colour,
+        ),
+    ]
+
+
+def states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
+    """How many devices there are, and in which states."""
+    return count_of(camera_state_of(device) if current else UNKNOWN for device in devices)
+
+
+def _device_state(device: DeviceRecord, *, current: bool) -> Cell:
+    """A camera's state, by the words that the page shows."""
+    state = camera_state_of(device)
+    if not current:
+        return Cell(last_known(state), Style.FAINT)
+    return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """An interface's state, and for whom it is if it is not for all."""
+    return _reservation(interface, devices) if interface.is_kept else interface.state
+
+
+def _details(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """What its state leaves out: why it is unavailable, and for whom it is while it is not available."""
+    reservation = "" if interface.is_kept else _reservation(interface, devices)
+    return "; ".join(filter(None, (interface.reason, reservation)))
+
+
+def _reservation(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """For whom an interface is; empty if it is for all."""
+    if interface.reserved_device_id is None:
+        return ""
+    device = devices.get(interface.reserved_device_id)
+    return reserved_for(f"device {interface.reserved_device_id}" if device is None else device.name)
+
+
+def reserved_for(device: str) -> str:
+    """What is said of an interface that is for one device alone."""
+    return f"reserved for {device}"
+
+
+def _interface_state(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> Cell:
+    """An interface's state; one that the configuration excludes is not shown as an error."""
+    is_meant = interface.state == "unavailable" and (interface.reason or "").startswith("excluded by")
+    if is_meant or interface.is_kept:
+        return Cell(interface_label(interface, devices), Style.FAINT if is_meant else Style.PLAIN)
+    return state_cell(interface.state)
+
+
+def _pin(device: DeviceRecord) -> str | None:
+    if device.pin is None:
+        return None
+    return device.pin.get("mac") or f"USB port {device.pin.get('usb_port')}"
+
+
+def state_cell(state: str) -> Cell:
+    """A state in its colour."""
+    return Cell(state, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def moment(time_us: int | None, now_us: int) -> str | None:
+    """A point in time, local and as the time since; None if there is none."""
+    if time_us is None:
+        return None
+    return f"{local_time(time_us)} ({_since(now_us - time_us)})"
+
+
+def local_time(time_us: int) -> str:
+    """A point in time in the zone of this computer."""
+    return datetime.fromtimestamp(time_us / 1e6).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(passed_us: int) -> str:
+    """A duration, in its largest unit."""
+    seconds = max(0, passed_us) // 1_000_000
+    if not seconds:
+        return "< 1 s"
+    length, unit = next((length, unit) for length, unit in _UNITS if seconds >= length)
+    return f"{seconds // length} {unit}"
+
+
+def _since(passed_us: int) -> str:
+    seconds = passed_us // 1_000_000
+    for length, unit in _UNITS:
+        if seconds >= length:
+            return f"{seconds // length} {unit} ago"
+    return "just now"
+
+
+def count_of(states: Iterable[str]) -> str:
+    """How many there are, and of each state."""
+    counted = Counter(states)
+    total = counted.total()
+    parts = ", ".join(f"{number} {state}" for state, number in sorted(counted.items()))
+    return f"{total}: {parts}" if total else "none"
+
+
+def _reachable_cell(device: DeviceRecord) -> Cell:
+    """Whether a connected camera answers; empty for one that is not connected."""
+    if device.state != "connected":
+        return Cell(None)
+    if device.reachable:
+        return Cell("yes", Style.GOOD)
+    return Cell("no: associated, but not answering", Style.BAD)
+
+
+def _since_when(time_us: int | None, now_us: int) -> str | None:
+    since = moment(time_us, now_us)
+    return None if since is None else f"since {since}"
+
+
+def _reconnecting(device: DeviceRecord, now_us: int) -> str | None:
+    """Since when the device is being reconnected; None if it is not."""
+    lost = moment(device.lost_at, now_us)
+    return None if lost is None else f"when its network is seen and an adapter is free; lost {lost}"
+
+
+def _percent(number: int | None) -> str | None:
+    return None if number is None else f"{number} %"
+
+
+def _holder(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str | None:
+    return _device_title(interface.device_id, devices)
+
+
+def _device_title(device_id: int | None, devices: Mapping[int, DeviceRecord]) -> str | None:
+    if device_id is None:
+        return None
+    device = devices.get(device_id)
+    return str(device_id) if device is None else f"{device.id} {device.name}"
+
+
+def _usb_ids(interface: InterfaceRecord) -> str | None:
+    if not interface.usb_vendor_id:
+        return None
+    return f"{interface.usb_vendor_id}:{interface.usb_product_id}"

@@ -1,0 +1,416 @@
+"""Apply a plan to the kernel's tables, check and restore it, and remove all of it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from wifimgrd.helper import _routing as routing
+from wifimgrd.helper._forwarding import Forwarding, ingress_interfaces
+from wifimgrd.helper._plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
+from wifimgrd.helper._ruleset import OPENED, TABLE_NAME, elements, link_layer, link_layer_trial, ruleset
+from wifimgrd.kernel.addresses import Address, list_addresses
+from wifimgrd.kernel.host_addresses import broadcast_addresses
+from wifimgrd.kernel.links import Link, index_of, name_of
+from wifimgrd.kernel.nftables import Nftables, NftablesError
+from wifimgrd.kernel.routes import Route, list_routes
+from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
+from wifimgrd.kernel.rules import Rule, list_rules
+from wifimgrd.runtime.used_addresses import used_addresses
+
+_log = structlog.get_logger()
+
+_OWNER_KINDS: Final = ("dummy", "bridge")
+"""The kinds of interface that can own the network; a bridge without ports for kernels without dummy."""
+_SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
+_VALID_MARK: Final = "src_valid_mark"
+_WANTED_SETTINGS: Final = {"rp_filter": "2", _VALID_MARK: "1"}
+"""Of each camera's interface. The reverse path of a packet is looked up with its mark, which selects the
+camera's own routing table; any other packet is accepted if there is any route to its sender. The kernel uses
+the larger of these and `all`: https://docs.kernel.org/networking/ip-sysctl.html
+
+The second is set for interfaces whose forwarding is switched on, too: the reverse path of what is forwarded
+is looked up as if it came in by the camera's interface, where the rules let nothing pass that has no mark."""
+
+
+class Conflict(Exception):
+    """The cameras' network overlaps another one of this host; the message names it."""
+
+
+class KernelState:
+    """The helper's state in the kernel; the only class that changes it."""
+
+    def __init__(self) -> None:
+        self._nftables = Nftables()
+        self._wanted: Plan | None = None
+        """The plan that was last passed to `apply`."""
+        self._plan: Plan | None = None
+        """The plan that was applied: the wanted one, without its network where that is in conflict."""
+        self._is_complete = False
+        """Whether the last change had no failure: after one the same plan is applied again."""
+        self._conflict = ""
+        self._listing = ""
+        """The nftables tables as listed after that."""
+        self._link_layer = ""
+        """The netdev table that was applied."""
+        self._has_link_layer = True
+        """False where the kernel has no tables of family netdev."""
+        self._is_settled = True
+        """Whether the routes in `main` were changed after that."""
+        self._marks: list[int] = []
+        """The marks that have rules."""
+        self._gates: set[Rule] = set()
+        """The rules of `routing.gates` that are in the kernel."""
+        self._forwarding = Forwarding()
+        self._refused_settings: set[tuple[str, str]] = set()
+        """The settings that could not be made, by interface and name."""
+        self._changed_settings: dict[tuple[str, str], str] = {}
+        """What settings of interfaces were before they were changed, by interface and name."""
+
+    @property
+    def nftables_port(self) -> int:
+        """The netlink port that its changes of nftables come from."""
+        return self._nftables.port
+
+    def hosts_own(self, interfaces: Iterable[str]) -> set[str]:
+        """Those of the interfaces that carry a connection of this host. Those of cameras, of this run or of
+        one that was killed, do not: what `main` has through them is deleted. Raises KernelError."""
+        held = () if self._wanted is None else self._wanted.cameras
+        new = set(interfaces).difference(one.interface for one in held)
+        if not new:
+            return set()
+        carrying = routing.carrying(list_routes())
+        own = {interface: index for interface in new if (index := index_of(interface)) in carrying}
+        marks = routing.marks_of(list_rules()) if own else ()
+        return {interface for interface, index in own.items() if MARKS + index not in marks}
+
+    def apply(self, plan: Plan) -> None:
+        """Apply a plan; does nothing if it is applied completely. Raises KernelError, NftablesError, and
+        Conflict, after the plan without its network was applied."""
+        same_base = self._wanted is not None and _base(self._wanted) == _base(plan)
+        if same_base and plan == self._plan and self._is_complete:
+            return
+        found = (
+            "" if same_base and not self._conflict else routing.conflict(plan, list_routes(), index_of(OWNER))
+        )
+        self._apply_checked(plan, found)
+
+    def changed(self) -> str:
+        """The part of the state that was changed since it was applied, or empty; raises as `apply`."""
+        plan = self._plan
+        if plan is None or self._wanted is None:
+            return ""
+        routes, owner = list_routes(), index_of(OWNER)
+        if not self._conflict and (found := routing.conflict(self._wanted, routes, owner)):
+            self._apply_checked(self._wanted, found)
+        direct = routing.direct_cameras(plan, routes, used_addresses(), owner)
+        gates = routing.gates(plan, self._to_open(plan).values())
+        if not routing.is_complete(plan, direct, gates, list_rules(), routes, owner):
+            return "routing"
+        if (
+            not self._listing or self._list() != self._listing
+        ):  # the table may have been deleted while it was applied
+            return "nftables"
+        to_open = self._to_open(plan)
+        if self._forwarding.opened != to_open.keys() or not self._forwarding.is_on:
+            return "forwarding"
+        return "" if self._has_settings(plan, to_open.values()) else "settings"
+
+    def restore(self) -> None:
+        """Apply the plan again completely, but for cameras whose interface is gone; raises as `apply`."""
+        if self._plan is not None:
+            plan = replace(self._plan, cameras=tuple(filter(_is_present, self._plan.cameras)))
+            self._is_complete = False
+            self._prepare_network(plan.network)
+            self._change(plan)
+            self._is_complete = True
+            self.settle()
+
+    def settle(self) -> None:
+        """Do what nobody waits for: the routes in `main`. Raises KernelError."""
+        if self._plan is not None and not self._is_settled:
+            self._set_direct_routes(self._plan)
+            self._is_settled = True
+
+    def take_broadcasts(self) -> None:
+        """Make the broadcast addresses of cameras' links such ones for what comes from the cameras alone.
+        Raises KernelError."""
+        if self._plan is not None:
+            taken = self._delete_broadcasts(self._plan)
+            reachable = [one for one in self._plan.reachable if one in taken]
+            carry_out(change for one in reachable for change in _broadcast_routes(one))
+
+    def clear(self) -> None:
+        """Remove everything, also what an earlier run has left; raises KernelError, NftablesError."""
+        self._remove_all()
+
+    def close(self) -> None:
+        """Free the resources of this process; the kernel state stays."""
+        self._nftables.close()
+
+    def _apply_checked(self, plan: Plan, conflict: str) -> None:
+        self._wanted, self._conflict = plan, conflict
+        effective = plan.without_network() if conflict else plan
+        was_complete, self._is_complete = self._is_complete, False
+        if self._plan is None or not was_complete or _base(self._plan) != _base(effective):
+            self._prepare_network(effective.network)
+        if effective != self._plan:
+            self._change(effective)
+        self._is_complete = True
+        if conflict:
+            raise Conflict(conflict)
+
+    def _prepare_network(self, network: IPv4Network | None) -> None:
+        """Create the interface that owns the network, or remove it where there is none."""
+        if network is None:
+            _delete_owner()
+        else:
+            host = network.broadcast_address - 1
+            owner = index_of(OWNER) or _make_owner()
+            carry_out(
+                [
+                    *(Change(Action.DELETE, one) for one in list_addresses() if one.index == owner),
+                    Change(Action.ADD, Address(owner, host)),
+                    Change(Action.SET, Link(OWNER, owner, is_up=True)),
+                    Change(Action.REPLACE, Route(network, owner, source=host)),
+                ]
+            )
+        self._recall()
+
+    def _recall(self) -> None:
+        """Find what this or an earlier run has left in the kernel."""
+        with suppress(NftablesError):
+            self._forwarding.remember(self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}"))
+        self._plan = None
+        self._link_layer = ""
+        rules = list_rules()
+        self._marks = routing.marks_of(rules)
+        self._gates = routing.gates_of(rules)
+        for mark in self._marks:
+            self._assume_defaults(mark & LARGEST_INDEX)
+        for index in self._forwarding.opened:
+            self._assume_defaults(index, (_VALID_MARK,))
+
+    def _change(self, plan: Plan) -> None:
+        """Add routes first, then, in one transaction, the maps that direct packets to them; unused rules and
+        routes are deleted last. A route that fails, because its interface has just gone down, affects no
+        other camera.
+        """
+        applied = self._plan  # None where the base has changed
+        to_open = self._to_open(plan)
+        gates = routing.gates(plan, to_open.values())
+        self._forwarding.close(keep=to_open)
+        failure: KernelError | None = None
+        try:
+            for interface in to_open.values():
+                self._change_setting(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK])
+            self._add_routes(plan, () if applied is None else applied.cameras, gates - self._gates)
+        except KernelError as error:
+            failure = error
+        self._gates |= gates
+        self._delete_broadcasts(plan)
+        self._nftables.run(ruleset(plan, to_open) if applied is None else elements(plan, to_open))
+        self._limit_link_layer(plan)
+        self._forwarding.open(to_open)
+        self._plan, self._listing = plan, self._list()
+        gone = [mark for mark in self._marks if mark not in plan.marks]
+        self._marks = list(plan.marks)
+        self._forget(gone, self._gates - gates)
+        self._gates = set(gates)
+        kept = {camera.interface for camera in plan.reachable}
+        for interface, name in list(self._changed_settings):
+            if interface not in kept and (name != _VALID_MARK or interface not in to_open.values()):
+                self._restore_setting(interface, name)
+        # What nobody waits for takes long, so it is not done while a link is coming up: until then the helper
+        # only closes it.
+        self._is_settled = self._is_settled and applied is not None and applied.reachable == plan.reachable
+        if failure is not None:
+            raise failure
+
+    def _to_open(self, plan: Plan) -> dict[int, str]:
+        if not plan.shared:
+            return {}
+        cameras = {camera.interface for camera in plan.reachable}
+        return self._forwarding.wanted((ingress_interfaces(plan.shared) - {OWNER, "lo"}) | cameras)
+
+    def _add_routes(self, plan: Plan, applied: Collection[Camera], gates: Collection[Rule]) -> None:
+        for camera in plan.reachable:
+            for name, value in _WANTED_SETTINGS.items():
+                self._change_setting(camera.interface, name, value)
+        changes = [Change(Action.ADD, gate) for gate in sorted(gates, key=str)]
+        changes += routing.additions(plan, self._marks) + routing.camera_routes(plan, but=applied)
+        for camera in plan.reachable:
+            if camera not in applied:
+                changes += _broadcast_routes(camera)
+        self._marks = [*self._marks, *(mark for mark in plan.marks if mark not in self._marks)]
+        carry_out(changes)
+
+    def _delete_broadcasts(self, plan: Plan) -> list[Camera]:
+        """Delete the broadcast addresses of cameras' links from the table `local`, which decides first on all
+        packets of the host; returns the cameras."""
+        found = routing.broadcasts(plan, list_routes())
+        try:
+            carry_out(Change(Action.DELETE, route) for route, _ in found)
+        except KernelError as error:
+            _log.debug("broadcasts_not_deleted", reason=str(error))
+        return [camera for _, camera in found]
+
+    def _set_direct_routes(self, plan: Plan) -> None:
+        """Make the routes in `main`, and delete those that NetworkManager or an earlier version has made."""
+        routes = list_routes()
+        direct = routing.direct_cameras(plan, routes, used_addresses(), index_of(OWNER))
+        if unwanted := routing.unwanted_routes(plan, routes):
+            _log.warning("routes_deleted", routes=[str(one) for one in unwanted])
+        stale = [*routing.stale_routes(plan, routes), *unwanted]
+        try:
+            carry_out(
+                [
+                    *(Change(Action.DELETE, one) for one in stale),
+                    *routing.direct_routes(direct, routes),
+                ]
+            )
+        except KernelError as error:  # an interface has just gone; the next check repeats it
+            _log.debug("direct_routes_unchanged", reason=str(error))
+
+    @staticmethod
+    def _forget(marks: Collection[int], gates: Iterable[Rule] = ()) -> None:
+        """Delete the rules and routes of marks, and gates.
+
+        NetworkManager deletes routes at the same time, when a link ends.
+        """
+        changes = [Change(Action.DELETE, gate) for gate in sorted(gates, key=str)]
+        if marks:
+            changes += routing.forget(marks, list_routes())
+        carry_out(changes)
+
+    def _limit_link_layer(self, plan: Plan) -> None:
+        """Apply the netdev table. An interface that the kernel refuses, as one that has just gone, is left
+        out, and tried again with the next plan."""
+        wanted = link_layer(plan.cameras)
+        if not self._has_link_layer or wanted == self._link_layer:
+            return
+        try:
+            self._nftables.run(wanted)
+        except NftablesError:
+            self._has_link_layer = not self._refusal_of()
+            wanted = self._limit_link_layer_of_some(plan) if self._has_link_layer else ""
+        self._link_layer = wanted
+
+    def _limit_link_layer_of_some(self, plan: Plan) -> str:
+        wanted = link_layer([one for one in plan.cameras if not self._refusal_of(one)])
+        try:
+            self._nftables.run(wanted)
+        except NftablesError as error:  # one has gone meanwhile: the table is as it was before
+            _log.warning("link_layer_unchanged", reason=str(error))
+            return ""
+        return wanted
+
+    def _refusal_of(self, *cameras: Camera) -> str:
+        """Why the kernel has no netdev table for these cameras; empty where it has."""
+        try:
+            self._nftables.run(link_layer_trial(cameras))
+        except NftablesError as error:
+            _log.warning(
+                "link_layer_open", interfaces=[one.interface for one in cameras] or "all", reason=str(error)
+            )
+            return str(error)
+        return ""
+
+    def _list(self) -> str:
+        try:
+            listing = self._nftables.run(f"list table ip {TABLE_NAME}")
+            if self._link_layer:
+                listing += self._nftables.run(f"list table netdev {TABLE_NAME}")
+        except NftablesError:
+            return ""
+        return listing
+
+    def _remove_all(self) -> None:
+        self._recall()
+        self._wanted, self._conflict = None, ""
+        self._forwarding.close()
+        self._nftables.run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
+        with suppress(NftablesError):  # where the kernel has no such tables, there is none
+            self._nftables.run(f"table netdev {TABLE_NAME} {{}}; delete table netdev {TABLE_NAME}")
+        self._forget(self._marks, self._gates)
+        self._marks, self._gates = [], set()
+        for interface, name in list(self._changed_settings):
+            self._restore_setting(interface, name)
+        _delete_owner()
+        carry_out(routing.direct_routes((), list_routes()))
+
+    def _has_settings(self, plan: Plan, opened: Iterable[str]) -> bool:
+        """Whether the interfaces have the settings that were made; one that cannot be read has gone."""
+        wanted = [(one.interface, *setting) for one in plan.reachable for setting in _WANTED_SETTINGS.items()]
+        wanted += [(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK]) for interface in opened]
+        for interface, name, value in wanted:
+            with suppress(OSError):
+                is_set = (_SETTINGS / interface / name).read_text().strip() == value
+                if not is_set and (interface, name) not in self._refused_settings:
+                    return False
+        return True
+
+    def _change_setting(self, interface: str, name: str, value: str) -> None:
+        setting = _SETTINGS / interface / name
+        try:
+            before = setting.read_text().strip()
+            if before != value:
+                setting.write_text(value)
+                self._changed_settings[interface, name] = before
+            self._refused_settings.discard((interface, name))
+        except OSError as error:
+            self._refused_settings.add((interface, name))
+            _log.warning("setting_unchanged", interface=interface, setting=name, reason=error.strerror)
+
+    def _restore_setting(self, interface: str, name: str) -> None:
+        """Restore the setting, where its interface still exists."""
+        before = self._changed_settings.pop((interface, name))
+        with suppress(OSError):
+            (_SETTINGS / interface / name).write_text(before)
+
+    def _assume_defaults(self, index: int, names: Iterable[str] = tuple(_WANTED_SETTINGS)) -> None:
+        """Assume the defaults as the previous settings of an interface that an earlier run has changed."""
+        interface = name_of(index)
+        with suppress(OSError):
+            for name in names if interface else ():
+                default = (_SETTINGS / "default" / name).read_text().strip()
+                self._changed_settings.setdefault((interface, name), default)
+
+
+def _broadcast_routes(camera: Camera) -> list[Change]:
+    return routing.broadcast_routes(camera, broadcast_addresses(camera.index))
+
+
+def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:
+    """The part of a plan that the chains depend on; the rest is elements of sets and maps."""
+    return plan.network, plan.shared
+
+
+def _is_present(camera: Camera) -> bool:
+    return index_of(camera.interface) == camera.index
+
+
+def _make_owner() -> int:
+    """Create the interface that owns the network; returns its index. Raises KernelError."""
+    for kind in _OWNER_KINDS:
+        try:
+            carry_out([Change(Action.ADD, Link(OWNER, kind=kind))])
+        except KernelError as error:
+            _log.debug("owner_kind_refused", kind=kind, reason=str(error))
+        else:
+            return index_of(OWNER)
+    raise KernelError(
+        errno.EOPNOTSUPP, f"the kernel makes no interface {OWNER}, neither {' nor '.join(_OWNER_KINDS)}"
+    )
+
+
+def _delete_owner() -> None:
+    if index_of(OWNER):
+        carry_out([Change(Action.DELETE, Link(OWNER))])

@@ -1,0 +1,389 @@
+"""`org.wifimgrd1.Net`: the helper on the message bus, for the daemon's user alone."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from wifimgrd.api import names
+from wifimgrd.api.definitions import definition, describe_object
+from wifimgrd.api.errors import NAME_OF
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, OwnerChange
+from wifimgrd.bus.values import typed
+from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.errors import (
+    DeviceNotReachable,
+    InternalError,
+    InvalidRequest,
+    NotAuthorized,
+    ServiceRefused,
+    WifimgrdError,
+)
+from wifimgrd.helper import names as helper_names
+from wifimgrd.helper._call_arguments import (
+    bssid_of,
+    country_of,
+    link_configuration,
+    network_of,
+    plan_of,
+    profile_of,
+)
+from wifimgrd.helper._interfaces import index_of_wireless, require_wireless
+from wifimgrd.helper._kernel_state import Conflict, KernelState
+from wifimgrd.helper._networkd_links import NetworkdLinks
+from wifimgrd.helper._networkmanager import (
+    activate_profile,
+    deactivate_profile,
+    delete_profile,
+    set_autoconnect,
+    set_managed,
+)
+from wifimgrd.helper._plan import Camera, Plan
+from wifimgrd.helper._policy import Policy
+from wifimgrd.helper._routing import concerned_by, makes_broadcast
+from wifimgrd.helper._supplicant import add_network, limit_networks, register_interface, set_country
+from wifimgrd.helper._wireless import end_power_save, restart_link
+from wifimgrd.helper.sockets import open_socket
+from wifimgrd.kernel.addresses import list_addresses
+from wifimgrd.kernel.events import Event
+from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.rtnetlink import KernelError
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_ERROR: Final = "org.freedesktop.DBus.Error."
+_SETTLE_S: Final = 0.8
+"""From the first change by another program to the check: such changes come in bursts. A join is one, and is
+over by then."""
+_AGAIN_S: Final = 0.2
+"""To the second check: NetworkManager ends a link some time before the daemon reports it."""
+_END_S: Final = 5.0
+"""How long running calls may take to end at the stop."""
+_PLAN_S: Final = 2.0
+"""How long a call for a socket waits for the device to be in the plan: the daemon sends both at once."""
+_IN_NETWORKMANAGER: Final = frozenset(
+    ("ActivateProfile", "DeactivateProfile", "DeleteProfile", "SetManaged", "SetAutoconnect")
+)
+_LATER_S: Final = 0.05
+"""From a reply to the routes in `main`, so that the caller is served first."""
+
+
+class NetService:
+    """Handles calls, checks and restores the kernel state, and sets `unneeded` when it can be stopped."""
+
+    def __init__(
+        self,
+        connection: BusConnection,
+        to_services: BusConnection,
+        kernel: KernelState,
+        links: NetworkdLinks,
+        policy: Callable[[], Policy],
+        uid: int,
+        linger_s: float,
+        tasks: Tasks,
+    ) -> None:
+        """`to_services` is the bus of wpa_supplicant and NetworkManager. `uid` may call; `linger_s` is how
+        long the kernel state is kept after the daemon has gone. `policy` reads the policy; it is read again
+        for each new daemon."""
+        self._connection = connection
+        self._to_services = to_services
+        self._kernel = kernel
+        self._links = links
+        self._read_policy = policy
+        self._policy = Policy()
+        self._planned = asyncio.Condition()
+        """Notified when there is a new plan."""
+        self._uid = uid
+        self._linger_s = linger_s
+        self._definition = definition(helper_names.INTERFACE)
+        self._wanted: Plan | None = None
+        self._conflict = ""
+        self._suspected = ""
+        """The part that the last check found changed."""
+        self._trusted = ""
+        """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
+        self._tasks = tasks
+        self._check_timer: asyncio.TimerHandle | None = None
+        self._restore_timer: asyncio.TimerHandle | None = None
+        self.unneeded = asyncio.Event()
+
+    async def start(self) -> None:
+        """Own the bus name and serve calls; raises NameTaken."""
+        self._connection.serve(self._called)
+        await self._connection.watch_owner(self._daemon_came_or_went, names.BUS_NAME)
+        await self._connection.request_name(helper_names.BUS_NAME)
+        if await self._connection.name_owner(names.BUS_NAME) is None:
+            self._restore_and_stop()
+
+    def changed(self, event: Event | None) -> None:
+        """The kernel's tables were changed, as `watch` reports it."""
+        if self._wanted is None:
+            return
+        if event is not None and makes_broadcast(self._wanted, event):
+            self._do(self._kernel.take_broadcasts)
+        if self._check_timer is None and (event is None or concerned_by(self._wanted, event)):
+            self._check_timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._check_now)
+
+    def _check_now(self) -> None:
+        self._check_timer = None
+        wanted = self._wanted
+        if wanted is None:
+            return
+        try:
+            if self._conflict:
+                self._kernel.apply(wanted)
+            elif (changed := self._kernel.changed()) != self._suspected:
+                self._suspected = changed
+                if changed:
+                    self._check_timer = asyncio.get_running_loop().call_later(_AGAIN_S, self._check_now)
+            elif changed:
+                self._suspected = ""
+                self._kernel.restore()
+                _log.warning("tables_restored", network=str(wanted.network), changed=changed)
+        except Conflict as conflict:
+            self._publish_conflict(str(conflict))
+        except (KernelError, NftablesError) as error:
+            _log.error("tables_unknown", reason=str(error))
+            self._check_timer = asyncio.get_running_loop().call_later(1.0, self._check_now)
+        else:
+            self._publish_conflict("")
+
+    def _publish_conflict(self, conflict: str) -> None:
+        if conflict != self._conflict:
+            self._conflict = conflict
+            self._connection.emit(
+                helper_names.PATH, helper_names.INTERFACE, "ConflictChanged", "s", [conflict]
+            )
+
+    # -- calls
+
+    def _called(self, call: MethodCall) -> None:
+        self._tasks.start(call.member, self._answer(call))
+
+    async def _answer(self, call: MethodCall) -> None:
+        try:
+            answer = await self._dispatch(call)
+        except WifimgrdError as error:
+            self._connection.reply_error(call, NAME_OF[error.code], error.message)
+        except BusError as error:
+            self._connection.reply_error(call, error.name, error.message)
+        except (KernelError, NftablesError) as error:
+            _log.error("tables_unchanged", reason=str(error))
+            self._connection.reply_error(call, NAME_OF[InternalError.code], str(error))
+        except Exception:  # noqa: BLE001 - a bug is logged, not sent to the caller
+            _log.exception("call_crashed", member=call.member)
+            self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
+        else:
+            self._connection.reply(call, *answer)
+            asyncio.get_running_loop().call_later(_LATER_S, self._do, self._kernel.settle)
+
+    @staticmethod
+    def _do(change: Callable[[], None]) -> None:
+        """Make a change that no caller waits for."""
+        try:
+            change()
+        except KernelError as error:
+            _log.error("tables_unknown", reason=str(error))
+
+    async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        match call.path, call.interface, call.member, call.signature:
+            case _, bus_names.PEER, "Ping", "":
+                return "", ()
+            case helper_names.PATH, bus_names.INTROSPECTABLE, "Introspect", "":
+                xml = describe_object([self._definition], is_object_manager=False, children=())
+                return "s", (xml,)
+        await self._require_daemon(call)
+        signatures = self._definition.methods.get(call.member)
+        if (
+            call.path != helper_names.PATH
+            or call.interface not in ("", helper_names.INTERFACE)
+            or signatures is None
+        ):
+            raise BusError(_ERROR + "UnknownMethod", f"there is no {call.member} at {call.path}")
+        if call.signature != signatures.question:
+            raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
+        match call.member:
+            case "Apply":
+                network, cameras = typed(tuple[str, list[helper_names.CameraEntry]], call.body)
+                return "s", (await self._apply(network, cameras),)
+            case "Open":
+                return "h", (await self._open(*typed(tuple[int, int, str], call.body)),)
+            case "RestartLink":
+                restart_link(*typed(tuple[str], call.body))
+                return "", ()
+            case "EndPowerSave":
+                return "b", (_end_power_save(*typed(tuple[str], call.body)),)
+            case "RegisterInterface" | "AddNetwork" | "LimitNetworks" | "SetCountry":
+                return await self._in_supplicant(call)
+            case "ConfigureLink" | "RequestLease" | "ReleaseLink":
+                return await self._in_networkd(call)
+            case member if member in _IN_NETWORKMANAGER:
+                return await self._in_networkmanager(call)
+        self._wanted = None
+        self._kernel.clear()
+        self._publish_conflict("")
+        await self._links.clear()
+        return "", ()
+
+    async def _in_supplicant(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        """Handle the calls that change something in wpa_supplicant."""
+        match call.member:
+            case "RegisterInterface":
+                return "o", (await register_interface(self._to_services, *typed(tuple[str], call.body)),)
+            case "AddNetwork":
+                arguments = typed(helper_names.NetworkArguments, call.body)
+                self._require_hubs(arguments.interface)
+                network = network_of(*arguments[1:])
+                return "o", (await add_network(self._to_services, arguments.interface, network),)
+            case "LimitNetworks":
+                interface, bssid = typed(tuple[str, str], call.body)
+                self._require_hubs(interface)
+                await limit_networks(self._to_services, interface, bssid_of(bssid))
+            case "SetCountry":
+                interface, country = typed(tuple[str, str], call.body)
+                await set_country(self._to_services, interface, country_of(country))
+        return "", ()
+
+    async def _in_networkd(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        """Handle the calls for addresses that systemd-networkd takes."""
+        match call.member:
+            case "ConfigureLink":
+                await self._links.configure(link_configuration(*typed(tuple[str, str], call.body)))
+            case "RequestLease":
+                [interface] = typed(tuple[str], call.body)
+                await self._links.request_lease(interface, index_of_wireless(interface))
+            case "ReleaseLink":
+                await self._links.release(*typed(tuple[str], call.body))
+        return "", ()
+
+    async def _in_networkmanager(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        """Handle the calls that change something in NetworkManager."""
+        match call.member:
+            case "ActivateProfile":
+                arguments = typed(helper_names.ProfileArguments, call.body)
+                self._require_hubs(arguments.interface)
+                return "oo", await activate_profile(self._to_services, *profile_of(*arguments))
+            case "DeactivateProfile":
+                await deactivate_profile(self._to_services, *typed(tuple[str], call.body))
+            case "DeleteProfile":
+                await delete_profile(self._to_services, *typed(tuple[str], call.body))
+            case "SetManaged":
+                interface, managed = typed(tuple[str, bool], call.body)
+                if not managed:
+                    self._require_hubs(interface)
+                await set_managed(self._to_services, interface, managed)
+            case "SetAutoconnect":
+                await set_autoconnect(self._to_services, *typed(tuple[str, bool], call.body))
+        return "", ()
+
+    def _require_hubs(self, interface: str) -> None:
+        """Raise InvalidRequest for what is no adapter that the hub may use; raises KernelError."""
+        require_wireless(interface)
+        if self._kernel.hosts_own([interface]):
+            raise InvalidRequest(f"{interface} carries a connection of this host")
+
+    async def _apply(self, network: str, cameras: Sequence[helper_names.CameraEntry]) -> str:
+        hosts_own = self._kernel.hosts_own(camera.interface for camera in cameras)
+        wanted = plan_of(network, cameras, self._policy, hosts_own)
+        async with self._planned:
+            self._wanted = wanted
+            self._planned.notify_all()
+        try:
+            self._kernel.apply(wanted)
+        except Conflict as conflict:
+            self._publish_conflict(str(conflict))
+        else:
+            self._publish_conflict("")
+        return self._conflict
+
+    async def _open(self, device_id: int, port: int, kind: str) -> socket.socket:
+        """Handle the call `Open`; raises InvalidRequest, DeviceNotReachable, and as open_socket does."""
+        try:
+            wanted = SocketKind(kind)
+        except ValueError:
+            raise InvalidRequest(f"a socket is tcp or udp, not {kind!r}") from None
+        if not port:
+            raise InvalidRequest("a port is 1 to 65535")
+        camera = await self._planned_camera(device_id)
+        assert camera.camera_address is not None  # noqa: S101 - for the type checker
+        if any(one.address == camera.camera_address for one in list_addresses()):
+            raise DeviceNotReachable(f"{camera.camera_address} is an address of this host, not a camera's")
+        try:
+            opened = await open_socket(
+                camera.interface, camera.camera_address, port, wanted, camera.socket_mark
+            )
+        except ServiceRefused as refused:
+            raise BusError(helper_names.REFUSED, refused.message) from None
+        if self._reachable(device_id) != camera:
+            opened.close()
+            raise DeviceNotReachable("the device was reconnected meanwhile")
+        return opened
+
+    async def _planned_camera(self, device_id: int) -> Camera:
+        try:
+            async with asyncio.timeout(_PLAN_S), self._planned:
+                await self._planned.wait_for(lambda: self._reachable(device_id) is not None)
+        except TimeoutError:
+            raise DeviceNotReachable(f"device {device_id} is not connected") from None
+        camera = self._reachable(device_id)
+        if camera is None:
+            raise DeviceNotReachable(f"device {device_id} is no longer connected")
+        return camera
+
+    def _reachable(self, device_id: int) -> Camera | None:
+        cameras = () if self._wanted is None else self._wanted.reachable
+        return next((one for one in cameras if one.device_id == device_id), None)
+
+    async def _require_daemon(self, call: MethodCall) -> None:
+        if call.sender == self._trusted:
+            return
+        try:
+            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
+            uid: int | None = typed(int, reply[0])
+        except (BusError, BusClosed, TimeoutError):
+            uid = None
+        if uid != self._uid:
+            _log.warning("not_authorized", action=helper_names.INTERFACE, member=call.member, uid=uid)
+            raise NotAuthorized("only wifimgrd may call this")
+        if call.sender != self._trusted:  # another call of this daemon may have come first
+            self._policy = self._read_policy()
+            self._trusted = call.sender
+
+    # -- the daemon
+
+    def _daemon_came_or_went(self, change: OwnerChange) -> None:
+        if change.after:
+            if self._restore_timer is not None:
+                self._restore_timer.cancel()
+                self._restore_timer = None
+        else:
+            self._restore_and_stop()
+
+    def _restore_and_stop(self) -> None:
+        if self._restore_timer is None:
+            self._restore_timer = asyncio.get_running_loop().call_later(self._linger_s, self.unneeded.set)
+
+    async def stop(self) -> None:
+        """Stop serving, and remove the kernel state. Addresses of links stay, as the links do."""
+        self._wanted = None
+        for timer in (self._check_timer, self._restore_timer):
+            if timer is not None:
+                timer.cancel()
+        await self._tasks.settle(_END_S)
+        with suppress(KernelError, NftablesError):
+            self._kernel.clear()
+
+
+def _end_power_save(interface: str) -> bool:
+    """Handle the call `EndPowerSave`; raises InvalidRequest."""
+    try:
+        return end_power_save(interface)
+    except OSError as error:  # mostly a driver without power save, so it is not logged
+        raise BusError(NAME_OF[InternalError.code], str(error)) from None

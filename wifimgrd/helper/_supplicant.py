@@ -1,0 +1,150 @@
+"""What the daemon has done in wpa_supplicant, since its bus policy does not allow it: these methods also take
+names of files, which wpa_supplicant reads and writes as root. Nothing that is passed here is one.
+
+https://w1.fi/wpa_supplicant/devel/dbus.html, https://w1.fi/cgit/hostap/plain/wpa_supplicant/wpa_supplicant.conf
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from wifimgrd.api.errors import in_time
+from wifimgrd.bus.connection import BusConnection, Variant
+from wifimgrd.bus.proxy import Proxy
+from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
+from wifimgrd.helper._interfaces import require_wireless
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.proxies.wpa_supplicant.definitions import (
+    NETWORK_MARK,
+    WPAS,
+    WPAS_INTERFACE,
+    WPAS_NETWORK,
+    WPAS_PATH,
+)
+
+_ANSWER_S: Final = 5.0
+"""How long wpa_supplicant may take to reply."""
+_NO_ANSWER: Final = "wpa_supplicant does not answer"
+_RAW_KEY_DIGITS: Final = 64
+_FRAME_PROTECTION_OPTIONAL, _FRAME_PROTECTION_REQUIRED = 1, 2
+_PERMANENT_ADDRESS: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network that is to be joined for a device."""
+
+    device_id: DeviceId
+    ssid: Ssid
+    key_management: KeyManagement
+    passphrase: Passphrase
+    bssid: str = ""
+    """The only access point that is joined; empty for any with that SSID."""
+    hidden: bool = False
+
+    @property
+    def settings(self) -> dict[str, Variant]:
+        """As AddNetwork takes them. There is no `bgscan`, so that a link is never interrupted by a background
+        scan."""
+        settings = {
+            "ssid": Variant("ay", self.ssid.octets),
+            "id_str": Variant("s", f"{NETWORK_MARK}{self.device_id}"),
+            "mac_addr": Variant("i", _PERMANENT_ADDRESS),
+            **_security(self.key_management, self.passphrase),
+        }
+        if self.bssid:
+            settings["bssid"] = Variant("s", self.bssid)
+        if self.hidden:
+            settings["scan_ssid"] = Variant("i", 1)
+        return settings
+
+
+def _security(key_management: KeyManagement, passphrase: Passphrase) -> dict[str, Variant]:
+    match key_management:
+        case KeyManagement.NONE:
+            return {"key_mgmt": Variant("s", "NONE")}
+        case KeyManagement.OWE:
+            return {
+                "key_mgmt": Variant("s", "OWE"),
+                "ieee80211w": Variant("i", _FRAME_PROTECTION_REQUIRED),
+            }
+        case KeyManagement.SAE:
+            return {
+                "key_mgmt": Variant("s", "SAE"),
+                "ieee80211w": Variant("i", _FRAME_PROTECTION_REQUIRED),
+                "sae_password": Variant("s", passphrase.reveal()),
+            }
+    return {
+        "key_mgmt": Variant("s", "WPA-PSK WPA-PSK-SHA256 SAE"),
+        "ieee80211w": Variant("i", _FRAME_PROTECTION_OPTIONAL),
+        "psk": _key(passphrase),
+    }
+
+
+def _key(passphrase: Passphrase) -> Variant:
+    """A passphrase, or the key itself as 64 hexadecimal digits."""
+    secret = passphrase.reveal()
+    if len(secret) == _RAW_KEY_DIGITS:
+        return Variant("ay", bytes.fromhex(secret))
+    return Variant("s", secret)
+
+
+class _Object(Proxy):
+    """An object of wpa_supplicant's."""
+
+    SERVICE = WPAS
+    TIMEOUT_S = _ANSWER_S
+
+
+class _Root(_Object):
+    INTERFACE = WPAS
+
+
+class _Interface(_Object):
+    INTERFACE = WPAS_INTERFACE
+
+
+class _Network(_Object):
+    INTERFACE = WPAS_NETWORK
+
+
+async def register_interface(connection: BusConnection, interface: str) -> str:
+    """Register a wireless interface with wpa_supplicant, and return its object path.
+
+    Raises InvalidRequest for any other interface, BackendUnavailable, BusClosed, and BusError:
+    `WPAS_INTERFACE_EXISTS` where it is registered already.
+    """
+    require_wireless(interface)
+    arguments = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
+    with in_time(_NO_ANSWER):
+        return await _Root(connection, WPAS_PATH).ask(str, "CreateInterface", "a{sv}", [arguments])
+
+
+async def add_network(connection: BusConnection, interface: str, network: Network) -> str:
+    """Configure a network on an interface that is registered, disabled, and return its object path; raises as
+    `register_interface`."""
+    with in_time(_NO_ANSWER):
+        registered = await _registered(connection, interface)
+        return await registered.ask(str, "AddNetwork", "a{sv}", [network.settings])
+
+
+async def limit_networks(connection: BusConnection, interface: str, bssid: str) -> None:
+    """Let the networks of an interface be joined at this access point alone; their other settings stay.
+    Raises as `register_interface`."""
+    with in_time(_NO_ANSWER):
+        for path in await (await _registered(connection, interface)).get("Networks", list[str]):
+            limit = Variant("a{sv}", {"bssid": Variant("s", bssid)})
+            await _Network(connection, path).set("Properties", limit)
+
+
+async def set_country(connection: BusConnection, interface: str, country: str) -> None:
+    """Set the regulatory domain, as an ISO 3166-1 alpha-2 code; raises as `register_interface`."""
+    with in_time(_NO_ANSWER):
+        await (await _registered(connection, interface)).set("Country", Variant("s", country))
+
+
+async def _registered(connection: BusConnection, interface: str) -> _Interface:
+    require_wireless(interface)
+    path = await _Root(connection, WPAS_PATH).ask(str, "GetInterface", "s", [interface])
+    return _Interface(connection, path)

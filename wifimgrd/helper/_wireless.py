@@ -1,0 +1,47 @@
+"""Wireless interfaces: a link down and up, addresses deleted, power save off."""
+
+from __future__ import annotations
+
+import socket
+
+import structlog
+
+from wifimgrd.helper._interfaces import require_wireless
+from wifimgrd.kernel import nl80211
+from wifimgrd.kernel.addresses import list_addresses
+from wifimgrd.kernel.links import Link, index_of
+from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
+
+_log = structlog.get_logger()
+
+
+def restart_link(interface: str) -> None:
+    """Take a wireless interface's link down and up; raises InvalidRequest for any other, and KernelError."""
+    require_wireless(interface)
+    carry_out(Change(Action.SET, Link(interface, is_up=is_up)) for is_up in (False, True))
+
+
+def end_power_save(interface: str) -> bool:
+    """Switch a wireless interface's power save off, and return whether it was on.
+
+    Raises InvalidRequest for any other interface, and OSError where the setting cannot be read: mostly, the
+    driver has no power save.
+    """
+    require_wireless(interface)
+    index = socket.if_nametoindex(interface)
+    if not nl80211.has_power_save(index):
+        return False
+    try:
+        nl80211.end_power_save(index)
+    except OSError as error:
+        _log.warning("power_save_unchanged", interface=interface, reason=str(error))
+    return True
+
+
+def delete_addresses(interface: str) -> None:
+    """Delete the IPv4 addresses of an interface; of one that is gone, nothing is left to delete."""
+    index = index_of(interface)
+    try:
+        carry_out(Change(Action.DELETE, one) for one in list_addresses() if one.index == index)
+    except KernelError as error:
+        _log.debug("addresses_not_deleted", interface=interface, reason=str(error))

@@ -1,0 +1,370 @@
+"""Connecting and disconnecting: commands, attempts, links that are interrupted and restored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.allocator import Claim
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, Link, Sighting
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    Cancelled,
+    DeviceNotReachable,
+    InterfaceLost,
+    InternalError,
+    NoInterfaceAvailable,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
+from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
+from wifimgrd.manager._arrivals import Arrivals
+from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._notices import Notice
+from wifimgrd.manager._state import PULL_S, HubState
+from wifimgrd.ports import Backend, JoinRequest
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_GUARD_S: Final = 2.0
+"""The time by which a backend may exceed an attempt's limit before it is cancelled."""
+_LEAVE_TIMEOUT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """The result of an attempt that was not cancelled."""
+
+    device: Device
+    interface: str
+    error: WifimgrdError | None
+    """None if it succeeded."""
+
+
+class Connections:
+    """The connections of the devices, and their changes."""
+
+    def __init__(self, state: HubState, backend: Backend, arrivals: Arrivals, tasks: Tasks) -> None:
+        self._state = state
+        self._backend = backend
+        self._arrivals = arrivals
+        self._tasks = tasks
+        self.device_commanded = Notice[DeviceEntry]()
+        """A client is about to have a device connected or disconnected."""
+        self.device_waits = Notice[DeviceEntry]()
+        """A device is to be connected as soon as an interface is free."""
+        self.attempt_started = Notice[DeviceEntry]()
+        """A device has an interface for an attempt; it is not published yet."""
+        self.attempt_over = Notice[AttemptEnd]()
+        """An attempt ended, and that was published."""
+
+    # -- commands
+
+    async def connect(self, device_id: DeviceId, *, wait: bool, when_free: bool = False) -> None:
+        """Connect a device; returns when an attempt runs, with `wait` when it has ended.
+
+        With `when_free` a device for which no interface is free waits for one, and this returns at once.
+        Raises DeviceNotFound, Busy, NoInterfaceAvailable, BackendUnavailable, and with `wait`
+        the error that made the attempt fail, or Cancelled.
+        """
+        entry = self._state.entry_to_change(device_id)
+        if connect_means(entry.state) is ConnectMeans.START:
+            await self._make_room(entry)
+            entry = self._state.entry_to_change(device_id)
+        match connect_means(entry.state):
+            case ConnectMeans.START:
+                self.device_commanded.notify(entry)
+                if when_free and self._must_wait(entry):
+                    await self._wait_for_interface(entry)
+                    return
+                self.start_attempt(entry)
+            case ConnectMeans.JOIN if entry.automatic:
+                self._prepare(entry)
+                entry.automatic = False
+        if wait and entry.outcome is not None:
+            await asyncio.shield(entry.outcome)
+
+    def _must_wait(self, entry: DeviceEntry) -> bool:
+        """Whether no interface is free for a device, while the backend could join."""
+        is_ready = self._backend.status.state is BackendState.READY
+        return is_ready and self._state.allocator.would_get(self.claim(entry)) is None
+
+    async def _wait_for_interface(self, entry: DeviceEntry) -> None:
+        """Let a device wait; the caller is answered once that is on disk. Raises what the store raises."""
+        self._start_waiting(entry)
+        try:
+            await self._state.store.update(entry.device)
+        except WifimgrdError:
+            self._state.end_waiting(entry)
+            raise
+
+    def _start_waiting(self, entry: DeviceEntry) -> None:
+        state, device = self._state, entry.device
+        if not device.waiting_since_us:
+            _log.info("waiting_for_interface", device=device.id)
+            state.record(entry, replace(device, waiting_since_us=state.clock()), at_once=True)
+        state.publish(DeviceStateChanged(state.status(entry)))
+        self.device_waits.notify(entry)
+
+    async def _make_room(self, entry: DeviceEntry) -> None:
+        """If no interface is left, cancel an automatic attempt: a command takes precedence."""
+        allocator, claim = self._state.allocator, self.claim(entry)
+        if allocator.would_get(claim) is not None:
+            return
+        unasked = [
+            other
+            for other in self._state.entries.values()
+            if other.automatic and allocator.release(other.device.id).would_get(claim) is not None
+        ]
+        if unasked:
+            await self.release(min(unasked, key=lambda other: (other.device.priority, -other.device.id)))
+
+    async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
+        """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
+        entry = self._state.entry_to_change(device_id)
+        was_waiting = bool(entry.device.waiting_since_us)
+        self._state.end_waiting(entry)
+        if entry.state is DeviceState.DISCONNECTED:
+            self._prepare(entry)
+            if was_waiting:
+                self._state.publish(DeviceStateChanged(self._state.status(entry)))
+        else:
+            self.device_commanded.notify(entry)
+        await self.release(entry, wait=wait)
+
+    def _prepare(self, entry: DeviceEntry) -> None:
+        """Prepare for a command; if this ends an automatic reconnection with no state change, publish it."""
+        before = self._state.status(entry)
+        self.device_commanded.notify(entry)
+        if self._state.status(entry).lost_us != before.lost_us:
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+    async def release(self, entry: DeviceEntry, *, wait: bool = True) -> None:
+        """Disconnect a device, whatever its state."""
+        if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
+            self._start_release(entry)
+        if wait and entry.teardown is not None:
+            await asyncio.shield(entry.teardown)
+
+    def claim(self, entry: DeviceEntry) -> Claim:
+        """A device's request for an interface."""
+        device = entry.device
+        return Claim(device.id, device.last_adapter, self._bands(device))
+
+    def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
+        """Assign an interface and start an attempt; a refusal is published and raised."""
+        state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
+        entry.automatic = automatic
+        try:
+            self._backend.status.require_ready(self._backend.name)
+            state.allocator, name = state.allocator.assign(self.claim(entry), state.device_name)
+        except (NoInterfaceAvailable, BackendUnavailable) as refusal:
+            state.record(entry, device)
+            _log.warning(
+                "connection_refused",
+                device=device.id,
+                device_name=device.name,
+                code=refusal.code,
+                reason=refusal.message,
+            )
+            state.fail(entry, refusal)
+            raise
+        identity = state.allocator.interfaces[name].adapter.identity
+        state.step(entry, Step.BEGIN)
+        state.record(entry, replace(device, last_adapter=identity))
+        entry.outcome = asyncio.get_running_loop().create_future()
+        self.attempt_started.notify(entry)
+        state.publish_interface(name)
+        state.publish(DeviceStateChanged(state.status(entry)))
+        entry.attempt = self._tasks.start("attempt", self._ending(entry, partial(self._attempt, entry, name)))
+
+    # -- attempts
+
+    async def _attempt(self, entry: DeviceEntry, interface: str) -> None:
+        device = entry.device
+        _log.info("connecting", device=device.id, interface=interface, automatic=entry.automatic)
+        timeout_s = self._state.settings.attempt_timeout_s
+        error: WifimgrdError
+        try:
+            passphrase = await self._state.store.passphrase(device.id)
+            model = self._state.model(device)
+            request = JoinRequest(
+                device.id,
+                interface,
+                device.ssid,
+                passphrase,
+                timeout_s,
+                device.sightings,
+                self._state.registry.cameras_of_others(device),
+                hidden=model.hidden,
+                local_address=model.local_address,
+            )
+            async with asyncio.timeout(timeout_s + _GUARD_S):
+                link = await self._backend.join(request)
+        except InterfaceLost as failure:
+            # If the adapter was unplugged, the adapter source reports it soon, which cancels this task here.
+            await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface, failure) else 0)
+            error = failure
+        except DeviceNotReachable as failure:
+            error = self._with_band_hint(failure, device.sightings, interface)
+        except WifimgrdError as failure:
+            error = failure
+        except TimeoutError:
+            _log.error("join_overran", device=device.id, interface=interface)
+            error = DeviceNotReachable(f"no link came up within {timeout_s:g} seconds")
+        except Exception:  # noqa: BLE001 - a backend's bug must not leave a device connecting for ever
+            _log.exception("join_crashed", device=device.id, interface=interface)
+            error = InternalError("the attempt ended with an internal error")
+        else:
+            await self._arrive(entry, device, interface, link)
+            return
+        if entry.attempt is asyncio.current_task():
+            entry.attempt = None
+            self._state.step(entry, Step.FAIL)
+            _log.log(
+                logging.INFO if entry.automatic else logging.WARNING,
+                "connection_failed",
+                device=device.id,
+                device_name=device.name,
+                interface=interface,
+                code=error.code,
+                reason=error.message,
+                automatic=entry.automatic,
+            )
+            self._state.free(entry)
+            self._state.end_waiting(entry)
+            self._state.fail(entry, error)
+            self.attempt_over.notify(AttemptEnd(device, interface, error))
+
+    async def _arrive(self, entry: DeviceEntry, device: Device, interface: str, link: Link) -> None:
+        """Publish the link of an attempt, once the device's address leads to the camera.
+
+        A cancellation does not end the task as cancelled, since the link is up: who cancelled takes it down.
+        """
+        try:
+            await self._arrivals.wait(entry, interface, link)
+        except asyncio.CancelledError:
+            return
+        if entry.attempt is asyncio.current_task():
+            entry.attempt = None
+            self._state.establish(entry, link)
+            self.attempt_over.notify(AttemptEnd(device, interface, None))
+        self._arrivals.replay(entry, interface)
+
+    # -- endings
+
+    def _start_release(self, entry: DeviceEntry) -> None:
+        state = self._state
+        state.step(entry, Step.RELEASE)
+        entry.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
+        state.publish(DeviceStateChanged(state.status(entry)))
+        self.start_leaving(entry, None)
+
+    def start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
+        """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
+        attempt, entry.attempt = entry.attempt, None
+        if attempt is not None:
+            attempt.cancel()
+        before = [task for task in (attempt, entry.teardown) if task is not None]
+        leaving = partial(self._leave_and_free, entry, attempt, before, error)
+        entry.teardown = self._tasks.start("leave", self._ending(entry, leaving))
+
+    async def _leave_and_free(
+        self,
+        entry: DeviceEntry,
+        attempt: asyncio.Task[None] | None,
+        before: Sequence[asyncio.Task[None]],
+        error: WifimgrdError | None,
+    ) -> None:
+        name = self._state.interface_of(entry)
+        if before:
+            await asyncio.wait(before, timeout=_LEAVE_TIMEOUT_S)
+        if name is not None and (attempt is None or not attempt.cancelled()):
+            await self.leave(name)  # a cancelled join has no link left
+        if entry.teardown is not asyncio.current_task():
+            return  # the adapter was unplugged meanwhile, which ended the link
+        entry.teardown = None
+        if error is not None:
+            self._state.lose(entry, error)
+            return
+        _log.info("disconnected", device=entry.device.id, interface=name)
+        self._state.step(entry, Step.RELEASED)
+        entry.automatic = False
+        self._state.free(entry)
+        self._state.publish(DeviceStateChanged(self._state.status(entry)))
+
+    async def _ending(self, entry: DeviceEntry, work: Callable[[], Awaitable[None]]) -> None:
+        """Run an attempt or a disconnect; a bug in it leaves the device disconnected, not in a state that
+        nothing ends."""
+        try:
+            await work()
+        except Exception:
+            if self._is_stuck(entry, asyncio.current_task()):
+                entry.attempt = entry.teardown = None
+                if (name := self._state.interface_of(entry)) is not None:
+                    await self.leave(name)
+                if self._is_stuck(entry, None):
+                    self._state.lose(entry, InternalError("the connection was ended by an internal error"))
+            raise
+
+    @staticmethod
+    def _is_stuck(entry: DeviceEntry, ended: asyncio.Task[None] | None) -> bool:
+        """Whether nothing but the task that has ended would end the device's state."""
+        waits = entry.state in (DeviceState.CONNECTING, DeviceState.DISCONNECTING)
+        return waits and {entry.attempt, entry.teardown} <= {None, ended}
+
+    async def leave(self, interface: str) -> None:
+        """Let the backend take a link down; its errors are only logged."""
+        try:
+            async with asyncio.timeout(_LEAVE_TIMEOUT_S):
+                await self._backend.leave(interface)
+        except TimeoutError:
+            _log.error("leave_overran", interface=interface)
+        except Exception:  # noqa: BLE001 - a backend's bug must not keep an interface for ever
+            _log.exception("leave_crashed", interface=interface)
+
+    async def stop(self) -> None:
+        """Cancel running attempts; links that are up stay up."""
+        running: list[asyncio.Task[None]] = []
+        for entry in self._state.entries.values():
+            attempt, entry.attempt = entry.attempt, None
+            if attempt is not None:
+                attempt.cancel()
+                running.append(attempt)
+            if entry.teardown is not None:
+                running.append(entry.teardown)
+            entry.resolve(BackendUnavailable("wifimgrd is stopping"))
+        if running:
+            await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
+
+    def _bands(self, device: Device) -> frozenset[Band]:
+        """The bands that a device's access point can be on: the one of its last sighting, which is
+        waited for if an adapter can use it, else those of its model.
+
+        If no adapter can use the band of the sighting, that is no reason to refuse: the camera may
+        have been switched to another band, but only to one of its model's.
+        """
+        known = frozenset(self._state.model(device).bands)
+        met = Band.of_frequency(device.sightings[0].frequency_mhz) if device.sightings else None
+        if met is not None and self._state.allocator.serves(met) and (not known or met in known):
+            return frozenset({met})
+        return known
+
+    def _with_band_hint(
+        self, error: DeviceNotReachable, sightings: tuple[Sighting, ...], interface: str
+    ) -> DeviceNotReachable:
+        known = self._state.allocator.interfaces.get(interface)
+        band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
+        if known is None or band is None or not known.facts.bands or band in known.facts.bands:
+            return error
+        return DeviceNotReachable(
+            f"{error.message}; it was last seen on {band}, which {interface} cannot use"
+        )

@@ -1,0 +1,320 @@
+"""Adapters that stop working: collect evidence, and carry out what the pure `AdapterHealth` decides.
+
+A scan for evidence runs only after a join failed because its network was not found: another idle adapter
+then scans for it. Nothing is polled, and an adapter that is assigned to a device is never touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final, Literal
+
+import structlog
+
+from wifimgrd.domain.adapter import AdapterIdentity, Band
+from wifimgrd.domain.allocator import Allocator
+from wifimgrd.domain.device import Device, DeviceId
+from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.events import AdapterRecovery, BackendState
+from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.network import ScanResult
+from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Record, RecoveryRules, RecoveryStep
+from wifimgrd.manager._connections import AttemptEnd
+from wifimgrd.manager._reconnecting import FailedSearch, Reconnecting
+from wifimgrd.manager._scans import ScanReport
+from wifimgrd.manager._state import HubState
+from wifimgrd.ports import AdapterSource, Backend
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_VERIFY_S: Final = 20.0
+_STEP_S: Final = 30.0
+"""How long a step may take, including the return of a replugged adapter."""
+_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
+"""The steps that may end links of other interfaces of the USB device."""
+
+
+class Recovering:
+    """Runs the recovery steps: has the adapters' health records, the clock and the tasks."""
+
+    def __init__(
+        self,
+        state: HubState,
+        reconnecting: Reconnecting,
+        backend: Backend,
+        adapters: AdapterSource,
+        tasks: Tasks,
+    ) -> None:
+        self._state = state
+        self._reconnecting = reconnecting
+        self._backend = backend
+        self._adapters = adapters
+        self._health = AdapterHealth(state.settings.recovery)
+        self._shown: Mapping[AdapterIdentity, Record] = self._health.records
+        """The records for which the allocator is up to date."""
+        self._changed: set[str] = set()
+        """Interfaces that changed since then: they may belong to another adapter now."""
+        self._verifications: dict[str, asyncio.Task[None]] = {}
+        """Running scans for evidence, by the interface that scans."""
+        self._returned: dict[AdapterIdentity, asyncio.Event] = {}
+        """Adapters that are being replugged."""
+        self._unseen: Counter[DeviceId] = Counter()
+        """How often the network of a lost device was not found."""
+        self._tasks = tasks
+        self._timer: asyncio.TimerHandle | None = None
+
+    def reconfigure(self, rules: RecoveryRules) -> None:
+        """Replace the rules; a running step is completed, and a quarantine stays."""
+        self._health = replace(self._health, rules=rules)
+
+    async def stop(self) -> None:
+        """Stop all tasks and the timer."""
+        self._health = AdapterHealth(RecoveryRules(frozenset()))
+        self._arm()
+        await self._tasks.stop()
+
+    # -- evidence
+
+    def attempt_over(self, end: AttemptEnd) -> None:
+        """An attempt succeeded, or failed: then the adapter may be the reason."""
+        identity = self._identity(end.interface)
+        if identity is None or not self._health.rules.steps:
+            return
+        if end.error is None:
+            self._unseen.pop(end.device.id, None)
+            self._health = self._health.joined(identity, end.device.ssid, self._now())
+            self._run_due_steps()
+        elif isinstance(end.error, DeviceNotReachable):
+            self._tasks.start("verify", self._verify(end.device, end.interface, identity))
+
+    def network_not_found(self, search: FailedSearch) -> None:
+        """A lost device's network was not found. Mostly the camera is off, so the adapter is verified less
+        and less often: after 2, 4, 8 ... failures."""
+        device, identity = search.device, self._identity(search.interface)
+        self._unseen[device.id] += 1
+        failures = self._unseen[device.id]
+        if identity is not None and self._health.rules.steps and failures > 1 and failures.bit_count() == 1:
+            self._tasks.start("verify", self._verify(device, search.interface, identity))
+
+    def removed(self, device_id: DeviceId) -> None:
+        """A device was removed."""
+        self._unseen.pop(device_id, None)
+
+    async def _verify(self, device: Device, interface: str, identity: AdapterIdentity) -> None:
+        """Count the failure where another adapter finds the network."""
+        other = next(
+            (name for name in self._idle() if name != interface and name not in self._verifications), None
+        )
+        if other is None:
+            return
+        verification = self._tasks.start("verify", self._verify_with(device, interface, identity, other))
+        self._verifications[other] = verification
+        try:
+            await verification
+        except asyncio.CancelledError:
+            if not verification.cancelled():  # this task was cancelled, not the verification
+                verification.cancel()
+                raise
+        finally:
+            del self._verifications[other]
+
+    async def _verify_with(
+        self, device: Device, interface: str, identity: AdapterIdentity, other: str
+    ) -> None:
+        try:
+            async with asyncio.timeout(_VERIFY_S):
+                others = self._state.registry.cameras_of_others(device)
+                seen = await self._backend.is_visible(other, device.ssid, device.sightings, others)
+            points = await self._backend.recent_scan_results() if seen else ()
+        except (WifimgrdError, TimeoutError):
+            return
+        found = [point for point in points if point.ssid == device.ssid and point.interface == other]
+        if any(self._can_receive(interface, point) for point in found):
+            _log.info("join_failed_in_range", device=device.id, interface=interface, seen_by=other)
+            self._health = self._health.join_failed(identity, device.ssid, self._now())
+            self._run_due_steps()
+            if self._unseen.pop(device.id, 0):
+                self._reconnecting.seen({device.ssid})
+
+    async def scanned(self, report: ScanReport) -> None:
+        """Evaluate a finished scan: find adapters without results where others have some."""
+        names = [*report.scanned, *report.failed]
+        if len(names) < 2 or not self._health.rules.steps:
+            return
+        try:
+            results = [
+                one for one in await self._backend.recent_scan_results() if one.interface in report.scanned
+            ]
+        except WifimgrdError:
+            return
+        receiving = {point.interface for point in results}
+        for name in names:
+            identity = self._identity(name)
+            if identity is not None and name in receiving:
+                self._health = self._health.received(identity)
+            elif identity is not None and any(self._can_receive(name, point) for point in results):
+                _log.info("scan_without_results", interface=name)
+                self._health = self._health.silent(identity, self._now())
+        self._run_due_steps()
+
+    def _can_receive(self, interface: str, point: ScanResult) -> bool:
+        """Whether an adapter supports the band of an access point."""
+        known = self._state.allocator.interfaces.get(interface)
+        bands = frozenset() if known is None else known.facts.bands
+        return known is not None and (not bands or Band.of_frequency(point.sighting.frequency_mhz) in bands)
+
+    def firmware_failed(self, interface: str) -> None:
+        """The driver of an adapter reported a crash of its firmware."""
+        identity = self._identity(interface)
+        if identity is None:
+            return
+        _log.warning("adapter_firmware_failed", interface=interface)
+        if self._health.rules.steps:
+            self._health = self._health.firmware_failed(identity, self._now())
+            self._run_due_steps()
+
+    def present(self, interface: str) -> None:
+        """A listed adapter appeared."""
+        identity = self._identity(interface)
+        if identity is not None:
+            if identity in self._returned:
+                self._health = self._health.ended(identity)
+                self._returned[identity].set()
+            self._show(interface)
+
+    def removed_adapter(self, identity: AdapterIdentity) -> None:
+        """An adapter was unplugged, or deauthorized by a replug step."""
+        self._health = self._health.removed(identity)
+        self._arm()
+
+    # -- steps
+
+    def interface_changed(self, name: str) -> None:
+        """An interface may be idle now, or may be assigned to a device."""
+        self._changed.add(name)
+        if name in self._verifications and name in self._state.allocator.holders:
+            self._verifications[name].cancel()  # its interface was assigned to a device
+        if self._health.records:
+            asyncio.get_running_loop().call_soon(self._run_due_steps)
+
+    def _run_due_steps(self) -> None:
+        """Start due steps, publish what changed, and set the timer for the end of a quarantine."""
+        now_s = self._now()
+        self._health = self._health.expired(now_s)
+        if self._backend.status.state is BackendState.READY:
+            names = {identity: self._state.allocator.named(identity) for identity in self._health.records}
+            idle = {identity: name for identity in names for name in names[identity] if self._is_idle(name)}
+            for identity, step in self._health.due(now_s, idle):
+                if step not in _OF_USB_DEVICE or self._is_usb_device_idle(idle[identity]):
+                    self._start_step(idle[identity], identity, step)
+        self._show_changed()
+        self._arm()
+
+    def _show_changed(self) -> None:
+        """Publish the interfaces of the adapters whose record changed, in the allocator's order."""
+        allocator, before, after = self._state.allocator, self._shown, self._health.records
+        names, self._changed, self._shown = self._changed, set(), after
+        for identity in before.keys() | after.keys():
+            if before.get(identity) is not after.get(identity):
+                names.update(allocator.named(identity))
+        stale = [name for name in names if self._marked(name) is not allocator]
+        if len(stale) > 1:
+            stale = [name for name in allocator.interfaces if name in stale]
+        for name in stale:
+            self._show(name)
+
+    def _start_step(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
+        self._health = self._health.started(identity, step, self._now())
+        self._state.publish(AdapterRecovery(name, step))
+        why = self._health.records[identity].why
+        if step is RecoveryStep.QUARANTINE:
+            _log.error("adapter_quarantined", interface=name, reason=why)
+        else:
+            _log.warning("adapter_recovery", interface=name, step=step.value, reason=why)
+            self._tasks.start(step.value, self._carry_out(name, identity, step))
+
+    async def _carry_out(
+        self, name: str, identity: AdapterIdentity, step: BackendStep | Literal[RecoveryStep.REPLUG]
+    ) -> None:
+        returned = self._returned[identity] = asyncio.Event()
+        try:
+            async with asyncio.timeout(_STEP_S):
+                if step is RecoveryStep.REPLUG:
+                    await self._adapters.replug(name)
+                    await returned.wait()
+                else:
+                    await self._backend.recover(name, step)
+        except (WifimgrdError, OSError) as error:  # TimeoutError is an OSError
+            reason = str(error) or "it took too long"
+            _log.warning("recovery_step_failed", interface=name, step=step.value, reason=reason)
+        except Exception:  # noqa: BLE001 - a backend's bug must not block an adapter forever
+            _log.exception("recovery_step_crashed", interface=name, step=step.value)
+        finally:
+            del self._returned[identity]
+            self._health = self._health.ended(identity)
+        self._run_due_steps()
+
+    def _show(self, name: str) -> None:
+        """Copy an adapter's health into the allocator, and publish the interface if its reason changed."""
+        state, before = self._state, self._state.allocator
+        state.allocator = self._marked(name)
+        if (
+            state.allocator is not before
+            and state.allocator.status(name).reason != before.status(name).reason
+        ):
+            state.publish_interface(name)
+
+    def _marked(self, name: str) -> Allocator:
+        """The allocator with the current health of an interface's radio; the same object where nothing
+        changes."""
+        allocator, health = self._state.allocator, self._health
+        if name not in allocator.interfaces:
+            return allocator
+        sharers = sorted(allocator.of_radio(name))
+        identities = [allocator.interfaces[one].adapter.identity for one in sharers]
+        trouble = next(filter(None, map(health.obstacle, identities)), "")
+        return allocator.mark(name, trouble, suspect=any(map(health.is_suspect, identities)))
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        next_s = self._health.next_s()
+        if next_s is not None:
+            delay_s = max(0.0, next_s - self._now())
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._run_due_steps)
+
+    def _idle(self) -> Iterator[str]:
+        """The idle interfaces, those that are not suspect first."""
+        allocator = self._state.allocator
+        for suspect in (False, True):
+            for name in allocator.available:
+                if allocator.interfaces[name].suspect is suspect and self._is_idle(name):
+                    yield name
+
+    def _is_idle(self, name: str) -> bool:
+        """Whether an interface is neither assigned nor scanning for a lost device."""
+        status = self._state.allocator.status(name)
+        return status.state is InterfaceState.AVAILABLE and not self._reconnecting.is_searching_on(name)
+
+    def _is_usb_device_idle(self, name: str) -> bool:
+        """Whether neither the hub nor another program uses any interface of an interface's USB device."""
+        allocator = self._state.allocator
+        return not any(
+            one in allocator.holders
+            or allocator.interfaces[one].adapter.is_active
+            or self._reconnecting.is_searching_on(one)
+            for one in allocator.of_usb_device(name)
+        )
+
+    def _identity(self, name: str) -> AdapterIdentity | None:
+        interface = self._state.allocator.interfaces.get(name)
+        return None if interface is None else interface.adapter.identity
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,332 @@
+"""The store: one SQLite file, one thread that uses it, and an event loop that never waits for a disk."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from wifimgrd.domain.device import Device, DeviceId, Passphrase
+from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.store import _backup as backup
+from wifimgrd.store import _rows as rows
+from wifimgrd.store._schema import BACKUP_NAME
+from wifimgrd.store._writing import Batch, Writer
+from wifimgrd.store.errors import StoreError, plain_text
+
+_log: Any = structlog.get_logger(__name__)
+
+_T = TypeVar("_T")
+_KEYS_KEPT: Final = 10_000
+"""Number of the latest creations whose idempotency keys are stored."""
+_LARGEST_ID: Final = 2**63 - 1
+_GATHER_S: Final = 0.5
+"""Background writes within this time go to disk in one transaction, and not during a join:
+the store's thread would delay the event loop in the middle of it."""
+_COPY_S: Final = 2.0
+"""The backup is made this long after an acknowledged change."""
+
+
+class SqliteStore:
+    """Implements `DeviceStore` and `BackendMemory` (wifimgrd.ports).
+
+    Operations run in the order of the calls, in one thread. An awaited operation
+    is on disk when it returns, or raises StoreError with nothing done.
+    Cancelling a caller does not stop a write that has started.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        connection: sqlite3.Connection,
+        worker: ThreadPoolExecutor,
+        memory: dict[str, str],
+    ) -> None:
+        """Use `open`."""
+        self._directory = directory
+        self._connection = connection
+        self._worker = worker
+        self._memory = memory
+        self._closed = False
+        self._loop = asyncio.get_running_loop()
+        self._gathered = Batch()
+        self._gathering: asyncio.TimerHandle | None = None
+        """Runs while there are background writes in the batch."""
+        self._copying: asyncio.TimerHandle | None = None
+        """Runs while the backup lacks acknowledged changes."""
+        self._secrets: dict[DeviceId, Passphrase] = {}
+        """Notes that were read before, so that a join waits for no disk; changed by the worker alone."""
+        self._writer = Writer(connection)
+        """Used by the worker alone."""
+
+    @classmethod
+    async def open(cls, directory: Path) -> SqliteStore:
+        """Open the store in `directory`, which is made (0700) if it is missing.
+
+        A damaged one is set aside and its backup used, which is logged as critical.
+        Raises SchemaFromFuture, StoreDamaged, StoreReadOnly, StoreFull or another StoreError.
+        """
+        worker = ThreadPoolExecutor(1, thread_name_prefix="wifimgrd-store")
+        try:
+            connection, memory = await asyncio.get_running_loop().run_in_executor(
+                worker, backup.open_or_restore, directory
+            )
+        except BaseException:
+            worker.shutdown(wait=False)
+            raise
+        store = cls(directory, connection, worker, memory)
+        if not (directory / BACKUP_NAME).exists():
+            store._copy_soon()
+        return store
+
+    async def round_trip(self) -> None:
+        """Return when the store's thread has run a job; this works also if the disk does not."""
+        if not self._closed:
+            await self._loop.run_in_executor(self._worker, lambda: None)
+
+    async def load(self) -> Mapping[DeviceId, Device]:
+        """Every device that was acknowledged and not removed, in order of id; raises StoreDamaged."""
+
+        def work(connection: sqlite3.Connection) -> dict[DeviceId, Device]:
+            found = map(rows.device_of, connection.execute(rows.SELECT_DEVICES + " ORDER BY id"))
+            return {device.id: device for device in found}
+
+        return await self._read(work)
+
+    async def add(
+        self, draft: Device, passphrase: Passphrase, key: str | None = None, request: bytes = b""
+    ) -> Device:
+        """Write a new device and return it with its id; `request` is what `request_of` returns then.
+
+        A `key` that was used before writes nothing and returns the device it created then, as
+        it is on disk; raises DeviceNotFound if that was removed. So of two simultaneous requests with
+        one key, both get the same device.
+        """
+        key = None if key is None else rows.text_of(key)
+
+        def work(connection: sqlite3.Connection) -> Device:
+            if key is not None and (first := _created_under(connection, key)) is not None:
+                return _device(connection, first)
+            ident = connection.execute(rows.INSERT_DEVICE, rows.row_of(draft)).lastrowid
+            connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
+            if key is not None:
+                connection.execute("INSERT INTO idempotency_key VALUES (?, ?)", (key, ident))
+                connection.execute(
+                    "DELETE FROM idempotency_key WHERE device_id <= ? - ?", (ident, _KEYS_KEPT)
+                )
+            return replace(draft, id=DeviceId(ident or 0))
+
+        return await self._write(work)
+
+    async def find_key(self, key: str) -> DeviceId | None:
+        """The id of the device that was created under an idempotency key, even if it was removed."""
+        return await self._read(partial(_created_under, key=rows.text_of(key)))
+
+    async def request_of(self, device_id: DeviceId) -> bytes:
+        """The request that created a device; empty without a key, and once the passphrase was changed."""
+        _check(device_id)
+
+        def work(connection: sqlite3.Connection) -> bytes:
+            found = connection.execute("SELECT request FROM secret WHERE device_id = ?", (device_id,))
+            return b"".join(request for (request,) in found)
+
+        return await self._read(work)
+
+    async def passphrase(self, device_id: DeviceId) -> Passphrase:
+        """A device's secret; raises DeviceNotFound."""
+        _check(device_id)
+        if (known := self._secrets.get(device_id)) is not None:
+            return known
+
+        def work(connection: sqlite3.Connection) -> Passphrase:
+            found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device_id,))
+            # No local variable holds the secret itself, so that no traceback shows it.
+            secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
+            if not secrets:
+                raise _unknown(device_id)
+            self._secrets[device_id] = secrets[0]
+            return secrets[0]
+
+        return await self._read(work, settled=False)
+
+    async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
+        """Write a changed device; None leaves the secret as it is. Raises DeviceNotFound."""
+        _check(device.id)
+
+        def work(connection: sqlite3.Connection) -> None:
+            self._secrets.pop(device.id, None)
+            if not connection.execute(rows.UPDATE_DEVICE, (*rows.row_of(device), device.id)).rowcount:
+                raise _unknown(device.id)
+            if passphrase is not None:
+                # The old passphrase is in the request, too.
+                connection.execute(
+                    "UPDATE secret SET passphrase = ?, request = x'' WHERE device_id = ?",
+                    (_octets(passphrase), device.id),
+                )
+
+        await self._write(work)
+        if passphrase is not None:
+            self._forget_log()
+
+    def record(self, device: Device, *, at_once: bool = False) -> None:
+        """Write data learned from an attempt or a link, soon and in order; never raises, never waits.
+
+        With `at_once` it is not collected with later writes. If it cannot be written it is kept, and
+        goes to disk with the next write that succeeds.
+        """
+        if self._may_queue():
+            self._gathered.devices[device.id] = rows.row_of(device)
+            if at_once:
+                self._write_gathered()
+            elif self._gathering is None:
+                self._gathering = self._loop.call_later(_GATHER_S, self._write_gathered)
+
+    async def remove(self, device_id: DeviceId) -> None:
+        """Remove a device and its secret; its id is not assigned again. Raises DeviceNotFound."""
+        _check(device_id)
+
+        def work(connection: sqlite3.Connection) -> None:
+            self._secrets.pop(device_id, None)
+            if not connection.execute("DELETE FROM device WHERE id = ?", (device_id,)).rowcount:
+                raise _unknown(device_id)
+
+        await self._write(work)
+        self._forget_log()
+
+    def recall(self, key: str) -> str | None:
+        """The note under `key`, or None; never waits for the disk."""
+        return self._memory.get(rows.text_of(key))
+
+    def note(self, key: str, value: str | None) -> None:
+        """Store `value` under `key`; None removes it. Written as by `record`, but at once."""
+        key = rows.text_of(key)
+        if value is None:
+            self._memory.pop(key, None)
+        else:
+            value = self._memory[key] = rows.text_of(value)
+        if self._may_queue():
+            self._gathered.notes[key] = value
+            self._write_gathered()
+
+    async def close(self) -> None:
+        """Write the pending data and close; a second call does nothing.
+
+        Raises StoreError if something could not be written; the file is closed all the same.
+        """
+        if self._closed:
+            return
+        self._write_gathered()
+        copy = self._copying is not None
+        if self._copying is not None:
+            self._copying.cancel()
+        self._closed = True
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._finish, copy=copy))
+        finally:
+            self._worker.shutdown(wait=False)
+
+    async def _read(self, work: Callable[[sqlite3.Connection], _T], *, settled: bool = True) -> _T:
+        """Read, after pending writes are done; at once if they cannot matter."""
+
+        def job() -> _T:
+            with plain_text():
+                return work(self._connection)
+
+        return await self._submit(job, settled=settled)
+
+    async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        result = await self._submit(partial(self._writer.transact, work), settled=True)
+        self._copy_soon()
+        return result
+
+    async def _submit(self, job: Callable[[], _T], *, settled: bool) -> _T:
+        if self._closed:
+            raise StoreError("the store is closed")
+        if settled:
+            self._write_gathered()
+        return await self._loop.run_in_executor(self._worker, job)
+
+    def _may_queue(self) -> bool:
+        if self._closed:
+            _log.warning("write_after_close")
+        return not self._closed
+
+    def _write_gathered(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+        if self._gathered:
+            batch, self._gathered = self._gathered, Batch()
+            self._worker.submit(self._writer.write, batch)
+
+    def _copy_soon(self) -> None:
+        if self._copying is None and not self._closed:
+            self._copying = self._loop.call_later(_COPY_S, self._copy)
+
+    def _copy(self) -> None:
+        self._copying = None
+        self._worker.submit(self._keep_backup)
+
+    def _forget_log(self) -> None:
+        """Empty the write-ahead log, which still contains the secret that was just replaced."""
+        if not self._closed:
+            self._worker.submit(self._checkpoint)
+
+    # The methods below run on the worker's thread.
+
+    def _checkpoint(self) -> None:
+        try:
+            with plain_text():
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StoreError as error:
+            _log.warning("write_ahead_log_kept", reason=error.message)
+
+    def _keep_backup(self) -> None:
+        try:
+            with plain_text():
+                backup.keep(self._connection, self._directory)
+        except StoreError as error:
+            _log.warning("backup_not_written", reason=error.message)
+        except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
+            _log.exception("backup_not_written")
+
+    def _finish(self, *, copy: bool) -> None:
+        try:
+            self._writer.finish()
+            if copy:
+                self._keep_backup()
+        finally:
+            with plain_text():
+                self._connection.close()
+
+
+def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:
+    found = connection.execute("SELECT device_id FROM idempotency_key WHERE key = ?", (key,)).fetchone()
+    return None if found is None else DeviceId(found[0])
+
+
+def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:
+    row = connection.execute(rows.SELECT_DEVICES + " WHERE id = ?", (ident,)).fetchone()
+    if row is None:
+        raise _unknown(ident)
+    return rows.device_of(row)
+
+
+def _octets(passphrase: Passphrase) -> bytes:
+    return passphrase.reveal().encode("utf-8", "surrogatepass")
+
+
+def _check(device_id: DeviceId) -> None:
+    if not 0 < device_id <= _LARGEST_ID:
+        raise _unknown(device_id)
+
+
+def _unknown(device_id: DeviceId) -> DeviceNotFound:
+    return DeviceNotFound(f"there is no device {device_id}")
