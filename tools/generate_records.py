@@ -23,15 +23,28 @@ from tools.descriptions.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
 from wifimgrd.client.json_members import SearchJson  # noqa: E402
-from wifimgrd.domain.commands import CONNECT  # noqa: E402
+from wifimgrd.domain.commands import BLUETOOTH, CONNECT, POWER  # noqa: E402
 from wifimgrd.domain.errors import ErrorCode  # noqa: E402
-from wifimgrd.domain.records import DeviceRecord, HistoryRecord, InterfaceRecord, NetworkRecord, ServiceRecord  # noqa: E402
+from wifimgrd.domain.records import (  # noqa: E402
+    BluetoothRecord,
+    DeviceRecord,
+    HistoryRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    ServiceRecord,
+)
 from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
 
 INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
 TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
-RECORDS: Final = {"Device": DeviceRecord, "Interface": InterfaceRecord, "Manager": ServiceRecord}
-ROWS: Final = {"networks": NetworkRecord, "rows": HistoryRecord}
+RECORDS: Final = {
+    "Device": DeviceRecord,
+    POWER: DeviceRecord,
+    BLUETOOTH: DeviceRecord,
+    "Interface": InterfaceRecord,
+    "Manager": ServiceRecord,
+}
+ROWS: Final = {"networks": NetworkRecord, "rows": HistoryRecord, "devices": BluetoothRecord}
 """The arguments of methods that are rows, by name."""
 _ROWS: Final = re.compile(rf"(?<=      )({'|'.join(ROWS)})(: .*)\n(?:        .*\n)+")
 _FIRST_PROPERTY: Final = re.compile(r"    <!--(?:(?!-->)[\s\S])*-->\s*<property ")
@@ -58,7 +71,8 @@ def introspection(name: str) -> str:
     head = text[: first.start()] if first else text.removesuffix(_END)
     head = _ROWS.sub(lambda found: f"{found[1]}{found[2]}\n{row_xml(ROWS[found[1]])}\n", head)
     head = _ATTEMPT_ERRORS.sub(_attempt_errors(), head)
-    return head + property_xml(RECORDS[name]) + _END
+    own = name if name in (POWER, BLUETOOTH) else ""
+    return head + property_xml(RECORDS[name], own) + _END
 
 
 def _attempt_errors() -> str:

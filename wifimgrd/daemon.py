@@ -31,7 +31,15 @@ from wifimgrd.helper_client.sockets import HelperSockets
 from wifimgrd.live_settings import LiveSettings, hub_settings
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
-from wifimgrd.ports import AdapterSource, Backend, BackendMemory, CameraContact, CameraSockets, EventSink
+from wifimgrd.ports import (
+    AdapterSource,
+    Backend,
+    BackendMemory,
+    CameraBluetooth,
+    CameraContact,
+    CameraSockets,
+    EventSink,
+)
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.status_line import StatusLine
 from wifimgrd.runtime.systemd import notify, start_watchdog
@@ -147,7 +155,7 @@ async def _serve(
     history = await _open_history(config, directory)
     name = "simulated" if options.simulate else options.backend or config.backend.name
     choice, simulate = await _choice(name, connection), name == "simulated"
-    backend, adapters, sockets, contact, world = (
+    backend, adapters, sockets, contact, bluetooth, world = (
         _simulated(options.scenario, store)
         if simulate
         else _on_adapters(choice.name, config, store, connection, tasks)
@@ -165,7 +173,17 @@ async def _serve(
     optional: tuple[EventSink | None, ...] = (autosuspend, addresses, power_save, history)
     sinks: tuple[EventSink, ...] = (service, status_line, *(sink for sink in optional if sink is not None))
     hub = Hub(
-        settings, backend, adapters, store, sinks, _now_us, sockets, contact, tasks.part("hub"), addresses
+        settings,
+        backend,
+        adapters,
+        store,
+        sinks,
+        _now_us,
+        sockets,
+        contact,
+        tasks.part("hub"),
+        addresses,
+        bluetooth,
     )
     hub.backend_choice = choice.reason
     tasks.check("message-bus", connection.round_trip)
@@ -270,25 +288,25 @@ def _report(
 
 def _simulated(
     scenario: Path | None, memory: BackendMemory
-) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, World]:
+) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, CameraBluetooth, World]:
     from wifimgrd.backends.simulated import ScenarioError, SimulatedWorld, load_scenario  # noqa: PLC0415
 
     try:
         world = SimulatedWorld(load_scenario(scenario), memory)
     except ScenarioError as error:
         raise ConfigError(str(error)) from None
-    return world.backend, world.adapters, world.sockets, world.contact, world
+    return world.backend, world.adapters, world.sockets, world.contact, world.bluetooth, world
 
 
 def _on_adapters(
     name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
-) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, None]:
+) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, CameraBluetooth | None, None]:
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
     make = {"networkmanager": _networkmanager, "wpa_supplicant": _wpa_supplicant}[name]
     sockets = HelperSockets(connection)
     backend = make(config, memory, connection, tasks.part(name))
-    return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), None
+    return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), None, None
 
 
 def _networkmanager(

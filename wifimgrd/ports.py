@@ -20,6 +20,7 @@ from wifimgrd.domain.events import BackendStatus, Event
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
+from wifimgrd.domain.power import Advertiser, BluetoothStatus, PairedCamera, WakeRequest
 from wifimgrd.domain.recovery import BackendStep
 
 
@@ -136,6 +137,56 @@ class Backend(Protocol):
 
     async def recent_scan_results(self) -> Sequence[ScanResult]:
         """The access points in each interface's recent scan results."""
+
+
+class BluetoothListener(Protocol):
+    """Receives what is heard over Bluetooth."""
+
+    def bluetooth_changed(self, status: BluetoothStatus) -> None:
+        """Bluetooth became ready or unavailable."""
+
+    def advertised(self, seen: Sequence[Advertiser]) -> None:
+        """Cameras were heard, while a search runs."""
+
+
+class CameraBluetooth(Protocol):
+    """Finds, pairs and wakes cameras over Bluetooth LE.
+
+    Every call ends by itself, and what it has started ends with its cancellation. Each raises
+    BluetoothUnavailable, and Busy if another one runs for the same camera.
+    """
+
+    @property
+    def status(self) -> BluetoothStatus:
+        """The present state."""
+
+    async def start(self, listener: BluetoothListener) -> None:
+        """Start to watch whether this host has Bluetooth; never raises for that."""
+
+    async def stop(self) -> None:
+        """End everything, and close."""
+
+    async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
+        """Listen for so long; a target is a service's UUID and a pattern of names, one of which may be empty.
+        Searches at the same time share one."""
+
+    async def wake(self, request: WakeRequest) -> None:
+        """Wake a camera: by a connection, until it says that its access point is on, and it is kept awake
+        until `release`; by a beacon, until this is cancelled or its time is over. Raises NotPaired,
+        WakeFailed."""
+
+    async def release(self, key: str) -> None:
+        """The camera need not be kept awake any longer."""
+
+    async def sleep(self, address: str, service: str) -> None:
+        """Put a camera to sleep; raises NotPaired, WakeFailed (it does not answer), CameraBusy,
+        NotSupported."""
+
+    async def pair(self, address: str, service: str) -> PairedCamera:
+        """Pair a camera and read its network's name and password; raises PairingFailed."""
+
+    async def unpair(self, address: str) -> None:
+        """Remove the keys of a camera from this host; it may not have any."""
 
 
 class AdapterListener(Protocol):

@@ -14,16 +14,26 @@ from wifimgrd.api import names
 from wifimgrd.api import properties as on_dbus
 from wifimgrd.api.definitions import definition
 from wifimgrd.api.kinds import FORMS
-from wifimgrd.api.properties import properties_of, record_of, row_of, updated, variants_of
+from wifimgrd.api.properties import (
+    has_interface,
+    properties_of,
+    record_of,
+    row_of,
+    updated,
+    variants_of,
+    without_interface,
+)
 from wifimgrd.bus import library
 from wifimgrd.bus.values import typed
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.adapter import AdapterPin
+from wifimgrd.domain.commands import BLUETOOTH, POWER
 from wifimgrd.domain.device import DeviceId, DeviceState, Sighting, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.network import Network, ScanResult, Security
 from wifimgrd.domain.records import (
     AbsentRecord,
+    BluetoothRecord,
     BoundField,
     DeviceRecord,
     Field,
@@ -156,7 +166,7 @@ def test_the_pages_types_have_the_fields_of_the_records() -> None:
     assert generate_records.TYPES.read_text() == generate_records.typescript()
 
 
-ROWS = [NetworkRecord, HistoryRecord, AbsentRecord]
+ROWS = [NetworkRecord, HistoryRecord, AbsentRecord, BluetoothRecord]
 
 
 @pytest.mark.parametrize("record", [DeviceRecord, InterfaceRecord, ServiceRecord, *ROWS])
@@ -170,6 +180,7 @@ VALUES = {
     Kind.OCTETS: st.binary(max_size=32),
     Kind.TIME: st.integers(1, 2**52),
     Kind.PERCENT: st.integers(0, 100),
+    Kind.DBM: st.integers(-(2**15), -2),
     Kind.NUMBER: st.integers(-(2**31), 2**31 - 1),
     Kind.COUNT: st.integers(0, 2**32 - 1),
     Kind.NUMBERS: st.lists(st.integers(0, 2**32 - 1), max_size=2).map(tuple),
@@ -195,10 +206,14 @@ def values_of(record: type[Record]) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-def as_signalled(record: Record) -> dict[str, Any]:
+def as_signalled(record: Record, interface: str = "") -> dict[str, Any]:
     """The properties after the D-Bus library checked their types."""
-    signatures = {one.dbus_name: FORMS[one.field.kind].signature for one in fields_of(type(record))}
-    properties = properties_of(record)
+    signatures = {
+        one.dbus_name: FORMS[one.field.kind].signature
+        for one in fields_of(type(record))
+        if one.field.interface == interface
+    }
+    properties = properties_of(record, interface)
     assert properties.keys() == signatures.keys()
     return {name: received(signatures[name], value) for name, value in properties.items()}
 
@@ -212,10 +227,41 @@ def received(signature: str, value: object) -> Any:
     return checked
 
 
+OPTIONAL = {POWER: ("power_state", "last_seen", "auto_wake"), BLUETOOTH: ("paired", "bluetooth_address")}
+"""The fields of the interfaces that the object of a device may lack; flags say whether it has them."""
+FLAGS = {POWER: "auto_wake", BLUETOOTH: "paired"}
+
+
+def device_of(values: dict[str, Any], state: DeviceState) -> DeviceRecord:
+    """A device that has each of the optional interfaces or lacks it."""
+    for interface, fields in OPTIONAL.items():
+        if values[FLAGS[interface]] is None:
+            values = values | dict.fromkeys(fields)
+    return DeviceRecord(**values | {"state": state.value})
+
+
+def over_the_bus(device: DeviceRecord) -> DeviceRecord:
+    """A device as a client has it."""
+    received = updated(DeviceRecord(device.id), as_signalled(device))
+    for interface in OPTIONAL:
+        if has_interface(device, interface):
+            received = updated(received, as_signalled(device, interface), interface)
+    return received
+
+
 @given(values_of(DeviceRecord))
 def test_a_device_is_the_same_on_the_other_side_of_the_bus(values: dict[str, Any]) -> None:
-    device = DeviceRecord(**values | {"state": DeviceState.CONNECTED.value})
-    assert updated(DeviceRecord(device.id), as_signalled(device)) == device
+    device = device_of(values, DeviceState.CONNECTED)
+    assert over_the_bus(device) == device
+
+
+@given(values_of(DeviceRecord), st.sampled_from(sorted(OPTIONAL)))
+def test_a_device_that_loses_an_interface_has_none_of_its_values(
+    values: dict[str, Any], interface: str
+) -> None:
+    device = without_interface(device_of(values, DeviceState.CONNECTED), interface)
+    assert not has_interface(device, interface)
+    assert over_the_bus(device) == device
 
 
 @given(values_of(InterfaceRecord))
@@ -242,8 +288,8 @@ def test_a_row_is_the_same_on_the_other_side_of_the_bus(kind: type[Record], data
 def test_what_counts_while_connected_alone_is_null_in_other_states(
     values: dict[str, Any], state: DeviceState
 ) -> None:
-    device = DeviceRecord(**values | {"state": state.value})
-    of_json = device_json(updated(DeviceRecord(device.id), as_signalled(device)))
+    device = device_of(values, state)
+    of_json = device_json(over_the_bus(device))
     signal, reachable = of_json["signal_strength"], of_json["reachable"]
     if state is DeviceState.CONNECTED:
         assert (signal, reachable) == (device.signal_strength, device.reachable)

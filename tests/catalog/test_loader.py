@@ -24,6 +24,7 @@ def test_the_shipped_models() -> None:
         *(f"gopro-hero{number}" for number in range(7, 14)),
         "insta360-x3",
         "insta360-x4",
+        "insta360-x5",
         "insta360-one-r",
         "insta360-one-rs",
         "ricoh-theta-v",

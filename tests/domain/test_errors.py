@@ -45,6 +45,12 @@ def test_the_codes_are_those_of_the_contract() -> None:
         "not-authorized",
         "too-many-requests",
         "idempotency-key-reused",
+        "not-supported",
+        "not-paired",
+        "pairing-failed",
+        "wake-failed",
+        "bluetooth-unavailable",
+        "camera-busy",
         "internal",
     }
 

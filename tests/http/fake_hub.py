@@ -100,7 +100,7 @@ class FakeHub(HubClient):
         self,
         command: DeviceCommand,
         device_id: int,
-        switches: Mapping[str, bool] = MappingProxyType({}),
+        switches: Mapping[str, bool | str] = MappingProxyType({}),
         *,
         wait_s: float = 0,
         until_waiting: bool = False,

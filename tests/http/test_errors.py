@@ -31,6 +31,12 @@ OF_CONTRACT = {
     "too-many-requests": 429,
     "tile-not-found": 404,
     "tile-source-unavailable": 502,
+    "not-supported": 409,
+    "not-paired": 409,
+    "pairing-failed": 502,
+    "wake-failed": 504,
+    "bluetooth-unavailable": 503,
+    "camera-busy": 409,
     "internal": 500,
 }
 

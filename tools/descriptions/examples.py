@@ -14,11 +14,12 @@ from urllib.parse import quote, urlencode
 
 from wifimgrd import __version__
 from wifimgrd.catalog import load
-from wifimgrd.client.json_members import HistoryJson
+from wifimgrd.client.json_members import BluetoothDeviceJson, BluetoothDevicesJson, HistoryJson
 from wifimgrd.client.json_records import device_json, history_json, interfaces_json, search_json, status_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import (
     AbsentRecord,
+    BluetoothRecord,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
@@ -66,6 +67,8 @@ PARAMETERS: Final[Mapping[str, Any]] = MappingProxyType(
         "limit": 10,
         "wait": 10.0,
         "when_free": "1",
+        "wake": "1",
+        "seconds": 5,
         "history": "1",
         "verbose": "1",
         "Idempotency-Key": "add-front-1",
@@ -146,6 +149,35 @@ _DEVICE: Final = replace(
     reachable=True,
     last_successful_connection=_microseconds("2026-11-20T17:07:44.021139+00:00"),
 )
+_SLEEPING: Final = replace(
+    _NEW,
+    state="disconnected",
+    codename="gopro-hero12",
+    ssid=b"GP25140001",
+    interface=None,
+    power_state="asleep",
+    last_seen=_microseconds("2026-11-20T17:06:51.040277+00:00"),
+    auto_wake=False,
+    paired=True,
+    bluetooth_address="F4:DD:3C:5A:0F:6B",
+    icon="/icons/action-camera.svg",
+)
+_WAKING: Final = replace(_SLEEPING, connection_phase="waking")
+_AWAKE: Final = replace(_SLEEPING, power_state="awake")
+_HEARD: Final[BluetoothDevicesJson] = {
+    "bluetooth_devices": [
+        BluetoothDeviceJson.of(
+            BluetoothRecord(
+                address="F4:DD:3C:5A:0F:6B",
+                name="GoPro 0001",
+                power_state="asleep",
+                pairing_mode=True,
+                rssi=-60,
+                device_id=1,
+            )
+        )
+    ]
+}
 _NETWORKS: Final = SearchRecord(
     networks=(
         NetworkRecord(
@@ -275,6 +307,12 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
             body=_CHANGE, answer=device_json(replace(_DEVICE, name="Nose", priority=10))
         ),
         "remove_device": Example(),
+        "wake": Example(answer=device_json(_WAKING), further={200: device_json(_AWAKE)}),
+        "sleep": Example(answer=device_json(_AWAKE), further={200: device_json(_SLEEPING)}),
+        "pair": Example(body={}, answer=device_json(_SLEEPING), further={200: device_json(_SLEEPING)}),
+        "unpair": Example(),
+        "search_bluetooth": Example(answer=_HEARD),
+        "list_bluetooth_devices": Example(answer=_HEARD),
         "list_models": Example(answer=_MODELS),
         "connect": Example(answer=_CONNECT, further={202: _WAITING}),
         "disconnect": Example(answer=_DISCONNECT),

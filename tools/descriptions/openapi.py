@@ -145,7 +145,10 @@ def _operation(one: Described, schemas: Schemas, *, with_token: bool) -> dict[st
         ]
     if operation.body is not None:
         content = {"schema": schemas.of(operation.body), "example": example_of(operation).body}
-        described["requestBody"] = {"required": True, "content": dict.fromkeys(operation.body_types, content)}
+        described["requestBody"] = {
+            "required": not operation.is_body_optional,
+            "content": dict.fromkeys(operation.body_types, content),
+        }
     if operation.public and with_token:
         described["security"] = []
     return described

@@ -1,4 +1,4 @@
-"""`org.wifimgrd1.Device`: one registered camera."""
+"""`org.wifimgrd1.Device`: one camera; and the interfaces of those that can be woken and paired."""
 
 from __future__ import annotations
 
@@ -8,47 +8,70 @@ from types import MappingProxyType
 from typing import Final
 
 from wifimgrd.api import names
-from wifimgrd.api._objects import ExportedInterface, switch
-from wifimgrd.api.properties import properties_of
+from wifimgrd.api._objects import ExportedInterface, switch, text_option
+from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.domain.commands import DEVICE_COMMANDS, DeviceCommand
-from wifimgrd.domain.device import DeviceId, DeviceStatus
+from wifimgrd.domain.commands import DEVICE_COMMANDS, OPTIONAL_INTERFACES, DeviceCommand
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.domain.records import device_record
+from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.manager.hub import Hub
 
-ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        **{command.member: f"{names.BUS_NAME}.{command.right}" for command in DEVICE_COMMANDS.values()},
-        "OpenConnection": names.CONNECT,
-        "Update": names.MANAGE_DEVICES,
-    }
-)
-"""The polkit actions of the methods."""
+_DEVICE: Final = names.DEVICE.removeprefix(f"{names.BUS_NAME}.")
 
 
-class DeviceObject(ExportedInterface):
-    """A device on the bus."""
-
-    def __init__(self, hub: Hub, status: DeviceStatus) -> None:
-        self._hub = hub
-        self._id: DeviceId = status.device.id
-        super().__init__(names.device_path(self._id), names.DEVICE, properties_of(device_record(status)))
-        commands = DEVICE_COMMANDS.values()
-        self.methods = {
-            **{command.member: partial(self._command, command) for command in commands},
-            "OpenConnection": self._open_connection,
-            "Update": self._update,
+def actions_of(interface: str) -> Mapping[str, str]:
+    """The polkit actions of the commands of an interface."""
+    return MappingProxyType(
+        {
+            command.member: f"{names.BUS_NAME}.{command.right}"
+            for command in DEVICE_COMMANDS.values()
+            if command.interface == interface
         }
-        self.actions = ACTIONS
+    )
+
+
+ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {**actions_of(_DEVICE), "OpenConnection": names.CONNECT, "Update": names.MANAGE_DEVICES}
+)
+"""The polkit actions of the methods of `org.wifimgrd1.Device`."""
+
+
+class CommandsObject(ExportedInterface):
+    """An interface of a device, with its commands."""
+
+    def __init__(self, hub: Hub, record: DeviceRecord, interface: str) -> None:
+        """`interface` is the name after `org.wifimgrd1.`."""
+        self._hub = hub
+        self._id = DeviceId(record.id)
+        own = "" if interface == _DEVICE else interface
+        super().__init__(
+            names.device_path(record.id), f"{names.BUS_NAME}.{interface}", properties_of(record, own)
+        )
+        self.methods = {
+            command.member: partial(self._command, command)
+            for command in DEVICE_COMMANDS.values()
+            if command.interface == interface
+        }
+        self.actions = actions_of(interface)
 
     async def _command(self, command: DeviceCommand, call: MethodCall) -> Sequence[object]:
         [options] = typed(tuple[dict[str, object]], call.body)
         switches = {name: switch(options, name, default=value) for name, value in command.options.items()}
-        await self._hub.device_commands[command.name](self._id, **switches)
+        texts = {name: text_option(options, name) for name in command.texts}
+        await self._hub.device_commands[command.name](self._id, **switches, **texts)
         return ()
+
+
+class DeviceObject(CommandsObject):
+    """A device on the bus."""
+
+    def __init__(self, hub: Hub, record: DeviceRecord) -> None:
+        super().__init__(hub, record, _DEVICE)
+        self.methods = {**self.methods, "OpenConnection": self._open_connection, "Update": self._update}
+        self.actions = ACTIONS
 
     async def _open_connection(self, call: MethodCall) -> Sequence[object]:
         port, options = typed(tuple[int, dict[str, object]], call.body)
@@ -61,3 +84,9 @@ class DeviceObject(ExportedInterface):
     async def _update(self, call: MethodCall) -> Sequence[object]:
         await self._hub.update(self._id, *typed(tuple[dict[str, object]], call.body))
         return ()
+
+
+def interfaces_of(hub: Hub, record: DeviceRecord) -> list[ExportedInterface]:
+    """All interfaces of a device."""
+    optional = (CommandsObject(hub, record, one) for one in OPTIONAL_INTERFACES if has_interface(record, one))
+    return [DeviceObject(hub, record), *optional]

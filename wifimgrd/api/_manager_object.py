@@ -8,7 +8,7 @@ from typing import Final
 
 from wifimgrd import __version__
 from wifimgrd.api import names
-from wifimgrd.api._objects import ExportedInterface, switch
+from wifimgrd.api._objects import ExportedInterface, switch, text_option
 from wifimgrd.api.properties import properties_of, row_of, variants_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.packing import pack_rows
@@ -16,6 +16,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
+from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import ServiceRecord, absent_record, history_record, network_record
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.manager.history import History
@@ -25,6 +26,7 @@ ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES),
         "Scan": names.CONNECT,
+        "SearchBluetooth": names.CONNECT,
         "Diagnose": names.DIAGNOSE,
     }
 )
@@ -55,6 +57,8 @@ class ManagerObject(ExportedInterface):
             backend_choice=hub.backend_choice,
             backend_state=hub.backend_status.state.value,
             backend_reason=hub.backend_status.reason,
+            bluetooth_state=hub.bluetooth.status.state.value,
+            bluetooth_reason=hub.bluetooth.status.reason,
             absent_adapters=tuple(map(absent_record, hub.absent_adapters)),
             recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
         )
@@ -66,6 +70,8 @@ class ManagerObject(ExportedInterface):
             "GetInterface": self._get_interface,
             "Scan": self._scan,
             "GetNetworks": self._get_networks,
+            "SearchBluetooth": self._search_bluetooth,
+            "GetBluetoothDevices": self._get_bluetooth_devices,
             "Reload": self._reload,
             "GetHistory": self._get_history,
             "ForgetHistory": self._forget_history,
@@ -110,6 +116,18 @@ class ManagerObject(ExportedInterface):
         networks = await self._hub.networks(_interface(call))
         return ([variants_of(network_record(one)) for one in networks],)
 
+    async def _search_bluetooth(self, call: MethodCall) -> Sequence[object]:
+        [options] = typed(tuple[dict[str, object]], call.body)
+        await self._hub.bluetooth.search(_seconds(options))
+        return self._bluetooth_rows()
+
+    async def _get_bluetooth_devices(self, call: MethodCall) -> Sequence[object]:
+        del call
+        return self._bluetooth_rows()
+
+    def _bluetooth_rows(self) -> Sequence[object]:
+        return ([variants_of(one) for one in self._hub.bluetooth.records()],)
+
     async def _reload(self, call: MethodCall) -> Sequence[object]:
         del call
         await self._reload_configuration()
@@ -132,7 +150,13 @@ class ManagerObject(ExportedInterface):
 
 def _interface(call: MethodCall) -> str | None:
     [options] = typed(tuple[dict[str, object]], call.body)
-    name = options.get("interface")
-    if name is not None and not isinstance(name, str):
-        raise InvalidRequest("the option interface is a text", {"interface": ("Not a valid string.",)})
-    return name
+    return text_option(options, "interface")
+
+
+def _seconds(options: Mapping[str, object]) -> int:
+    """How long a search lasts; raises InvalidRequest."""
+    seconds = options.get("seconds", SEARCH_S)
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 1 <= seconds <= LONGEST_SEARCH_S:
+        sentence = f"A whole number from 1 to {LONGEST_SEARCH_S}."
+        raise InvalidRequest(f"seconds: {sentence}", {"seconds": (sentence,)})
+    return seconds

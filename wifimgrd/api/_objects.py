@@ -38,6 +38,14 @@ class ExportedInterface:
         return {name: self.variant(name) for name in (self.values if names is None else names)}
 
 
+def text_option(options: Mapping[str, object], name: str) -> str | None:
+    """An option that is a text, or None without it; raises InvalidRequest."""
+    value = options.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidRequest(f"the option {name} is a text", {name: ("Not a valid string.",)})
+    return value
+
+
 def all_of(interfaces: Mapping[str, ExportedInterface]) -> dict[str, dict[str, Variant]]:
     """The interfaces of an object with all values, as an object manager sends them."""
     return {name: one.variants() for name, one in interfaces.items()}

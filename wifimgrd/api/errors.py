@@ -31,6 +31,7 @@ _CODE_OF: Final[Mapping[str, ErrorCode]] = MappingProxyType(
     {name: code for code, name in NAME_OF.items()}
     | {
         _BUS_ERROR + "UnknownObject": ErrorCode.DEVICE_NOT_FOUND,
+        _BUS_ERROR + "UnknownInterface": ErrorCode.NOT_SUPPORTED,
         _BUS_ERROR + "InvalidArgs": ErrorCode.INVALID_REQUEST,
         _BUS_ERROR + "AccessDenied": ErrorCode.NOT_AUTHORIZED,
         _DIALOGUE_NEEDED: ErrorCode.NOT_AUTHORIZED,

@@ -8,21 +8,23 @@ from dataclasses import replace
 
 from wifimgrd.api import names
 from wifimgrd.api._authorization import Authorization
-from wifimgrd.api._device_object import DeviceObject
+from wifimgrd.api._device_object import CommandsObject, interfaces_of
 from wifimgrd.api._manager_object import ManagerObject
 from wifimgrd.api._object_server import ObjectServer
 from wifimgrd.api._objects import ExportedInterface, all_of
 from wifimgrd.api.kinds import valid_text
-from wifimgrd.api.properties import properties_of
+from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.api.simulator_object import SimulatorObject, World
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
+from wifimgrd.domain.commands import OPTIONAL_INTERFACES
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import (
     AbsentAdaptersChanged,
     AdapterRecovery,
     BackendChanged,
+    BluetoothChanged,
     ConnectionFailed,
     DeviceCreated,
     DeviceRemoved,
@@ -32,10 +34,18 @@ from wifimgrd.domain.events import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    OperationFailed,
+    PowerChanged,
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
-from wifimgrd.domain.records import ServiceRecord, absent_record, device_record, interface_record
+from wifimgrd.domain.records import (
+    DeviceRecord,
+    ServiceRecord,
+    absent_record,
+    device_record,
+    interface_record,
+)
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.runtime.tasks import Tasks
@@ -90,7 +100,7 @@ class HubService:
             self._export_interface(interface)
         self._update_counts()
         for device in hub.device_statuses():
-            self._export(DeviceObject(hub, device))
+            self._export(*interfaces_of(hub, device_record(device)))
         if world is not None:
             self._export(SimulatorObject(world))
         self._server.open()
@@ -107,21 +117,9 @@ class HubService:
         """Apply an event to the objects on the bus."""
         if self._hub is None or self._manager is None:
             return
+        self._publish_device(self._hub, event)
         service = self._manager.record
         match event:
-            case DeviceCreated(status):
-                self._export(DeviceObject(self._hub, status))
-            case DeviceUpdated(status) | SignalChanged(status):
-                self._change(self._device(status.device.id), properties_of(device_record(status)))
-            case DeviceStateChanged(status):
-                # State is signalled also if a refusal left it unchanged: clients depend on this.
-                self._change(
-                    self._device(status.device.id), properties_of(device_record(status)), always=["State"]
-                )
-            case ConnectionFailed(device, failure):
-                self._emit(self._device(device), "ConnectionFailed", [failure.code.value, failure.message])
-            case DeviceRemoved(device):
-                self._unexport(names.device_path(device))
             case InterfaceAdded(interface):
                 self._export_interface(interface)
                 self._update_counts()
@@ -145,6 +143,44 @@ class HubService:
                 state, reason = backend.state.value, backend.reason
                 changed = replace(service, backend_state=state, backend_reason=reason)
                 self._change_service(self._manager, changed)
+            case BluetoothChanged(bluetooth):
+                changed = replace(
+                    service, bluetooth_state=bluetooth.state.value, bluetooth_reason=bluetooth.reason
+                )
+                self._change_service(self._manager, changed)
+
+    def _publish_device(self, hub: Hub, event: Event) -> None:
+        """Apply an event of a device."""
+        match event:
+            case DeviceCreated(status):
+                self._export(*interfaces_of(hub, device_record(status)))
+            case DeviceUpdated(status) | SignalChanged(status) | PowerChanged(status):
+                self._change_device(hub, device_record(status))
+            case DeviceStateChanged(status):
+                # State is signalled also if a refusal left it unchanged: clients depend on this.
+                self._change_device(hub, device_record(status), always=["State"])
+            case ConnectionFailed(device, failure):
+                self._emit(self._device(device), "ConnectionFailed", [failure.code.value, failure.message])
+            case OperationFailed(device, operation, code, message):
+                self._emit(self._device(device), "OperationFailed", [operation, code.value, message])
+            case DeviceRemoved(device):
+                self._unexport(names.device_path(device))
+
+    def _change_device(self, hub: Hub, record: DeviceRecord, always: Sequence[str] = ()) -> None:
+        """Change the properties of a device, on all of its interfaces, and let those come and go that it now
+        has or lacks."""
+        path = names.device_path(record.id)
+        for one in OPTIONAL_INTERFACES:
+            name = f"{names.BUS_NAME}.{one}"
+            exported = self._objects[path].get(name)
+            if not has_interface(record, one):
+                if exported is not None:
+                    self._unexport(path, name)
+            elif exported is None:
+                self._export(CommandsObject(hub, record, one))
+            else:
+                self._change(exported, properties_of(record, one))
+        self._change(self._exported(path, names.DEVICE), properties_of(record), always)
 
     def _device(self, device_id: DeviceId) -> ExportedInterface:
         return self._exported(names.device_path(device_id), names.DEVICE)
@@ -173,18 +209,18 @@ class HubService:
         path, values = names.interface_path(status.interface.name), properties_of(interface_record(status))
         self._export(ExportedInterface(path, names.INTERFACE, values))
 
-    def _export(self, exported: ExportedInterface) -> None:
-        """Export an interface of an object, and emit InterfacesAdded, which names it alone, from the object
+    def _export(self, *exported: ExportedInterface) -> None:
+        """Export interfaces of one object, and emit InterfacesAdded, which names them alone, from the object
         manager's path."""
-        name = exported.definition.name
-        self._objects.setdefault(exported.path, {})[name] = exported
-        if exported.path != names.ROOT_PATH:
+        path, added = exported[0].path, {one.definition.name: one for one in exported}
+        self._objects.setdefault(path, {}).update(added)
+        if path != names.ROOT_PATH:
             self._connection.emit(
                 names.ROOT_PATH,
                 bus_names.OBJECT_MANAGER,
                 "InterfacesAdded",
                 "oa{sa{sv}}",
-                [exported.path, all_of({name: exported})],
+                [path, all_of(added)],
             )
 
     def _unexport(self, path: str, interface: str = "") -> None:

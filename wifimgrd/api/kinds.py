@@ -193,6 +193,7 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
         Kind.NUMBER: Form("i", int, 0, of_json=read_number),
         Kind.COUNT: Form("u", int, 0, of_json=read_number),
         Kind.NUMBERS: Form("au", list[int], to_dbus=list, of_dbus=tuple, to_json=list),
+        Kind.DBM: Form("n", int, -1, {"description": "dBm."}, unit="In dBm"),
         Kind.FLAG: Form("b", bool, of_json=read_flag),
         Kind.TEXTS: Form("as", list[str], to_dbus=list, of_dbus=tuple, to_json=list, of_json=_texts),
         Kind.MAPPING: Form(

@@ -6,6 +6,7 @@ import re
 import string
 from typing import Final
 
+from wifimgrd.domain import commands
 from wifimgrd.domain.commands import Right
 
 BUS_NAME: Final = "org.wifimgrd1"
@@ -17,6 +18,9 @@ SIMULATOR_PATH: Final = ROOT_PATH + "/simulator"
 MANAGER: Final = "org.wifimgrd1.Manager"
 DEVICE: Final = "org.wifimgrd1.Device"
 INTERFACE: Final = "org.wifimgrd1.Interface"
+POWER: Final = f"{BUS_NAME}.{commands.POWER}"
+BLUETOOTH: Final = f"{BUS_NAME}.{commands.BLUETOOTH}"
+"""Interfaces that the object of a device may lack."""
 SIMULATOR: Final = "org.wifimgrd1.Simulator"
 
 ERROR_PREFIX: Final = "org.wifimgrd1.Error."

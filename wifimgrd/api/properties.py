@@ -15,6 +15,7 @@ from wifimgrd.bus.packing import Value
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import (
     AbsentRecord,
+    BluetoothRecord,
     BoundField,
     DeviceRecord,
     HistoryRecord,
@@ -45,6 +46,8 @@ class _Entry:
     """A field of a record on D-Bus."""
 
     attribute: str
+    interface: str
+    """The D-Bus interface that has its property; empty = the record's own."""
     property_name: str
     row_name: str
     signature: str
@@ -57,7 +60,9 @@ class _Entry:
 def _entry(one: BoundField, *, leaves_out: bool) -> _Entry:
     form, encode, decode = FORMS[one.field.kind], _encoder(one), _decoder(one, leaves_out=leaves_out)
     left_out = leaves_out and one.is_nullable
-    return _Entry(one.name, one.dbus_name, one.row_name, form.signature, encode, decode, left_out)
+    return _Entry(
+        one.name, one.field.interface, one.dbus_name, one.row_name, form.signature, encode, decode, left_out
+    )
 
 
 def _encoder(one: BoundField) -> Conversion:
@@ -81,17 +86,36 @@ def _decoder(one: BoundField, *, leaves_out: bool) -> Conversion:
     return form.of_dbus
 
 
-def properties_of(record: Record) -> dict[str, object]:
-    """All properties of a record."""
-    return {one.property_name: one.encode(getattr(record, one.attribute)) for one in _ENTRIES[type(record)]}
+def properties_of(record: Record, interface: str = "") -> dict[str, object]:
+    """All properties of a record that its own D-Bus interface has, or another one."""
+    return {
+        one.property_name: one.encode(getattr(record, one.attribute))
+        for one in _ENTRIES[type(record)]
+        if one.interface == interface
+    }
 
 
-def updated(record: _Record, properties: Properties) -> _Record:
-    """A record with changed properties; unknown ones are ignored."""
+def has_interface(record: Record, interface: str) -> bool:
+    """Whether the object of a record has one of the interfaces that it may lack."""
+    return any(
+        getattr(record, one.attribute) is not None
+        for one in _ENTRIES[type(record)]
+        if one.interface == interface
+    )
+
+
+def without_interface(record: _Record, interface: str) -> _Record:
+    """A record whose object has lost an interface."""
+    gone = (one.attribute for one in _ENTRIES[type(record)] if one.interface == interface)
+    return replace(record, **dict.fromkeys(gone))
+
+
+def updated(record: _Record, properties: Properties, interface: str = "") -> _Record:
+    """A record with changed properties of an interface; unknown ones are ignored."""
     changes: dict[str, Any] = {
         one.attribute: one.decode(properties[one.property_name])
         for one in _ENTRIES[type(record)]
-        if one.property_name in properties
+        if one.property_name in properties and one.interface == interface
     }
     if isinstance(record, DeviceRecord) and changes.get("state", record.state) != DeviceState.CONNECTED:
         changes |= _WHILE_NOT_CONNECTED
@@ -124,10 +148,11 @@ def record_of(kind: type[_Record], row: Properties) -> _Record:
 # -- descriptions
 
 
-def property_xml(record: type[Record]) -> str:
-    """The properties of a record's D-Bus interface as introspection XML, each with its description."""
+def property_xml(record: type[Record], interface: str = "") -> str:
+    """The properties of a record that its own D-Bus interface has, or another one, as introspection XML, each
+    with its description."""
     lines = []
-    for one in fields_of(record):
+    for one in (one for one in fields_of(record) if one.field.interface == interface):
         rows = [] if one.records is None else _row_texts(one.records)
         lines += _comment(" ".join((f"{one.dbus_name}: {_described(one)}", *rows)))
         signature = FORMS[one.field.kind].signature
@@ -182,6 +207,7 @@ _RECORDS: Final[tuple[type[Record], ...]] = (
     NetworkRecord,
     HistoryRecord,
     AbsentRecord,
+    BluetoothRecord,
     ServiceRecord,
 )
 _ENTRIES: Final[Mapping[type[Record], tuple[_Entry, ...]]] = {

@@ -28,6 +28,9 @@ class World(Protocol):
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
         """Switch a camera off."""
 
+    def sleep_camera(self, ssid: bytes) -> None:
+        """Let a camera go to sleep by itself."""
+
     def set_fault(self, kind: str, options: Mapping[str, object]) -> None:
         """Start or end a fault."""
 
@@ -43,6 +46,7 @@ class SimulatorObject(ExportedInterface):
             "AddCamera": world.add_camera,
             "PowerOnCamera": world.power_on_camera,
             "PowerOffCamera": world.power_off_camera,
+            "SleepCamera": world.sleep_camera,
             "SetFault": world.set_fault,
         }
         self.methods = dict.fromkeys(self._actions, self._act)

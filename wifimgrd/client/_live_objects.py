@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Self
 
 from wifimgrd.api import names
-from wifimgrd.api.properties import Properties, updated
+from wifimgrd.api.properties import Properties, updated, without_interface
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
 from wifimgrd.bus.values import typed
@@ -25,8 +25,10 @@ from wifimgrd.client.changes import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    OperationFailed,
     ServiceChanged,
 )
+from wifimgrd.domain.commands import BLUETOOTH, POWER
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import natural_key
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
@@ -43,6 +45,12 @@ _AWAY: Final = re.compile(
     r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(ServiceUnknown|NameHasNoOwner|TimedOut|Spawn\..*))"
 )
 """Errors with which the bus answers if the name has no owner and none could be started."""
+
+
+_FACES: Final[Mapping[str, str]] = MappingProxyType(
+    {names.DEVICE: "", names.POWER: POWER, names.BLUETOOTH: BLUETOOTH}
+)
+"""The D-Bus interfaces that a device's object has or may have -> as they are named in the fields."""
 
 
 class LiveObjects:
@@ -246,16 +254,22 @@ class ObjectCache:
                 device_id = names.device_id_of(signal.path)
                 if device_id is not None:
                     return [AttemptFailed(device_id, *typed(tuple[str, str], signal.body))]
+            case names.DEVICE, "OperationFailed":
+                device_id = names.device_id_of(signal.path)
+                if device_id is not None:
+                    return [OperationFailed(device_id, *typed(tuple[str, str, str], signal.body))]
         return []
 
     def _added(self, path: str, faces: Mapping[str, Properties]) -> list[Change]:
         if names.DEVICE in faces and (device_id := names.device_id_of(path)) is not None:
-            device = updated(DeviceRecord(device_id), faces[names.DEVICE])
+            device = _with_faces(DeviceRecord(device_id), faces)
             ordered = not self.devices or device_id > next(reversed(self.devices))
             self.devices[device_id] = device
             if not ordered:
                 self.devices = dict(sorted(self.devices.items()))
             return [DeviceAdded(device)]
+        if (device_id := names.device_id_of(path)) is not None and device_id in self.devices:
+            return self._device_changed(device_id, _with_faces(self.devices[device_id], faces))
         if names.INTERFACE in faces and (name := names.interface_name_of(path)) is not None:
             interface = updated(InterfaceRecord(name), faces[names.INTERFACE])
             self.interfaces[name] = interface
@@ -270,18 +284,26 @@ class ObjectCache:
         device_id = names.device_id_of(path)
         if names.DEVICE in faces and device_id is not None and self.devices.pop(device_id, None) is not None:
             return [DeviceRemoved(device_id)]
+        if device_id is not None and device_id in self.devices:
+            device = self.devices[device_id]
+            for face in faces:
+                device = without_interface(device, _FACES[face]) if _FACES.get(face) else device
+            return self._device_changed(device_id, device)
         name = names.interface_name_of(path)
         if names.INTERFACE in faces and name is not None and self.interfaces.pop(name, None) is not None:
             return [InterfaceRemoved(name)]
         return []
 
+    def _device_changed(self, device_id: int, after: DeviceRecord, *, is_step: bool = False) -> list[Change]:
+        before, self.devices[device_id] = self.devices[device_id], after
+        return [DeviceChanged(before, after, is_step=is_step)]
+
     def _properties(self, path: str, face: str, properties: Properties) -> list[Change]:
         device_id = names.device_id_of(path)
         name = names.interface_name_of(path)
-        if face == names.DEVICE and device_id is not None and device_id in self.devices:
-            before = self.devices[device_id]
-            after = self.devices[device_id] = updated(before, properties)
-            return [DeviceChanged(before, after, is_step="State" in properties)]
+        if face in _FACES and device_id is not None and device_id in self.devices:
+            after = updated(self.devices[device_id], properties, _FACES[face])
+            return self._device_changed(device_id, after, is_step="State" in properties)
         if face == names.INTERFACE and name is not None and name in self.interfaces:
             interface = self.interfaces[name] = updated(self.interfaces[name], properties)
             return [InterfaceChanged(interface)]
@@ -289,3 +311,11 @@ class ObjectCache:
             self.service = updated(self.service, properties)
             return [ServiceChanged(self.service, frozenset(properties))]
         return []
+
+
+def _with_faces(device: DeviceRecord, faces: Mapping[str, Properties]) -> DeviceRecord:
+    """A device with the properties of some of its interfaces."""
+    for face, properties in faces.items():
+        if face in _FACES:
+            device = updated(device, properties, _FACES[face])
+    return device

@@ -60,6 +60,16 @@ class AttemptFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class OperationFailed:
+    """The signal `OperationFailed`: a wake, a sleep or a pairing failed that nobody waits for."""
+
+    device_id: int
+    operation: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceRemoved:
     """A device object was removed."""
 
@@ -94,6 +104,7 @@ Change = (
     | DeviceAdded
     | DeviceChanged
     | AttemptFailed
+    | OperationFailed
     | DeviceRemoved
     | InterfaceAdded
     | InterfaceChanged

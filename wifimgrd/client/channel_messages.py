@@ -22,12 +22,14 @@ from wifimgrd.client.changes import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    OperationFailed,
     ServiceChanged,
 )
 from wifimgrd.client.json_members import (
     DEVICE_MEMBERS,
     DeviceJson,
     InterfaceJson,
+    PowerStateJson,
     ServiceJson,
     StatusUpdateJson,
     reachability,
@@ -35,6 +37,7 @@ from wifimgrd.client.json_members import (
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
 from wifimgrd.client.json_types import (
     FAILED,
+    OperationFailedJson,
     RemovedDeviceJson,
     RemovedInterfaceJson,
     SignalJson,
@@ -45,6 +48,7 @@ SIGNAL_STEP: Final = 5
 """Percent."""
 STATUS: Final = "device.connection_status.update"
 """The type of the messages with the state of a device's connection."""
+POWER: Final = "device.power_state.update"
 
 DATA: Final[Mapping[str, type]] = MappingProxyType(
     {
@@ -53,6 +57,8 @@ DATA: Final[Mapping[str, type]] = MappingProxyType(
         "device.removed": RemovedDeviceJson,
         STATUS: StatusUpdateJson,
         "device.signal": SignalJson,
+        POWER: PowerStateJson,
+        "device.operation.failed": OperationFailedJson,
         "interface.added": InterfaceJson,
         "interface.updated": InterfaceJson,
         "interface.removed": RemovedInterfaceJson,
@@ -111,6 +117,9 @@ class ChannelMessages:
             case AttemptFailed(device_id):
                 self._failures[device_id] = change
                 return []
+            case OperationFailed(device_id, operation, code, message):
+                failed = {"id": device_id, "operation": operation, "code": code, "message": message}
+                return [Message("device.operation.failed", failed)]
             case DeviceRemoved(device_id):
                 self._signals.pop(device_id, None)
                 self._failures.pop(device_id, None)
@@ -135,11 +144,15 @@ class ChannelMessages:
         """A change without a step of the connection."""
         if replace(after, signal_strength=before.signal_strength) == before:
             return self._signal(after)
+        messages = []
+        if _power(after) != _power(before):
+            messages.append(Message(POWER, PowerStateJson.of(after)))
+        if replace(after, power_state=before.power_state, last_seen=before.last_seen) == before:
+            return messages
         self._signals[after.id] = after.signal_strength
-        record = Message("device.updated", device_json(after))
-        if reachability(after) == reachability(before):
-            return [record]
-        return [Message(STATUS, connection_status_json(after)), record]
+        if (reachability(after), after.connection_phase) != (reachability(before), before.connection_phase):
+            messages.append(Message(STATUS, connection_status_json(after)))
+        return [*messages, Message("device.updated", device_json(after))]
 
     def _stepped(self, before: DeviceRecord, after: DeviceRecord) -> list[Message]:
         """The connection changed its state, failed, or refused a command."""
@@ -167,3 +180,7 @@ class ChannelMessages:
         self._signals[device.id] = percent
         step = (percent + SIGNAL_STEP // 2) // SIGNAL_STEP * SIGNAL_STEP
         return [Message("device.signal", {"id": device.id, "signal_strength": step}, numbered=False)]
+
+
+def _power(device: DeviceRecord) -> tuple[str | None, int | None]:
+    return device.power_state, device.last_seen

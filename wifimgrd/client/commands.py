@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.commands import WHEN_FREE, DeviceCommand
+from wifimgrd.domain.commands import WAIT, WHEN_FREE, DeviceCommand
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound
 from wifimgrd.domain.records import DeviceRecord
@@ -64,7 +64,7 @@ async def carry_out(
     hub: HubClient,
     command: DeviceCommand,
     device_id: int,
-    switches: Mapping[str, bool] = MappingProxyType({}),
+    switches: Mapping[str, bool | str] = MappingProxyType({}),
     *,
     wait_s: float = 0,
     until_waiting: bool = False,
@@ -79,7 +79,7 @@ async def carry_out(
     has_ended = False
     try:
         await hub.command_device(command, device_id, switches, wait_s=wait_s, until_waiting=until_waiting)
-        has_ended = wait_s > 0 or command.reaches is None
+        has_ended = wait_s > 0 or (command.reaches is None and WAIT not in command.options)
     except TimeoutError:
         if wait_s <= 0 or not hub.available:  # there is no reply to the call itself
             raise BackendUnavailable("wifimgrd did not answer in time") from None
@@ -87,7 +87,7 @@ async def carry_out(
     if device is None:
         return Outcome(command, None, has_ended or command.reaches is DeviceState.DISCONNECTED)
     is_waiting = (
-        switches.get(WHEN_FREE, False)
+        bool(switches.get(WHEN_FREE))
         and device.state == DeviceState.DISCONNECTED
         and device.waiting_since is not None
     )

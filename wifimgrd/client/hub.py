@@ -10,20 +10,22 @@ from typing import Final
 
 from wifimgrd.api import names
 from wifimgrd.api.errors import with_own_errors
-from wifimgrd.api.properties import record_of
+from wifimgrd.api.properties import has_interface, record_of
 from wifimgrd.bus.connection import Variant
 from wifimgrd.bus.values import typed
 from wifimgrd.client._command_result import CommandResult
 from wifimgrd.client._live_objects import NO_ANSWER, LiveObjects
-from wifimgrd.domain.commands import DeviceCommand
-from wifimgrd.domain.errors import InternalError
-from wifimgrd.domain.records import HistoryRecord, NetworkRecord, SearchRecord
+from wifimgrd.domain.commands import OPTIONAL_INTERFACES, POWER, WAIT, DeviceCommand
+from wifimgrd.domain.errors import InternalError, NotSupported
+from wifimgrd.domain.records import BluetoothRecord, HistoryRecord, NetworkRecord, SearchRecord
 from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
 """Timeout of a command that needs nothing but the daemon itself."""
 _SLOW_ANSWER_S: Final = 30.0
 """Timeout of a command that needs a disk, or that takes a link down."""
+_PAIRING_S: Final = 90.0
+"""The same if a camera is paired meanwhile."""
 _DIALOGUE_S: Final = 130.0
 """The same if the user may be asked for a password, for which the daemon waits up to 120 s."""
 _COMMANDS_AT_ONCE: Final = 64
@@ -50,13 +52,13 @@ class HubClient(LiveObjects):
     async def create_device(self, properties: Mapping[str, object]) -> int:
         """Register a device and return its id.
 
-        Keys: `codename`, `connection_type`, `ssid` (str or bytes), `password`, `name` (optional),
-        `idempotency_key` (optional). Values are plain Python values. Values of a wrong type are passed
-        on, too, so that the daemon reports what is wrong. Raises InvalidRequest with `fields` keyed by those
-        names.
+        Keys: `codename`, `connection_type`, `ssid` (str or bytes), `password`, or `bluetooth_address` instead
+        of these two; `name` (optional), `idempotency_key` (optional). Values are plain Python values. Values
+        of a wrong type are passed on, so that the daemon reports what is wrong. Raises InvalidRequest with
+        `fields` keyed by those names.
         """
         reply = await self._command(
-            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)]
+            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)], _PAIRING_S
         )
         [path] = typed(tuple[str], reply)
         device_id = names.device_id_of(path)
@@ -77,7 +79,7 @@ class HubClient(LiveObjects):
         self,
         command: DeviceCommand,
         device_id: int,
-        switches: Mapping[str, bool] = MappingProxyType({}),
+        switches: Mapping[str, bool | str] = MappingProxyType({}),
         *,
         wait_s: float = 0,
         until_waiting: bool = False,
@@ -88,15 +90,42 @@ class HubClient(LiveObjects):
         A device that waits for an adapter waits within that time; with `until_waiting` this returns as soon
         as it waits.
         """
-        options = {name: Variant("b", value) for name, value in switches.items()}
+        options = {name: _variant(value) for name, value in switches.items()}
         if command.reaches is None:
-            await self._on_device(device_id, command.member, options)
+            await self._operate(command, device_id, options, wait_s)
             return
         result = CommandResult(self, device_id, command.reaches, until_waiting=until_waiting)
         with result:
             await self._on_device(device_id, command.member, options | _NOT_WAITING, _ANSWER_S, result.start)
             if wait_s > 0:
                 await result.reached(wait_s)
+
+    async def _operate(
+        self, command: DeviceCommand, device_id: int, options: Mapping[str, Variant], wait_s: float
+    ) -> None:
+        """Carry out a command that leads to no state: the reply is its end, if that is waited for."""
+        path, face = names.device_path(device_id), f"{names.BUS_NAME}.{command.interface}"
+        device, may_lack = self.devices.get(device_id), command.interface in OPTIONAL_INTERFACES
+        if device is not None and may_lack and not has_interface(device, command.interface):
+            what = "woken" if command.interface == POWER else "paired"
+            raise NotSupported(f"cameras of the model {device.codename} cannot be {what} by this hub")
+        waits = wait_s > 0 and WAIT in command.options
+        if waits:
+            options = {**options, WAIT: Variant("b", True)}
+        call = self._command(path, face, command.member, "a{sv}", [options], wait_s + _SLOW_ANSWER_S)
+        async with asyncio.timeout(wait_s if waits else None):
+            await call
+
+    async def search_bluetooth(self, seconds: int | None = None) -> list[BluetoothRecord]:
+        """Search for cameras over Bluetooth and return those that are known then; raises InvalidRequest,
+        BluetoothUnavailable, Busy."""
+        options = {} if seconds is None else {"seconds": _variant(seconds)}
+        rows = await self._rows("SearchBluetooth", options, (seconds or 0) + _SLOW_ANSWER_S)
+        return [record_of(BluetoothRecord, row) for row in rows]
+
+    async def bluetooth_devices(self) -> list[BluetoothRecord]:
+        """The cameras that were heard over Bluetooth lately, without a search."""
+        return [record_of(BluetoothRecord, row) for row in await self._rows("GetBluetoothDevices", {})]
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
         """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.
@@ -149,8 +178,10 @@ class HubClient(LiveObjects):
         """Call a method of the simulated world; raises DeviceNotFound if there is none."""
         await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
 
-    async def _rows(self, member: str, options: Mapping[str, Variant]) -> list[dict[str, object]]:
-        reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "a{sv}", [options])
+    async def _rows(
+        self, member: str, options: Mapping[str, Variant], timeout_s: float = _SLOW_ANSWER_S
+    ) -> list[dict[str, object]]:
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "a{sv}", [options], timeout_s)
         return typed(tuple[list[dict[str, object]]], reply)[0]
 
     async def _on_device(

@@ -17,6 +17,7 @@ from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import (
     AbsentRecord,
+    BluetoothRecord,
     BoundField,
     DeviceRecord,
     HistoryRecord,
@@ -190,6 +191,10 @@ class StatusUpdateJson(
     """A step of a device's connection."""
 
 
+class PowerStateJson(JsonObject, of=(_BY_NAME["id"], _BY_NAME["power_state"], _BY_NAME["last_seen"])):
+    """Whether a camera sleeps."""
+
+
 class StatusJson(
     JsonObject,
     of=(
@@ -218,6 +223,16 @@ def _interface_members() -> tuple[Member, ...]:
     usb = Member("usb", UsbJson, UsbJson.of)
     named = {(usb.name if one.name.startswith(_USB) else one.name): one for one in _INTERFACE}
     return tuple(usb if name == usb.name else one for name, one in named.items())
+
+
+class BluetoothDeviceJson(JsonObject, of=members_of(BluetoothRecord)):
+    """A camera that was heard over Bluetooth."""
+
+
+class BluetoothDevicesJson(TypedDict):
+    """The cameras that were heard over Bluetooth lately."""
+
+    bluetooth_devices: Annotated[list[BluetoothDeviceJson], "The strongest first."]
 
 
 class InterfaceJson(JsonObject, of=_interface_members()):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, NotRequired, TypedDict
 
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import INTERFACE_NAME, PIN_SCHEMA
 
 FAILED: Final = "failed"
@@ -50,6 +51,15 @@ class SignalJson(TypedDict):
 
     id: Id
     signal_strength: Percent
+
+
+class OperationFailedJson(TypedDict):
+    """A wake, a sleep or a pairing failed that nobody waits for."""
+
+    id: Id
+    operation: Annotated[str, "`wake`, `sleep` or `pair`."]
+    code: Annotated[str, Keywords(enum=sorted(one.value for one in ErrorCode))]
+    message: Annotated[str, "The reason as a sentence for people."]
 
 
 class RemovedInterfaceJson(TypedDict):

@@ -18,6 +18,8 @@ _LONGEST_DATAGRAM: Final = 1400
 """Bytes that fit into one frame on every link."""
 _LONGEST_INTRO: Final = 2000
 _LONGEST_PATTERN: Final = 256
+NAME6: Final = "{name6}"
+"""The place of six characters of the network's name in a beacon."""
 _Port = Annotated[int, within(1, 65535)]
 _NotEmpty = Annotated[str, Check(str.strip, "a text that is not empty")]
 
@@ -58,6 +60,15 @@ def _is_interface(text: str) -> bool:
     return re.fullmatch(r"[0-9.]+/[0-9]{1,2}", text) is not None
 
 
+class WakeMethod(StrEnum):
+    """What wakes a sleeping camera over Bluetooth LE."""
+
+    CONNECT = "connect"
+    """A connection, and the command that switches its Wi-Fi on."""
+    BEACON = "beacon"
+    """An advertisement of this host."""
+
+
 class Addressing(StrEnum):
     """Where the host's address on a camera's network comes from."""
 
@@ -95,6 +106,40 @@ class KeepAlive:
         expect(not self.path or _is_path(self.path), "path", 'a path such as "/keep_alive"')
         size = len(self.payload.encode())
         expect(size <= _LONGEST_DATAGRAM, "payload", f"at most {_LONGEST_DATAGRAM} bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Bluetooth:
+    """How a camera is found over Bluetooth LE, and woken."""
+
+    wake: WakeMethod
+    service: str = ""
+    """The UUID of the service that it advertises, as 16 or 128 bits, e.g. `fea6`."""
+    name_pattern: str = ""
+    """A regular expression that matches the whole name that it advertises."""
+    beacon: str = ""
+    """What this host advertises to wake it: manufacturer data in hexadecimal, the company's id first, in
+    little endian; `{name6}` are the six characters that the group `name6` of `ssid_pattern` matches."""
+    pairing: bool = False
+    """It has to be paired before it can be woken, and says then what its network and the password are."""
+    sleep: bool = False
+    """It can be put to sleep so that it can be woken again."""
+    wake_timeout_s: Annotated[float, within(1, 300, "seconds")] = 60.0
+    """How long it may take from the beginning of a wake to its network."""
+    awake_for_s: Annotated[float, within(0, 86400, "seconds")] = 0.0
+    """How long it stays awake without a connection; 0 = not known."""
+
+    def __post_init__(self) -> None:
+        expect(_is_pattern(self.name_pattern), "name_pattern", 'a regular expression such as "GoPro [0-9]+"')
+        uuid = re.fullmatch(r"[0-9a-f]{4}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", self.service)
+        expect(not self.service or uuid, "service", 'a UUID such as "fea6"')
+        expect(self.service or self.name_pattern, "service", "either service or name_pattern, or both")
+        is_beacon = self.wake is WakeMethod.BEACON
+        expect(bool(self.beacon) == is_beacon, "beacon", 'bytes if wake is "beacon", and otherwise none')
+        octets = self.beacon.replace(NAME6, "00" * 6)
+        data = re.fullmatch(r"([0-9a-f]{2}){3,26}", octets) and self.beacon.count(NAME6) <= 1
+        expect(not self.beacon or data, "beacon", '3 to 26 bytes in hexadecimal such as "4c000215{name6}"')
+        expect(not self.pairing or self.wake is WakeMethod.CONNECT, "pairing", 'false if wake is "beacon"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +193,8 @@ class CameraModel:
     keep_alive: KeepAlive | None = None
     pushes: tuple[str, ...] = ()
     """The ports of the host that the camera sends to by itself, e.g. `udp/8554`."""
+    bluetooth: Bluetooth | None = None
+    """How it is woken; None if it cannot be, or if that is not known."""
     wizard: Wizard = Wizard()
     sources: tuple[str, ...] = ()
     """Addresses of the pages with these properties."""
@@ -167,6 +214,12 @@ class CameraModel:
         )
         for number, port in enumerate(self.pushes):
             expect(_is_port(port), f"pushes[{number}]", 'a port such as "udp/8554"')
+        needs_name = self.bluetooth is not None and NAME6 in self.bluetooth.beacon
+        expect(
+            not needs_name or "(?P<name6>" in self.ssid_pattern,
+            "ssid_pattern",
+            "a group (?P<name6>...), since the beacon has six characters of the name",
+        )
         with_prefix = not self.local_address or _is_interface(self.local_address)
         expect(with_prefix, "local_address", 'an IPv4 address with its prefix such as "192.168.1.30/24"')
 

@@ -12,6 +12,11 @@ from typing import Final
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 
+POWER: Final = "Power"
+BLUETOOTH: Final = "Bluetooth"
+OPTIONAL_INTERFACES: Final = (POWER, BLUETOOTH)
+"""The D-Bus interfaces of devices that can be woken, and paired, after `org.wifimgrd1.`."""
+
 
 class Right(StrEnum):
     """The polkit action that a client needs, after `org.wifimgrd1.`."""
@@ -30,9 +35,13 @@ class DeviceCommand:
     right: Right
     options: Mapping[str, bool] = field(default_factory=dict)
     """Its options, each of them on or off, with their defaults."""
+    texts: tuple[str, ...] = ()
+    """Its further options, each of them a text that may be left out."""
+    interface: str = "Device"
+    """The D-Bus interface that has its method, after `org.wifimgrd1.`."""
     reaches: DeviceState | None = None
     """The state in which the device is once the command has succeeded; None = none in particular: it has
-    succeeded with the daemon's reply."""
+    succeeded with the daemon's reply, which with `wait` comes then."""
     passes: DeviceState | None = None
     """The state before that."""
     errors: tuple[ErrorCode, ...] = ()
@@ -48,14 +57,18 @@ WAIT: Final = "wait"
 """The call returns with the outcome."""
 WHEN_FREE: Final = "when_free"
 """Where no adapter is free, the device waits for one."""
+WITH_WAKE: Final = "wake"
+"""Where its network is not seen, the camera is woken."""
+ADDRESS: Final = "address"
+"""The Bluetooth address of the camera."""
 CONNECT: Final = DeviceCommand(
     "connect",
     "Connect a device.",
     Right.CONNECT,
-    {WAIT: False, WHEN_FREE: False},
+    {WAIT: False, WHEN_FREE: False, WITH_WAKE: False},
     reaches=DeviceState.CONNECTED,
     passes=DeviceState.CONNECTING,
-    errors=(*ATTEMPT_CODES, ErrorCode.BUSY, ErrorCode.CONNECTION_LOST),
+    errors=(*ATTEMPT_CODES, ErrorCode.BUSY, ErrorCode.CONNECTION_LOST, ErrorCode.NOT_SUPPORTED),
 )
 DISCONNECT: Final = DeviceCommand(
     "disconnect",
@@ -66,6 +79,51 @@ DISCONNECT: Final = DeviceCommand(
     passes=DeviceState.DISCONNECTING,
     errors=(ErrorCode.BUSY,),
 )
+WAKE: Final = DeviceCommand(
+    "wake",
+    "Wake a sleeping camera.",
+    Right.CONNECT,
+    {WAIT: False},
+    interface=POWER,
+    errors=(
+        ErrorCode.NOT_SUPPORTED,
+        ErrorCode.NOT_PAIRED,
+        ErrorCode.WAKE_FAILED,
+        ErrorCode.BLUETOOTH_UNAVAILABLE,
+        ErrorCode.CANCELLED,
+        ErrorCode.BUSY,
+    ),
+)
+SLEEP: Final = DeviceCommand(
+    "sleep",
+    "Disconnect a camera and put it to sleep.",
+    Right.CONNECT,
+    {WAIT: False},
+    interface=POWER,
+    errors=(*WAKE.errors, ErrorCode.CAMERA_BUSY),
+)
+PAIR: Final = DeviceCommand(
+    "pair",
+    "Pair a camera over Bluetooth.",
+    Right.MANAGE_DEVICES,
+    {WAIT: False},
+    texts=(ADDRESS,),
+    interface=BLUETOOTH,
+    errors=(
+        ErrorCode.NOT_SUPPORTED,
+        ErrorCode.PAIRING_FAILED,
+        ErrorCode.BLUETOOTH_UNAVAILABLE,
+        ErrorCode.CANCELLED,
+        ErrorCode.BUSY,
+    ),
+)
+UNPAIR: Final = DeviceCommand(
+    "unpair",
+    "Forget the pairing with a camera.",
+    Right.MANAGE_DEVICES,
+    interface=BLUETOOTH,
+    errors=(ErrorCode.NOT_SUPPORTED, ErrorCode.BLUETOOTH_UNAVAILABLE),
+)
 DEVICE_COMMANDS: Final[Mapping[str, DeviceCommand]] = MappingProxyType(
-    {command.name: command for command in (CONNECT, DISCONNECT)}
+    {command.name: command for command in (CONNECT, DISCONNECT, WAKE, SLEEP, PAIR, UNPAIR)}
 )

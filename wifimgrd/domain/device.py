@@ -132,6 +132,10 @@ class Device:
     microseconds since the epoch; 0 = it does not wait."""
     pin: AdapterPin = NO_PIN
     """The adapter that is reserved for it, unless the configuration has another rule."""
+    auto_wake: bool = False
+    """Whether it may be woken without a command."""
+    bluetooth_address: str = ""
+    """The address of the camera that is paired for it, upper case with colons; empty if none is."""
     address: str = ""
     """The address at which this host reaches it while it is connected (IPv4); empty if none was assigned."""
 
@@ -160,6 +164,33 @@ class HeldLink:
     """False while it is interrupted and the backend tries to restore it."""
 
 
+class PowerState(StrEnum):
+    """Whether a camera that is found over Bluetooth sleeps."""
+
+    ASLEEP = "asleep"
+    """It advertises, and its Wi-Fi is off."""
+    AWAKE = "awake"
+
+
+class ConnectionPhase(StrEnum):
+    """What an attempt to connect, or a wake, does now."""
+
+    WAKING = "waking"
+    JOINING = "joining"
+
+
+@dataclass(frozen=True, slots=True)
+class PowerStatus:
+    """A camera that can be woken, for clients, at one moment."""
+
+    state: PowerState | None
+    """None if it was not seen lately."""
+    seen_us: int
+    """When it was last seen over Bluetooth, microseconds since the epoch; 0 = never."""
+    is_paired: bool | None
+    """None if cameras of its model are not paired."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceStatus:
     """A device for clients, at one moment."""
@@ -177,6 +208,10 @@ class DeviceStatus:
     """It is connected and answers."""
     icon: str = ""
     """The address of an icon of its model; empty if there is none."""
+    phase: ConnectionPhase | None = None
+    """What its attempt, or its wake, does now."""
+    power: PowerStatus | None = None
+    """None if cameras of its model cannot be woken."""
     warnings: tuple[str, ...] = ()
     """Settings that were accepted and may be mistakes, as sentences."""
 

@@ -33,6 +33,12 @@ class ErrorCode(StrEnum):
     NOT_AUTHORIZED = "not-authorized"
     TOO_MANY_REQUESTS = "too-many-requests"
     IDEMPOTENCY_KEY_REUSED = "idempotency-key-reused"
+    NOT_SUPPORTED = "not-supported"
+    NOT_PAIRED = "not-paired"
+    PAIRING_FAILED = "pairing-failed"
+    WAKE_FAILED = "wake-failed"
+    BLUETOOTH_UNAVAILABLE = "bluetooth-unavailable"
+    CAMERA_BUSY = "camera-busy"
     INTERNAL = "internal"
 
 
@@ -208,6 +214,57 @@ class LimitsExceeded(WifimgrdError):
     code = ErrorCode.TOO_MANY_REQUESTS
     status = 429
     title = "Too many requests"
+
+
+class NotSupported(WifimgrdError):
+    """Cameras of this model, or this camera, cannot do that."""
+
+    code = ErrorCode.NOT_SUPPORTED
+    status = 409
+    title = "The camera cannot do that"
+
+
+class NotPaired(WifimgrdError):
+    """The camera and this hub are not paired over Bluetooth, or one of them has forgotten the other."""
+
+    code = ErrorCode.NOT_PAIRED
+    status = 409
+    title = "The camera is not paired"
+    ends_attempt = True
+
+
+class PairingFailed(WifimgrdError):
+    """The camera was not found, refused to be paired, or did not say what its network is."""
+
+    code = ErrorCode.PAIRING_FAILED
+    status = 502
+    title = "The camera could not be paired"
+
+
+class WakeFailed(WifimgrdError):
+    """The camera did not wake: out of range, switched off, or its Wi-Fi did not come up."""
+
+    code = ErrorCode.WAKE_FAILED
+    status = 504
+    title = "The camera did not wake"
+    ends_attempt = True
+
+
+class BluetoothUnavailable(WifimgrdError):
+    """This host has no Bluetooth now; the message says why."""
+
+    code = ErrorCode.BLUETOOTH_UNAVAILABLE
+    status = 503
+    title = "Bluetooth is not available"
+    ends_attempt = True
+
+
+class CameraBusy(WifimgrdError):
+    """The camera is doing something that must not be interrupted."""
+
+    code = ErrorCode.CAMERA_BUSY
+    status = 409
+    title = "The camera is busy"
 
 
 class InternalError(WifimgrdError):

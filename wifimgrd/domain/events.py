@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
-from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
+from wifimgrd.domain.power import BluetoothStatus
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import AbsentAdapter
 
@@ -80,6 +81,40 @@ class SignalChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class PowerChanged:
+    """Whether a camera sleeps is known otherwise, or it was seen again."""
+
+    status: DeviceStatus
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFailed:
+    """A wake, a sleep or a pairing of a device failed that nobody waits for."""
+
+    device_id: DeviceId
+    operation: str
+    """The name of the command."""
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class WakeEnded:
+    """A wake ended."""
+
+    device_id: DeviceId
+    error: WifimgrdError | None
+    """None if it succeeded."""
+
+
+@dataclass(frozen=True, slots=True)
+class BluetoothChanged:
+    """Bluetooth became ready or unavailable on this host."""
+
+    status: BluetoothStatus
+
+
+@dataclass(frozen=True, slots=True)
 class InterfaceAdded:
     """An adapter was plugged in."""
 
@@ -129,6 +164,10 @@ Event = (
     | DeviceStateChanged
     | ConnectionFailed
     | SignalChanged
+    | PowerChanged
+    | OperationFailed
+    | WakeEnded
+    | BluetoothChanged
     | InterfaceAdded
     | InterfaceChanged
     | InterfaceRemoved

@@ -24,6 +24,8 @@ class HistoryKind(StrEnum):
     """A link that dropped and came back in time, from `time_us` to `ended_us`; its session goes on."""
     FAILURE = "failure"
     """An attempt failed or was refused."""
+    WAKE = "wake"
+    """A sleeping camera was woken, or could not be."""
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
     BACKEND = "backend"

@@ -17,12 +17,14 @@ from types import MappingProxyType
 from typing import Annotated, Final, get_args, get_origin, get_type_hints
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.device import CONNECTION_TYPE, DeviceState, DeviceStatus
+from wifimgrd.domain.commands import BLUETOOTH, POWER
+from wifimgrd.domain.device import CONNECTION_TYPE, ConnectionPhase, DeviceState, DeviceStatus, PowerState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import Network, Security
+from wifimgrd.domain.power import Advertiser, BluetoothState
 from wifimgrd.domain.registration import MAC_PATTERN, USB_PORT_PATTERN
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.domain.sentences import SHARES_RADIO
@@ -48,7 +50,8 @@ class Kind(StrEnum):
     """What the value of a field is; `wifimgrd.api.kinds` has how it is written.
 
     If the field may be None, D-Bus has 0, an empty value or `/` for that, which is no value of its own then,
-    unless it is `while_connected`. OCTETS, FLAG, lists and COUNTS are never None.
+    unless it is `while_connected`. OCTETS, lists and COUNTS are never None, and FLAG is only if the D-Bus
+    interface of the field may be missing.
     """
 
     ID = "id"
@@ -63,6 +66,8 @@ class Kind(StrEnum):
     """Unsigned, 32 bits."""
     NUMBERS = "numbers"
     """Unsigned, 32 bits each."""
+    DBM = "dbm"
+    """A received signal strength."""
     FLAG = "flag"
     TEXTS = "texts"
     MAPPING = "mapping"
@@ -96,6 +101,9 @@ class Field:
     """It never changes."""
     while_connected: bool = False
     """It has its default unless the device is connected; JSON has null then."""
+    interface: str = ""
+    """The D-Bus interface that has it, which an object may lack; empty = the record's own. Without it, the
+    field is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +235,59 @@ class DeviceRecord(Record):
             Kind.TIME,
             "Since when it waits for a free adapter; set until the outcome of its attempt.",
             in_status=True,
+        ),
+    ] = None
+    connection_phase: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "What its attempt to connect, or its wake, does now: `waking` or `joining`.",
+            _one_of(ConnectionPhase),
+            in_status=True,
+        ),
+    ] = None
+    power_state: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "Whether the camera sleeps, if it was seen in the last 60 s: `asleep` (it advertises over"
+            " Bluetooth, and its Wi-Fi is off) or `awake`.",
+            _one_of(PowerState),
+            in_status=True,
+            interface=POWER,
+        ),
+    ] = None
+    last_seen: Annotated[
+        int | None,
+        Field(
+            Kind.TIME,
+            "When it was last seen over Bluetooth; published with another change, or after 10 s.",
+            in_status=True,
+            interface=POWER,
+        ),
+    ] = None
+    auto_wake: Annotated[
+        bool | None,
+        Field(
+            Kind.FLAG,
+            "Whether it may be woken without a command: for any attempt to connect, at most three times an"
+            " hour.",
+            in_status=True,
+            interface=POWER,
+        ),
+    ] = None
+    paired: Annotated[
+        bool | None,
+        Field(Kind.FLAG, "Whether it is paired with this hub.", in_status=True, interface=BLUETOOTH),
+    ] = None
+    bluetooth_address: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The Bluetooth address of the camera that is paired.",
+            dbus="Address",
+            in_status=True,
+            interface=BLUETOOTH,
         ),
     ] = None
     icon: Annotated[
@@ -392,7 +453,7 @@ class HistoryRecord(Record):
         Field(
             Kind.TEXT,
             "`session`, `interruption` (a link that dropped and came back in time, while its session goes"
-            " on), `failure`, `adapter` or `backend`. Later versions may have others.",
+            " on), `failure`, `wake`, `adapter` or `backend`. Later versions may have others.",
             _one_of(HistoryKind),
         ),
     ]
@@ -401,8 +462,8 @@ class HistoryRecord(Record):
         str | None,
         Field(
             Kind.TEXT,
-            "Why a session ended, a link was interrupted or an attempt failed; what happened to an adapter or"
-            " a backend.",
+            "Why a session ended, a link was interrupted or an attempt or a wake failed; what happened to an"
+            " adapter or a backend.",
         ),
     ] = None
     message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
@@ -430,6 +491,25 @@ class AbsentRecord(Record):
             "When it was unplugged, if it was there since the daemon's start.",
             dbus="unplugged",
         ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BluetoothRecord(Record):
+    """A camera that was heard over Bluetooth."""
+
+    address: Annotated[str, Field(Kind.TEXT, "Its Bluetooth address.")]
+    name: Annotated[str | None, Field(Kind.TEXT, "The name that it advertises.")] = None
+    codename: Annotated[
+        str | None, Field(Kind.TEXT, "The camera model that it is of, if only one is possible.")
+    ] = None
+    power_state: Annotated[
+        str | None, Field(Kind.TEXT, "`asleep` or `awake`, if it says that.", _one_of(PowerState))
+    ] = None
+    pairing_mode: Annotated[bool, Field(Kind.FLAG, "Whether it can be paired now.")] = False
+    rssi: Annotated[int | None, Field(Kind.DBM, "How strongly it was received.")] = None
+    device_id: Annotated[
+        int | None, Field(Kind.DEVICE, "The registered device that it is.", dbus="device")
     ] = None
 
 
@@ -466,6 +546,18 @@ class ServiceRecord(Record):
         str,
         Field(Kind.TEXT, "Why it is not ready, as a sentence; empty if it is ready.", in_status=True),
     ] = ""
+    bluetooth_state: Annotated[
+        str,
+        Field(
+            Kind.TEXT,
+            "Whether cameras can be found and woken over Bluetooth: `ready`, `off` or `absent`.",
+            _one_of(BluetoothState),
+            in_status=True,
+        ),
+    ] = BluetoothState.ABSENT.value
+    bluetooth_reason: Annotated[
+        str, Field(Kind.TEXT, "Why they cannot, as a sentence; empty if they can.", in_status=True)
+    ] = ""
     total_interfaces: Annotated[
         int, Field(Kind.COUNT, "How many interfaces are listed; of several of one radio, one counts.")
     ] = 0
@@ -491,6 +583,8 @@ class ServiceRecord(Record):
 def device_record(status: DeviceStatus) -> DeviceRecord:
     """A device for clients."""
     device, link, failure, pin = status.device, status.link, status.device.failure, status.device.pin
+    power = status.power
+    is_pairable = power is not None and power.is_paired is not None
     pinned = {name: text for name, text in (("mac", pin.mac), ("usb_port", pin.usb_port)) if text}
     return DeviceRecord(
         id=device.id,
@@ -511,6 +605,12 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         connection_error_message=failure.message if failure else None,
         connection_error_at=failure.at_us if failure else None,
         waiting_since=device.waiting_since_us or None,
+        connection_phase=status.phase.value if status.phase else None,
+        power_state=power.state.value if power is not None and power.state else None,
+        last_seen=(power.seen_us or None) if power is not None else None,
+        auto_wake=device.auto_wake if power is not None else None,
+        paired=power.is_paired if power is not None else None,
+        bluetooth_address=(device.bluetooth_address or None) if is_pairable else None,
         icon=status.icon or None,
         auto_reconnect=device.auto_reconnect,
         priority=device.priority,
@@ -583,4 +683,17 @@ def absent_record(adapter: AbsentAdapter) -> AbsentRecord:
         interface=adapter.interface or None,
         product=adapter.product or None,
         unplugged_at=adapter.unplugged_us or None,
+    )
+
+
+def bluetooth_record(seen: Advertiser, codename: str, device_id: int | None) -> BluetoothRecord:
+    """A camera that was heard over Bluetooth, for clients."""
+    return BluetoothRecord(
+        address=seen.address,
+        name=seen.name or None,
+        codename=codename or None,
+        power_state=seen.power_state.value if seen.power_state else None,
+        pairing_mode=seen.pairing_mode,
+        rssi=seen.rssi,
+        device_id=device_id,
     )

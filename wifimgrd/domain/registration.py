@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -42,13 +42,51 @@ class Registration:
     idempotency_key: str | None = None
     auto_reconnect: bool = True
     priority: int = 0
+    auto_wake: bool = False
 
     def values(self) -> bytes:
         """All values but the idempotency key, which tell a repeat of a request from another one; with the
         password, so they are kept only where that is kept."""
         password = self.passphrase.reveal()
-        values = (self.codename, self.ssid.octets, password, self.name, self.auto_reconnect, self.priority)
-        return repr(values).encode("utf-8", "surrogatepass")
+        values = [self.codename, self.ssid.octets, password, self.name, self.auto_reconnect, self.priority]
+        if self.auto_wake:  # otherwise as the version before has stored requests
+            values.append(self.auto_wake)
+        return repr(tuple(values)).encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class PairingRegistration:
+    """The checked values of a new device that says itself what its network is, once it is paired."""
+
+    bluetooth_address: str
+    """Upper case with colons."""
+    codename: str | None = None
+    name: str | None = None
+    idempotency_key: str | None = None
+    auto_reconnect: bool = True
+    priority: int = 0
+    auto_wake: bool = False
+
+    def values(self) -> bytes:
+        """As those of a Registration."""
+        return repr(replace(self, idempotency_key=None)).encode("utf-8", "surrogatepass")
+
+    def of_network(self, codename: str, ssid: bytes, password: str) -> Fields:
+        """The fields of the registration, as if its network had been typed."""
+        fields: dict[str, object] = {
+            "codename": codename,
+            "connection_type": CONNECTION_TYPE,
+            "ssid": ssid,
+            "password": password,
+            "auto_reconnect": self.auto_reconnect,
+            "priority": self.priority,
+            "auto_wake": self.auto_wake,
+        }
+        if self.name is not None:
+            fields["name"] = self.name
+        if self.idempotency_key is not None:
+            fields["idempotency_key"] = self.idempotency_key
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +118,66 @@ def parse_registration(
     key = check.optional("idempotency_key", _key)
     auto_reconnect = check.optional("auto_reconnect", _switch)
     priority = check.optional("priority", _priority)
+    auto_wake = check.optional("auto_wake", _switch)
     check.finish()
     if codename is None or ssid is None or passphrase is None:
         raise InvalidRequest("a required field is missing")
-    return Registration(codename, ssid, passphrase, name, key, auto_reconnect is not False, priority or 0)
+    return Registration(
+        codename,
+        ssid,
+        passphrase,
+        name,
+        key,
+        auto_reconnect=auto_reconnect is not False,
+        priority=priority or 0,
+        auto_wake=auto_wake or False,
+    )
+
+
+def parse_pairing_registration(
+    fields: Fields, codenames: Collection[str] | None = None
+) -> PairingRegistration | None:
+    """Check a creation payload that has a Bluetooth address in place of a network; None if it has none.
+
+    Raises InvalidRequest as parse_registration does.
+    """
+    flat = _flat(fields)
+    if "bluetooth_address" not in flat:
+        return None
+    check = _Checker(flat)
+    address = check.required("bluetooth_address", _bluetooth_address)
+    codename = check.optional("codename", _text)
+    check.codename(codename, codenames)
+    if "connection_type" in flat:
+        check.optional("connection_type", _connection_type)
+    for other in ("ssid", "password"):
+        if other in flat:
+            check.blame(other, "It stands beside bluetooth_address; give one of them.")
+    name = check.optional("name", _text)
+    key = check.optional("idempotency_key", _key)
+    auto_reconnect = check.optional("auto_reconnect", _switch)
+    priority = check.optional("priority", _priority)
+    auto_wake = check.optional("auto_wake", _switch)
+    check.finish()
+    if address is None:
+        raise InvalidRequest("a required field is missing")
+    return PairingRegistration(
+        address,
+        codename,
+        name,
+        key,
+        auto_reconnect=auto_reconnect is not False,
+        priority=priority or 0,
+        auto_wake=auto_wake or False,
+    )
+
+
+def parse_bluetooth_address(value: object) -> str:
+    """A Bluetooth address of a request, upper case with colons; raises InvalidRequest."""
+    try:
+        return _bluetooth_address(value)
+    except _Fault as fault:
+        raise InvalidRequest(f"address: {fault}", {"address": (str(fault),)}) from None
 
 
 def parse_amendment(fields: Fields, codenames: Collection[str] | None = None) -> Amendment:
@@ -249,6 +343,12 @@ def _priority(value: object) -> int:
     return value
 
 
+def _bluetooth_address(value: object) -> str:
+    if not isinstance(value, str) or _MAC.fullmatch(value) is None:
+        raise _Fault('A Bluetooth address such as "F4:DD:12:34:56:78".')
+    return value.upper()
+
+
 def _pin(value: object) -> AdapterPin:
     """An adapter's MAC address or USB port; NO_PIN if there is neither."""
     if not isinstance(value, Mapping) or len(value) > 1:
@@ -271,6 +371,7 @@ _AMENDABLE: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
         "priority": _priority,
         "codename": _text,
         "pin": _pin,
+        "auto_wake": _switch,
     }
 )
 """What a client may change, and how it is read: attributes of Device, and the password."""

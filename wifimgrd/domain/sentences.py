@@ -82,6 +82,11 @@ def restored_while_stopped() -> str:
     return "It was interrupted when the hub was stopped; its end is when the hub found it again."
 
 
+def woken() -> str:
+    """A wake that succeeded."""
+    return "The camera was woken."
+
+
 def adapter_plugged_in(interface: str, product: str) -> str:
     """An adapter appeared."""
     return f"The adapter {interface}{f' ({product})' if product else ''} was plugged in."

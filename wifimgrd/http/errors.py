@@ -67,7 +67,7 @@ _CODE_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
         503: ErrorCode.BACKEND_UNAVAILABLE,
     }
 )
-_NESTED: Final = frozenset({"ssid", "password"})
+_NESTED: Final = frozenset({"ssid", "password", "bluetooth_address"})
 """Fields that are members of `connection_settings` in a request."""
 _SETTINGS: Final = "connection_settings"
 _ANY_FIELD: Final = "ssid"

@@ -25,10 +25,12 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
 from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
+from wifimgrd.domain.power import supported
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import PULL_S, HubState
+from wifimgrd.manager._waking import Waking
 from wifimgrd.ports import Backend, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
@@ -52,9 +54,12 @@ class AttemptEnd:
 class Connections:
     """The connections of the devices, and their changes."""
 
-    def __init__(self, state: HubState, backend: Backend, arrivals: Arrivals, tasks: Tasks) -> None:
+    def __init__(
+        self, state: HubState, backend: Backend, arrivals: Arrivals, waking: Waking, tasks: Tasks
+    ) -> None:
         self._state = state
         self._backend = backend
+        self._waking = waking
         self._arrivals = arrivals
         self._tasks = tasks
         self.device_commanded = Notice[DeviceEntry]()
@@ -68,20 +73,26 @@ class Connections:
 
     # -- commands
 
-    async def connect(self, device_id: DeviceId, *, wait: bool, when_free: bool = False) -> None:
+    async def connect(
+        self, device_id: DeviceId, *, wait: bool, when_free: bool = False, wake: bool = False
+    ) -> None:
         """Connect a device; returns when an attempt runs, with `wait` when it has ended.
 
-        With `when_free` a device for which no interface is free waits for one, and this returns at once.
-        Raises DeviceNotFound, Busy, NoInterfaceAvailable, BackendUnavailable, and with `wait`
-        the error that made the attempt fail, or Cancelled.
+        With `when_free` a device for which no interface is free waits for one, and this returns at once. With
+        `wake` the camera is woken if its network is not on the air. Raises DeviceNotFound, Busy,
+        NoInterfaceAvailable, BackendUnavailable, NotSupported (`wake`), and with `wait` the error that made
+        the attempt fail, or Cancelled.
         """
         entry = self._state.entry_to_change(device_id)
+        if wake:
+            supported(self._state.model(entry.device))
         if connect_means(entry.state) is ConnectMeans.START:
             await self._make_room(entry)
             entry = self._state.entry_to_change(device_id)
         match connect_means(entry.state):
             case ConnectMeans.START:
                 self.device_commanded.notify(entry)
+                entry.wake_asked = wake
                 if when_free and self._must_wait(entry):
                     await self._wait_for_interface(entry)
                     return
@@ -207,7 +218,7 @@ class Connections:
                 hidden=model.hidden,
                 local_address=model.local_address,
             )
-            async with asyncio.timeout(timeout_s + _GUARD_S):
+            async with self._waking.woken(entry, interface), asyncio.timeout(timeout_s + _GUARD_S):
                 link = await self._backend.join(request)
         except InterfaceLost as failure:
             # If the adapter was unplugged, the adapter source reports it soon, which cancels this task here.

@@ -5,10 +5,21 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from wifimgrd.domain.device import Device, DeviceState, Link
+from wifimgrd.domain.device import ConnectionPhase, Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.power import Sight, Wakes
 from wifimgrd.domain.reachability import Reachability
 from wifimgrd.runtime.tasks import Tasks
+
+
+@dataclass(slots=True)
+class Operation:
+    """A wake, a sleep or a pairing that runs by a command."""
+
+    name: str
+    task: asyncio.Task[None]
+    awaited: bool = False
+    """A caller waits for its end, who is told why it failed."""
 
 
 @dataclass(slots=True)
@@ -33,6 +44,17 @@ class DeviceEntry:
     grace: asyncio.TimerHandle | None = None
     teardown: asyncio.Task[None] | None = None
     """The running release."""
+    phase: ConnectionPhase | None = None
+    """What its attempt, or its wake, does now."""
+    wake_asked: bool = False
+    """The next attempt is to wake it if its network is not on the air."""
+    wakes: Wakes = field(default_factory=Wakes)
+    sight: Sight = field(default_factory=Sight)
+    """What Bluetooth shows of it."""
+    published_sight: Sight = field(default_factory=Sight)
+    sight_expiry: asyncio.TimerHandle | None = None
+    operation: Operation | None = None
+    """The wake, sleep or pairing that runs by a command."""
     removing: bool = False
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Serializes changes of the registration."""

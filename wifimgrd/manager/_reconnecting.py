@@ -25,6 +25,7 @@ from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import HubState
+from wifimgrd.manager._waking import Waking
 from wifimgrd.ports import Backend
 
 _log = structlog.get_logger()
@@ -44,8 +45,9 @@ class FailedSearch:
 class Reconnecting:
     """Searches for devices that were lost or wait, until they are connected or a command ends that."""
 
-    def __init__(self, state: HubState, connections: Connections, backend: Backend) -> None:
+    def __init__(self, state: HubState, connections: Connections, waking: Waking, backend: Backend) -> None:
         self._state = state
+        self._waking = waking
         self._connections = connections
         self._backend = backend
         self._policy = ReconnectPolicy()
@@ -214,12 +216,13 @@ class Reconnecting:
 
     async def _reconnect(self, entry: DeviceEntry, interface: str) -> None:
         """Search for a device's network, and join it if it is found."""
-        device, code = entry.device, None
+        device, code, is_woken = entry.device, None, False
         try:
             async with asyncio.timeout(_SEARCH_S):
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(interface, device.ssid, device.sightings, others)
-            if not seen:
+            is_woken = not seen and self._waking.may_wake(entry)  # by the attempt
+            if not seen and not is_woken:
                 self.network_not_found.notify(FailedSearch(device, interface))
         except (WifimgrdError, TimeoutError) as error:
             _log.info("search_failed", device=device.id, interface=interface, reason=str(error))
@@ -229,8 +232,9 @@ class Reconnecting:
             seen = False
         finally:
             self._searches.pop(interface, None)
-        if seen and entry.state is DeviceState.DISCONNECTED and not entry.removing:
-            _log.info("network_is_back", device=device.id, interface=interface)
+        if (seen or is_woken) and entry.state is DeviceState.DISCONNECTED and not entry.removing:
+            if seen:
+                _log.info("network_is_back", device=device.id, interface=interface)
             code = await self._try(entry)
         self._failed(device.id, code)
 

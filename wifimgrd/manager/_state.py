@@ -17,7 +17,18 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
-from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Failure, Link, Sighting, Ssid
+from wifimgrd.domain.device import (
+    ConnectionPhase,
+    Device,
+    DeviceId,
+    DeviceState,
+    DeviceStatus,
+    Failure,
+    Link,
+    PowerStatus,
+    Sighting,
+    Ssid,
+)
 from wifimgrd.domain.errors import AdapterTaken, Busy, DeviceNotFound, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import (
     AbsentAdaptersChanged,
@@ -141,8 +152,18 @@ class HubState:
             lost_us,
             reachable=link is not None and entry.reachability.reachable,
             icon=self.model(entry.device).icon,
+            phase=entry.phase,
+            power=self._power(entry),
             warnings=self.registry.same_network(entry.device) + self._unmet.get(entry.device.id, ()),
         )
+
+    def _power(self, entry: DeviceEntry) -> PowerStatus | None:
+        """Whether a camera sleeps, as far as that is known; None if it cannot be woken."""
+        bluetooth = self.model(entry.device).bluetooth
+        if bluetooth is None:
+            return None
+        is_paired = bool(entry.device.bluetooth_address) and not entry.wakes.bond_lost
+        return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
 
     def address(self, entry: DeviceEntry) -> str:
         """The device's address on this host; empty where it has none in the present network."""
@@ -194,6 +215,7 @@ class HubState:
     def step(self, entry: DeviceEntry, step: Step) -> None:
         """Apply a step of the life cycle; it is published after the whole change."""
         before, entry.state = entry.state, follow(entry.state, step)
+        entry.phase = ConnectionPhase.JOINING if step is Step.BEGIN else None
         self.connected_count += (entry.state is DeviceState.CONNECTED) - (before is DeviceState.CONNECTED)
         if entry.state is not DeviceState.CONNECTED:
             if before is DeviceState.CONNECTED:

@@ -21,6 +21,7 @@ from wifimgrd.domain.events import (
     InterfaceAdded,
     InterfaceRemoved,
     SignalChanged,
+    WakeEnded,
 )
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
 from wifimgrd.manager._state import Clock
@@ -152,6 +153,9 @@ class History:
             case ConnectionFailed(device_id, failure):
                 if device_id not in self._sessions:
                     self._failed(device_id, failure.code, failure.message)
+            case WakeEnded(device_id, error):
+                code, message = (error.code.value, error.message) if error else ("", sentences.woken())
+                self._record(HistoryKind.WAKE, code, message, device_id=device_id)
             case InterfaceAdded(status=added):
                 adapter = added.interface.adapter
                 message = sentences.adapter_plugged_in(adapter.name, adapter.usb_product)

@@ -13,7 +13,7 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.domain.commands import CONNECT, DISCONNECT
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
 from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
 from wifimgrd.domain.errors import DeviceNotReachable, IdempotencyKeyReused, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
@@ -21,8 +21,11 @@ from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.registration import (
     Amendment,
+    PairingRegistration,
+    Registration,
     default_name,
     parse_amendment,
+    parse_pairing_registration,
     parse_registration,
     renamed_duplicates,
 )
@@ -33,16 +36,20 @@ from wifimgrd.manager._backend_events import BackendEvents
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._liveness import Liveness
+from wifimgrd.manager._no_bluetooth import NoBluetooth
 from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._reconnecting import Reconnecting
 from wifimgrd.manager._recovering import Recovering
 from wifimgrd.manager._scans import ScanReport, Scans
 from wifimgrd.manager._state import Clock, HubState
+from wifimgrd.manager._waking import Waking
+from wifimgrd.manager.power import Power
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import (
     AdapterSource,
     AddressRoutes,
     Backend,
+    CameraBluetooth,
     CameraContact,
     CameraSockets,
     DeviceStore,
@@ -71,8 +78,10 @@ class Hub:
         contact: CameraContact,
         tasks: Tasks,
         routes: AddressRoutes | None = None,
+        bluetooth: CameraBluetooth | None = None,
     ) -> None:
-        """`routes` are None where the addresses of cameras lead nowhere."""
+        """`routes` are None where the addresses of cameras lead nowhere, `bluetooth` where no camera can be
+        woken."""
         self._backend = backend
         self.backend_choice = ""
         """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
@@ -83,9 +92,13 @@ class Hub:
         arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
         self._event_tasks = event_tasks
         """What follows from the events of the backend and of the adapters."""
-        self.connections = connections = Connections(state, backend, arrivals, tasks.part("connections"))
+        self._bluetooth = bluetooth = bluetooth or NoBluetooth()
+        self._waking = waking = Waking(state, backend, bluetooth, tasks.part("waking"))
+        self.connections = connections = Connections(
+            state, backend, arrivals, waking, tasks.part("connections")
+        )
         """Connects and disconnects devices, also for clients."""
-        self._reconnecting = Reconnecting(state, connections, backend)
+        self._reconnecting = Reconnecting(state, connections, waking, backend)
         self._recovering = Recovering(state, self._reconnecting, backend, adapters, tasks.part("recovery"))
         self._backend_events = BackendEvents(state, connections, arrivals, backend, event_tasks)
         self._reconciling = Reconciling(
@@ -101,12 +114,22 @@ class Hub:
             event_tasks,
         )
         self._scans = Scans(state, backend)
+        self.bluetooth = power = Power(
+            state, connections, waking, self._scans, bluetooth, tasks.part("power")
+        )
+        """Wakes, pairs and finds cameras, also for clients."""
+        self._creations: dict[str, asyncio.Task[DeviceId]] = {}
+        """The creations with a pairing that run, by their idempotency keys."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
             DISCONNECT.name: connections.disconnect,
+            WAKE.name: power.wake,
+            SLEEP.name: power.sleep,
+            PAIR.name: power.pair,
+            UNPAIR.name: power.unpair,
         }
         """What carries out each of DEVICE_COMMANDS."""
         self._subscribe()
@@ -116,12 +139,14 @@ class Hub:
         state, connections = self._state, self.connections
         reconnecting, recovering = self._reconnecting, self._recovering
         connections.device_commanded.subscribe(reconnecting.commanded)
+        connections.device_commanded.subscribe(self.bluetooth.commanded)
         connections.device_waits.subscribe(reconnecting.waits)
         connections.attempt_started.subscribe(reconnecting.attempt_started)
         connections.attempt_over.subscribe(recovering.attempt_over)
         state.waiting_over.subscribe(reconnecting.end)
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(self._liveness.start)
+        state.device_connected.subscribe(self._waking.connected)
         state.device_lost.subscribe(reconnecting.lost)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
@@ -137,6 +162,7 @@ class Hub:
         self._rename_duplicates()
         self._state.apply_rules()
         self._state.address_devices()
+        await self._bluetooth.start(self._waking)
         await self._adapters.start(self._adapter_events)
         await self._backend.start(self._backend_events)
         await self._reconciling.wait_for_backend()
@@ -152,11 +178,15 @@ class Hub:
 
     async def stop_work(self) -> None:
         """End attempts and their waiting callers; no further commands may be given."""
+        for creation in self._creations.values():
+            creation.cancel()
+        await self.bluetooth.stop()
         await self._recovering.stop()
         await self._reconnecting.stop()
         await self.connections.stop()
         await self._scans.stop()
         await self._liveness.stop()
+        await self._waking.stop()
 
     async def stop(self) -> None:
         """Stop in order; links that are up stay up, devices stay on disk."""
@@ -164,6 +194,7 @@ class Hub:
         await self._adapters.stop()
         await self._event_tasks.settle()
         await self._backend.stop()
+        await self._bluetooth.stop()
         await self._store.close()
 
     async def reconfigure(self, settings: HubSettings) -> None:
@@ -251,18 +282,61 @@ class Hub:
     async def create(self, fields: Mapping[str, object]) -> DeviceId:
         """Register a device, safe on disk on return, and start its first attempt if so configured.
 
+        A device with a Bluetooth address in place of a network is paired first, and says what that is.
+
         Raises InvalidRequest; DeviceNotFound if an idempotency key is repeated whose device was
-        removed, IdempotencyKeyReused if another request had it.
+        removed, IdempotencyKeyReused if another request had it; with a Bluetooth address Busy, PairingFailed,
+        BluetoothUnavailable.
         """
-        request = parse_registration(fields, self._state.settings.codenames)
+        pairing = parse_pairing_registration(fields, self._state.settings.codenames)
+        if pairing is not None:
+            return await self._create_by_pairing(pairing)
+        return await self._create(parse_registration(fields, self._state.settings.codenames))
+
+    async def _create_by_pairing(self, request: PairingRegistration) -> DeviceId:
+        """A repeat of an idempotency key joins the creation that runs."""
+        key = request.idempotency_key
+        if key is None:
+            return await self._pair_and_create(request)
+        if (device_id := await self._created_before(key, request.values())) is not None:
+            return device_id
+        running = self._creations.get(key)
+        if running is None:
+            running = self._creations[key] = asyncio.create_task(self._pair_and_create(request))
+            running.add_done_callback(lambda _: self._creations.pop(key, None))
+        return await asyncio.shield(running)
+
+    async def _pair_and_create(self, request: PairingRegistration) -> DeviceId:
+        address = request.bluetooth_address
+        codename, camera = await self.bluetooth.identify(request)
+        try:
+            fields = request.of_network(codename, camera.ssid, camera.password)
+            registration = parse_registration(fields, self._state.settings.codenames)
+            return await self._create(registration, address, request.values())
+        except BaseException:
+            await self._bluetooth.unpair(address)
+            raise
+
+    async def _created_before(self, key: str, values: bytes) -> DeviceId | None:
+        """The device that was created under an idempotency key; raises DeviceNotFound,
+        IdempotencyKeyReused."""
+        if (known := await self._store.find_key(key)) is None:
+            return None
+        first = self._state.entry(known).device.id
+        if await self._store.request_of(first) not in (b"", values):
+            raise IdempotencyKeyReused(
+                f"this idempotency key was used for another request, which created device {first}"
+            )
+        return first
+
+    async def _create(
+        self, request: Registration, bluetooth_address: str = "", values: bytes = b""
+    ) -> DeviceId:
+        """`values` are those of the client's request if it was another one."""
+        values = values or request.values()
         async with self._naming:
             key = request.idempotency_key
-            if key is not None and (known := await self._store.find_key(key)) is not None:
-                first = self._state.entry(known).device.id
-                if await self._store.request_of(first) not in (b"", request.values()):
-                    raise IdempotencyKeyReused(
-                        f"this idempotency key was used for another request, which created device {first}"
-                    )
+            if key is not None and (first := await self._created_before(key, values)) is not None:
                 return first
             if request.name is not None:
                 self._require_free(request.name)
@@ -276,9 +350,10 @@ class Hub:
                 auto_reconnect=request.auto_reconnect,
                 priority=request.priority,
                 address=self._free_address(),
+                auto_wake=request.auto_wake,
+                bluetooth_address=bluetooth_address,
             )
-            values = b"" if key is None else request.values()
-            device = await self._store.add(draft, request.passphrase, key, values)
+            device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)
@@ -363,6 +438,7 @@ class Hub:
         self._devices_changed()
         self._reconnecting.end(entry)
         self._recovering.removed(device_id)
+        self.bluetooth.removed(entry)
         _log.info("device_removed", device=device_id)
         self._state.publish(DeviceRemoved(device_id))
         self._state.publish_sharing(entry.device.ssid, device_id)

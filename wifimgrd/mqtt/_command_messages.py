@@ -47,6 +47,8 @@ _OF_CREATE: Final = frozenset(
         "name",
         "auto_reconnect",
         "priority",
+        "auto_wake",
+        "bluetooth_address",
         "idempotency_key",
     }
 )
@@ -107,10 +109,13 @@ def parse_command(message: CommandMessage) -> Command:
 
 def _check_options(name: str, options: Mapping[str, object]) -> None:
     if name in DEVICE_COMMANDS:
-        known = DEVICE_COMMANDS[name].options
+        command = DEVICE_COMMANDS[name]
+        known = {*command.options, *command.texts}
         if options.keys() - known:
             raise _invalid(f"the options of {name} are: {', '.join(sorted(known)) or 'none'}")
-        if not all(isinstance(value, bool) for value in options.values()):
+        if not all(isinstance(options.get(one, ""), str) for one in command.texts):
+            raise _invalid(f"{', '.join(command.texts)} must be a text")
+        if not all(isinstance(options.get(one, False), bool) for one in command.options):
             raise _invalid("an option must be true or false")
     if name == SCAN and (options.keys() - {"interface"} or not isinstance(options.get("interface", ""), str)):
         raise _invalid("the option of scan is interface, a name")

@@ -38,7 +38,7 @@ _DROPPED: Final = (
 )
 _DROPPED_S: Final = 1.0
 """How often that is answered at most: an answer to each would take the hub's own messages their place."""
-_WAIT_S: Final = 120.0
+_WAIT_S: Final = 180.0
 """The limit of `wait`, after which the attempt goes on."""
 
 _log = structlog.get_logger("wifimgrd.mqtt")
@@ -153,7 +153,8 @@ class Commands:
         if device_id is None:
             raise DeviceNotFound("a command to a device names one")
         wanted = DEVICE_COMMANDS[command.name]
-        switches = {**wanted.options, **{name: bool(value) for name, value in options.items()}}
+        given = {name: value for name, value in options.items() if isinstance(value, bool | str)}
+        switches: dict[str, bool | str] = {**wanted.options, **given}
         wait_s = _WAIT_S if switches.pop(WAIT, False) else 0
         outcome = await carry_out(hub, wanted, device_id, switches, wait_s=wait_s)
         return device_id, outcome.state, {}

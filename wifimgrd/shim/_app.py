@@ -21,6 +21,7 @@ from wifimgrd.http.api.history import History
 from wifimgrd.http.api.interfaces import Interfaces
 from wifimgrd.http.api.metrics import Metrics
 from wifimgrd.http.api.models import Models
+from wifimgrd.http.api.power import Power
 from wifimgrd.http.api.requests import BODY_LIMIT
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
@@ -67,6 +68,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     History(client, prefix).add_to(routes)
     Connect(client, prefix, channel).add_to(routes)
     Devices(client, prefix, channel).add_to(routes)
+    Power(client, prefix).add_to(routes)
     Cameras(client).add_to(routes)
     Diagnose(client, with_token=token is not None).add_to(routes)
     health = Health(client, token)

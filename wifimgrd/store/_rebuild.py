@@ -191,6 +191,7 @@ def _conditions(device: Device) -> Iterator[bool]:
     for time_us in (*times, device.waiting_since_us, failed_us):
         yield 0 <= time_us < _LAST_US
     yield not device.address or not IPv4Address(device.address).is_multicast
+    yield not device.bluetooth_address or _MAC.fullmatch(device.bluetooth_address) is not None
     for sighting in device.sightings:
         yield _MAC.fullmatch(sighting.bssid) is not None
         yield 0 < sighting.frequency_mhz < _HIGHEST_MHZ

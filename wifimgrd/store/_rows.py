@@ -34,6 +34,8 @@ _COLUMNS: Final = (
     "waiting_since_us",
     "pin_mac",
     "pin_usb_port",
+    "auto_wake",
+    "bluetooth_address",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
@@ -67,6 +69,8 @@ def row_of(device: Device) -> Row:
         device.waiting_since_us,
         text_of(device.pin.mac),
         text_of(device.pin.usb_port),
+        int(device.auto_wake),
+        text_of(device.bluetooth_address),
     )
 
 
@@ -74,7 +78,7 @@ def device_of(row: Row) -> Device:
     """The device in a row of `SELECT_DEVICES`; raises StoreDamaged if the row is invalid."""
     ident, name, codename, ssid, attempt, success, code, message, failed_us, mac, port, serial, *more = row
     sightings, wanted, auto_reconnect, priority, address, last_disconnection_us, *later = more
-    waiting_since_us, pin_mac, pin_usb_port = later
+    waiting_since_us, pin_mac, pin_usb_port, auto_wake, bluetooth_address = later
     try:
         return Device(
             id=DeviceId(ident),
@@ -93,6 +97,8 @@ def device_of(row: Row) -> Device:
             last_disconnection_us=last_disconnection_us,
             waiting_since_us=waiting_since_us,
             pin=AdapterPin(pin_mac, pin_usb_port),
+            auto_wake=bool(auto_wake),
+            bluetooth_address=bluetooth_address,
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} is inconsistent") from error

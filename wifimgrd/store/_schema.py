@@ -84,6 +84,11 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 7: the request with an idempotency key that created the device; empty = none, or its password was
     # changed since. It has the password, and so is beside it.
     ("ALTER TABLE secret ADD COLUMN request BLOB NOT NULL DEFAULT x''",),
+    # 8: whether a camera may be woken without a command, and the one that is paired; empty = none
+    (
+        "ALTER TABLE device ADD COLUMN auto_wake INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE device ADD COLUMN bluetooth_address TEXT NOT NULL DEFAULT ''",
+    ),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 

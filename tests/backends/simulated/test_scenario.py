@@ -23,7 +23,12 @@ def test_the_default_scenario_is_the_contracts() -> None:
         "SIM-CAM-3": ("camera-pass-3", True),
         "SIM-CAM-4": ("camera-pass-4", True),
         "SIM-CAM-OFF": ("camera-pass-off", False),
+        "GP25140001": ("gopro-pass-1", True),
+        "X4 SIM360.OSC": ("insta-pass-1", True),
+        "THETAYR12345678.OSC": ("12345678", True),
     }
+    asleep = [plan.ssid.text for plan in scenario.cameras.values() if plan.asleep]
+    assert asleep == ["GP25140001", "X4 SIM360.OSC", "THETAYR12345678.OSC"]
     assert scenario.times.join_s == 0.2
 
 

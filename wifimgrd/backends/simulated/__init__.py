@@ -11,9 +11,15 @@ after `silence_s`; they are restored if the camera comes back, and end after `gi
 the memory, one key per interface, and adopted after a restart if the scenario has the camera switched on.
 Everything else starts from the scenario each time.
 
+A camera with `bluetooth` is as a GoPro, an Insta360 or a Theta: it advertises while it is on or asleep, can
+be paired in `pairing_mode`, and is woken as that one is. Bonds are stored in the memory.
+
 Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it):
 
 - `dhcp-dead` (`ssid`, else all): joins end in AddressFailed after `dhcp_s`
+- `bluetooth-off`: this host's Bluetooth adapter is off
+- `bond-lost` (`ssid`, else all): cameras have forgotten this hub, until they are paired again
+- `out-of-range` (`ssid`, else all): cameras are received neither over Wi-Fi nor over Bluetooth
 - `refuse-association` (`ssid`, else all): joins end in AssociationRefused
 - `slow-join` (`seconds`, default 5; `ssid`, else all): joins take that long, within their time limit
 - `slow-leave` (`seconds`, default 5; `interface`, else all): leaving takes that long

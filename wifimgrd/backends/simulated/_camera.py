@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Final
 
 from wifimgrd.backends.simulated._scenario import CameraPlan
@@ -13,15 +14,38 @@ _LEASES: Final = 240
 
 
 class Camera:
-    """One camera, powered or not."""
+    """One camera, on, asleep or off."""
 
     def __init__(self, plan: CameraPlan) -> None:
         self.plan = plan
-        self.powered = plan.powered
+        self.asleep = plan.asleep
+        """It advertises over Bluetooth, and its Wi-Fi is off."""
+        self.is_on = plan.powered and not plan.asleep
+        self.is_out_of_range = False
         self.signal_percent = plan.signal_percent
         self.guests: set[str] = set()
         """Names of the interfaces that have a link to it."""
         self._leases: dict[str, str] = {}
+
+    @property
+    def bluetooth_address(self) -> str:
+        """Derived from the SSID, so always the same; a static random one."""
+        return "F4:DD:" + zlib.crc32(self.plan.ssid.octets).to_bytes(4, "big").hex(":").upper()
+
+    @property
+    def bluetooth_name(self) -> str:
+        """What it advertises."""
+        return self.plan.bluetooth_name
+
+    @property
+    def powered(self) -> bool:
+        """Whether its network is on the air here."""
+        return self.is_on and not self.is_out_of_range
+
+    @property
+    def advertises(self) -> bool:
+        """Whether it is heard over Bluetooth here."""
+        return self.plan.bluetooth is not None and (self.is_on or self.asleep) and not self.is_out_of_range
 
     @property
     def label(self) -> str:

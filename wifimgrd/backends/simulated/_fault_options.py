@@ -71,6 +71,11 @@ class Signal(Fault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BluetoothOff(Fault):
+    """`bluetooth-off`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BackendGone(Fault):
     """`backend-gone`."""
 

@@ -44,6 +44,7 @@ class Faults:
     def __init__(self) -> None:
         self.dhcp_dead: Scoped[bytes, bool] = Scoped()
         self.refusing: Scoped[bytes, bool] = Scoped()
+        self.bond_lost: Scoped[bytes, bool] = Scoped()
         self.silent: Scoped[bytes, bool] = Scoped()
         self.join_s: Scoped[bytes, float] = Scoped()
         self.scan_fails: Scoped[str, bool] = Scoped()

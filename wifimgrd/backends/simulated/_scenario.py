@@ -131,6 +131,19 @@ class AdapterTable:
         return AdapterPlan(adapter, BackendFacts(self.obstacle, frozenset(self.bands)), self.plugged)
 
 
+class BluetoothKind(StrEnum):
+    """How a camera is woken over Bluetooth."""
+
+    GOPRO = "gopro"
+    INSTA360 = "insta360"
+    THETA = "theta"
+
+    @property
+    def service(self) -> str:
+        """The service that it advertises; an Insta360 is known by its name."""
+        return {"gopro": "fea6", "theta": "8af982b1-f1ff-4d49-83f0-a56db4c431a7"}.get(self.value, "")
+
+
 @dataclass(frozen=True, slots=True)
 class CameraPlan:
     """A camera's access point."""
@@ -147,6 +160,16 @@ class CameraPlan:
     dhcp: bool
     join_s: float | None
     """Seconds that joining it takes; None = as in Times."""
+    bluetooth: BluetoothKind | None
+    """None: it has no Bluetooth."""
+    bluetooth_name: str
+    """What it advertises."""
+    camera_model: str
+    """The maker's name of its model, which it says once it is paired."""
+    asleep: bool
+    """It starts asleep."""
+    pairing_mode: bool
+    """It can be paired."""
 
     @property
     def sighting(self) -> Sighting:
@@ -173,11 +196,17 @@ class CameraTable:
     refuses: bool = False
     dhcp: bool = True
     join_s: Seconds | None = None
+    bluetooth: BluetoothKind | None = None
+    bluetooth_name: _Printable = ""
+    camera_model: _Printable = ""
+    asleep: bool = False
+    pairing_mode: bool = True
 
     def __post_init__(self) -> None:
         if self.ssid is not None and self.ssid_hex is not None:
             raise Invalid(("ssid_hex",), "stands beside ssid; give one of them")
         expect(self.ssid is not None or self.ssid_hex is not None, "ssid", "either ssid or ssid_hex")
+        expect(not self.asleep or self.bluetooth, "asleep", "false if it has no Bluetooth")
         if (self.plan.security is Security.OPEN) != self.password.is_open:
             password = "empty" if self.password.is_open else "set"
             raise Invalid(("security",), f'is "{self.security}" and the password is {password}')
@@ -198,6 +227,11 @@ class CameraTable:
             refuses=self.refuses,
             dhcp=self.dhcp,
             join_s=self.join_s,
+            bluetooth=self.bluetooth,
+            bluetooth_name=self.bluetooth_name,
+            camera_model=self.camera_model,
+            asleep=self.asleep,
+            pairing_mode=self.pairing_mode,
         )
 
 
@@ -214,6 +248,12 @@ class Times:
     leave_s: Seconds = 0.05
     silence_s: Seconds = 1.1
     """From a power cut to the interruption; an orderly power-off interrupts at once."""
+    search_s: Seconds = 0.5
+    """One search over Bluetooth."""
+    wake_s: Seconds = 1.0
+    """From the beginning of a wake to a camera's network."""
+    absent_s: Seconds = 2.0
+    """How long a camera is waited for over Bluetooth that is not in range."""
     give_up_s: Seconds = 15.0
     """From the interruption of a link to its end."""
 

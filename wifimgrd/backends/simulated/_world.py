@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from wifimgrd.backends.simulated._adapters import SimulatedAdapters
 from wifimgrd.backends.simulated._backend import SimulatedBackend
+from wifimgrd.backends.simulated._bluetooth import SimulatedBluetooth
 from wifimgrd.backends.simulated._camera import Camera
 from wifimgrd.backends.simulated._fault_options import (
     AdapterStuck,
     BackendGone,
+    BluetoothOff,
     CameraFault,
     InterfaceFault,
     Rfkill,
@@ -119,13 +122,21 @@ class SimulatedWorld:
         self.backend = SimulatedBackend(
             self.adapters, self._cameras, self._faults, scenario.times, memory or BriefMemory()
         )
+        self.bluetooth = SimulatedBluetooth(
+            self._cameras, self._faults, scenario.times, memory or BriefMemory()
+        )
+        self.bluetooth.on_wake = self._wake
+        self.bluetooth.on_sleep = self._put_to_sleep
         self.sockets = SimulatedSockets()
         self.adapters.on_replug = self._replug
         self.contact = SimulatedContact(self.backend.joined, self._faults)
         self._kinds: Mapping[str, tuple[type, Callable[[Any], None]]] = {
             "adapter-stuck": (AdapterStuck, self._adapter_stuck),
             "backend-gone": (BackendGone, self._backend_gone),
+            "bluetooth-off": (BluetoothOff, self._bluetooth_off),
+            "bond-lost": (CameraFault, self._on_cameras(self._faults.bond_lost)),
             "dhcp-dead": (CameraFault, self._on_cameras(self._faults.dhcp_dead)),
+            "out-of-range": (CameraFault, self._out_of_range),
             "refuse-association": (CameraFault, self._on_cameras(self._faults.refusing)),
             "rfkill": (Rfkill, self._rfkill),
             "scan-fails": (InterfaceFault, self._scan_fails),
@@ -159,17 +170,38 @@ class SimulatedWorld:
 
     def power_on_camera(self, ssid: bytes) -> None:
         """Switch a camera on; does nothing if it is on."""
-        camera = self._camera(ssid)
-        if not camera.powered:
-            camera.powered = True
+        self._wake(self._camera(ssid))
+
+    def _wake(self, camera: Camera) -> None:
+        with self._changing(camera):
+            camera.asleep, camera.is_on = False, True
+
+    def _put_to_sleep(self, camera: Camera) -> None:
+        with self._changing(camera):
+            camera.asleep, camera.is_on = True, False
+
+    @contextmanager
+    def _changing(self, camera: Camera, *, orderly: bool = True) -> Iterator[None]:
+        """Whether a camera's network is on the air may change."""
+        before = camera.powered
+        yield
+        if camera.powered and not before:
             self.backend.joined.camera_on(camera)
+        elif before and not camera.powered:
+            self.backend.joined.camera_off(camera, orderly=orderly)
+
+    def sleep_camera(self, ssid: bytes) -> None:
+        """Let a camera go to sleep by itself; raises InvalidRequest if it has no Bluetooth."""
+        camera = self._camera(ssid)
+        if camera.plan.bluetooth is None:
+            raise InvalidRequest(f"the camera {camera.label} does not sleep")
+        self._put_to_sleep(camera)
 
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
         """Switch a camera off (`orderly`), or cut its power; does nothing if it is off."""
         camera = self._camera(ssid)
-        if camera.powered:
-            camera.powered = False
-            self.backend.joined.camera_off(camera, orderly=orderly)
+        with self._changing(camera, orderly=orderly):
+            camera.asleep = camera.is_on = False
 
     def set_fault(self, kind: str, options: Mapping[str, object]) -> None:
         """Set a fault, or lift it with the option `off`; the package's docstring lists them."""
@@ -242,6 +274,17 @@ class SimulatedWorld:
             self.adapters.block(one, rfkill)
             if rfkill:
                 self.backend.blocked(one, rfkill)
+
+    def _bluetooth_off(self, fault: BluetoothOff) -> None:
+        self.bluetooth.switch(is_off=not fault.off)
+
+    def _out_of_range(self, fault: CameraFault) -> None:
+        """Its network is not received, either; a link of it is lost as by a power cut."""
+        key = self._camera_key(fault)
+        for camera in self._cameras.values():
+            if key in (None, camera.plan.ssid.octets):
+                with self._changing(camera, orderly=False):
+                    camera.is_out_of_range = not fault.off
 
     def _backend_gone(self, fault: BackendGone) -> None:
         if self._return is not None:

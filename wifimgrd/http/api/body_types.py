@@ -37,11 +37,25 @@ Priority = Annotated[
 ]
 
 
-class SettingsInput(TypedDict):
-    """The network of a camera's access point."""
+AutoWake = Annotated[
+    bool,
+    "Whether it may be woken without a command, for any attempt to connect and at most three times an hour;"
+    " false by default.",
+]
+BluetoothAddress = Annotated[
+    str,
+    "A Bluetooth address.",
+    Keywords(pattern="^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$"),
+]
 
-    ssid: Ssid
-    password: Password
+
+class SettingsInput(TypedDict):
+    """The network of a camera's access point: its name and password, or the address of the camera, in pairing
+    mode, which then says itself what they are."""
+
+    ssid: NotRequired[Ssid]
+    password: NotRequired[Password]
+    bluetooth_address: NotRequired[BluetoothAddress]
 
 
 class CreateInput(TypedDict):
@@ -53,6 +67,13 @@ class CreateInput(TypedDict):
     name: NotRequired[Name]
     auto_reconnect: NotRequired[AutoReconnect]
     priority: NotRequired[Priority]
+    auto_wake: NotRequired[AutoWake]
+
+
+class PairingInput(TypedDict, total=False):
+    """Which camera is paired."""
+
+    address: BluetoothAddress
 
 
 class SettingsChange(TypedDict, total=False):
@@ -70,6 +91,7 @@ class ChangeInput(TypedDict, total=False):
     codename: Codename
     auto_reconnect: AutoReconnect
     priority: Priority
+    auto_wake: AutoWake
     pin: Pin | None
 
 

@@ -13,13 +13,22 @@ from wifimgrd.client.commands import Outcome, available, carry_out, known_device
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import StatusJson
 from wifimgrd.client.json_records import status_json
-from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, WAIT, WHEN_FREE, DeviceCommand
+from wifimgrd.domain.commands import (
+    CONNECT,
+    DEVICE_COMMANDS,
+    DISCONNECT,
+    OPTIONAL_INTERFACES,
+    WAIT,
+    WHEN_FREE,
+    WITH_WAKE,
+    DeviceCommand,
+)
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
-from wifimgrd.http.api.requests import query_id, query_wait, query_when_free
+from wifimgrd.http.api.requests import query_id, query_wait, query_wake, query_when_free
 from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.errors import Handler
 from wifimgrd.http.json_text import json_response
@@ -31,8 +40,9 @@ _WAIT_S: Final = 25.0
 """How long the answer waits for the end of a command that by default is waited for."""
 _WAITS: Final = "With `when_free`: no adapter is free, and the device waits for one."
 _READERS: Final[Mapping[str, Callable[..., object]]] = MappingProxyType(
-    {"device_id": query_id, WAIT: query_wait, WHEN_FREE: query_when_free}
+    {"device_id": query_id, WAIT: query_wait, WHEN_FREE: query_when_free, WITH_WAKE: query_wake}
 )
+_SWITCHES: Final = (WHEN_FREE, WITH_WAKE)
 _ANSWERS: Final[Mapping[str, object]] = MappingProxyType(
     {CONNECT.name: ConnectAnswer, DISCONNECT.name: DisconnectAnswer}
 )
@@ -46,6 +56,7 @@ _TEXTS: Final = MappingProxyType(
         The events of a failure on the channel follow the answer.
         With `when_free` a device for which no adapter is free waits for one, and is connected then: 202, with
         `status` `waiting`; `wait` is the limit for both.
+        With `wake` a camera whose network is not seen is woken over Bluetooth within the same attempt.
         """,
         DISCONNECT.name: """Disconnect a device.
 
@@ -75,6 +86,8 @@ class Connect:
     def add_to(self, routes: Routes) -> None:
         """Add the routes; a GET that changes state has no HEAD."""
         for command in DEVICE_COMMANDS.values():
+            if command.interface in OPTIONAL_INTERFACES:
+                continue  # at P/{id}/, see power.py
             routes.add("GET POST", f"{self._prefix}/wifi/{command.name}", self._handler(command))
         routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)
 
@@ -97,9 +110,11 @@ class Connect:
             client = available(self._client)
             device_id = query_id(request)
             wait_s = query_wait(request) if query_wait in reads else _WAIT_S
-            when_free = can_wait and query_when_free(request)
+            switches = {name: bool(_READERS[name](request)) for name in _SWITCHES if name in command.options}
+            when_free = switches.get(WHEN_FREE, False)
             known = known_device(client, device_id)
-            carry = partial(self._carry_out, command, known, wait_s, {WHEN_FREE: True} if when_free else {})
+            given = {name: value for name, value in switches.items() if value}
+            carry = partial(self._carry_out, command, known, wait_s, given)
             if command.reaches is DeviceState.CONNECTED:
                 return await answer_first(request, self._events, device_id, carry, when_free=when_free)
             self._events.command_begins(device_id)

@@ -36,10 +36,11 @@ from wifimgrd.http.routes import Routes
 
 _OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 """Errors of a request for one device."""
-_OF_BOTH: Final = ("codename", "name", "auto_reconnect", "priority")
+_OF_BOTH: Final = ("codename", "name", "auto_reconnect", "priority", "auto_wake")
 _OF_UPDATE: Final = (*_OF_BOTH, "pin")
 _OF_CREATE: Final = ("connection_type", *_OF_BOTH)
 _OF_SETTINGS: Final = ("ssid", "password")
+_ADDRESS: Final = "bluetooth_address"
 _OF_PIN: Final = frozenset({"mac", "usb_port"})
 _NO_OBJECT: Final = "The body must be a JSON object."
 _NO_SETTINGS: Final = "connection_settings must be an object with ssid and password."
@@ -92,13 +93,16 @@ class Devices:
         next=("get_device", "update_device", "connect", "connection_status", "disconnect", "remove_device"),
         errors=(
             *(ErrorCode.DEVICE_NOT_FOUND, PAYLOAD_TOO_LARGE, ErrorCode.IDEMPOTENCY_KEY_REUSED),
-            ErrorCode.BACKEND_UNAVAILABLE,
+            *(ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.BUSY),
+            *(ErrorCode.PAIRING_FAILED, ErrorCode.BLUETOOTH_UNAVAILABLE),
         ),
     )
     async def create(self, request: web.Request) -> web.StreamResponse:
         """Register a camera.
 
-        Its first connection starts at once, unless the configuration says otherwise.
+        Its first connection starts at once, unless the configuration says otherwise. With `bluetooth_address`
+        in `connection_settings` the camera is paired first, which takes up to 60 s, and `codename` may be
+        missing.
         """
         return await answer_first(request, self._events, None, self._create)
 
@@ -173,7 +177,7 @@ def _properties(body: object, names: tuple[str, ...]) -> dict[str, object]:
     settings = fields.get("connection_settings")
     nested: Mapping[str, object] = settings if isinstance(settings, dict) else {}
     flat = {name: fields[name] for name in names if name in fields}
-    flat |= {name: nested[name] for name in _OF_SETTINGS if name in nested}
+    flat |= {name: nested[name] for name in (*_OF_SETTINGS, _ADDRESS) if name in nested}
     return {name: _pin(value) if name == "pin" else shallow(value) for name, value in flat.items()}
 
 

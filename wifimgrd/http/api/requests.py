@@ -18,7 +18,7 @@ from wifimgrd.http.errors import ACCEPT_PATCH, PATCH_TYPES, PAYLOAD_TOO_LARGE, U
 
 BODY_LIMIT: Final = 64 * 1024
 """Octets of a request body, after decompression."""
-LONGEST_WAIT_S: Final = 120
+LONGEST_WAIT_S: Final = 180
 KEY_LIMIT: Final = 255
 
 _WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
@@ -81,6 +81,12 @@ def query_wait(request: web.Request) -> float:
 def query_when_free(request: web.Request) -> bool:
     """The query parameter `when_free`; False if it is not given."""
     return query_switch(request, "when_free")
+
+
+@Parameter("wake", SwitchText, "`1`: if its network is not seen, wake the camera within the same attempt.")
+def query_wake(request: web.Request) -> bool:
+    """The query parameter `wake`; False if it is not given."""
+    return query_switch(request, "wake")
 
 
 def query_switch(request: web.Request, name: str) -> bool:

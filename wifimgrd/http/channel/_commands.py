@@ -48,9 +48,16 @@ class Command:
     options: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def switches(self) -> dict[str, bool]:
-        """Its options; raises Problem if one is not a boolean. Nobody waits here: events tell the outcome."""
-        switches: dict[str, bool] = {}
+    def switches(self) -> dict[str, bool | str]:
+        """Its options; raises Problem if one is not of its type. Nobody waits here: events tell the
+        outcome."""
+        switches: dict[str, bool | str] = {}
+        for name in COMMANDS[self.kind].texts:
+            text = self.options.get(name, "")
+            if not isinstance(text, str):
+                raise invalid(f"{name} must be a text")
+            if text:
+                switches[name] = text
         for name in COMMANDS[self.kind].options.keys() - {WAIT}:
             value = self.options.get(name, False)
             if not isinstance(value, bool):
@@ -137,7 +144,7 @@ class ClientCommands:
         self._running.add(task)
         task.add_done_callback(lambda done: self._finished(device_id, done))
 
-    def _admit(self, command: Command) -> tuple[int, dict[str, bool]]:
+    def _admit(self, command: Command) -> tuple[int, dict[str, bool | str]]:
         """The device of a command and its options; raises the error with which it is refused."""
         if not self._rate.admits(time.monotonic()):
             raise Problem(TOO_MANY_REQUESTS, f"at most {COMMANDS_AT_ONCE} commands a second are carried out")
@@ -154,7 +161,7 @@ class ClientCommands:
         self,
         command: Command,
         device_id: int,
-        switches: Mapping[str, bool],
+        switches: Mapping[str, bool | str],
         before: asyncio.Task[None] | None,
     ) -> None:
         if before is not None:

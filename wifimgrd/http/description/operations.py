@@ -48,6 +48,7 @@ class Operation:
     """Its parameters."""
     body: object = None
     """The type of the request's body; None if it has none."""
+    is_body_optional: bool = False
     body_types: tuple[str, ...] = (JSON,)
     """The media types of the body."""
     status: int = 200

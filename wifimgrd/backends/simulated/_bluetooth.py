@@ -1,0 +1,203 @@
+"""Bluetooth in a simulated world: its cameras advertise, are paired, sleep and wake."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from wifimgrd.backends.simulated._camera import Camera
+from wifimgrd.backends.simulated._faults import Faults
+from wifimgrd.backends.simulated._scenario import BluetoothKind, Times
+from wifimgrd.domain.device import PowerState
+from wifimgrd.domain.errors import (
+    BluetoothUnavailable,
+    Busy,
+    NotPaired,
+    PairingFailed,
+    WakeFailed,
+)
+from wifimgrd.domain.power import (
+    Advertiser,
+    BluetoothState,
+    BluetoothStatus,
+    PairedCamera,
+    WakeRequest,
+)
+from wifimgrd.ports import BackendMemory, BluetoothListener
+
+_READY: Final = BluetoothStatus(BluetoothState.READY)
+_OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
+_BONDS: Final = "bluetooth-bonds"
+_FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
+_STRANGER: Final = "the camera is not paired with this hub"
+
+
+class SimulatedBluetooth:
+    """Implements `wifimgrd.ports.CameraBluetooth`."""
+
+    def __init__(
+        self, cameras: Mapping[bytes, Camera], faults: Faults, times: Times, memory: BackendMemory
+    ) -> None:
+        self._cameras = cameras
+        self._faults = faults
+        self._times = times
+        self._memory = memory
+        self._bonds = set((memory.recall(_BONDS) or "").split())
+        self._listener: BluetoothListener | None = None
+        self._busy: set[str] = set()
+        self._is_off = False
+        self.on_wake: Callable[[Camera], None] = lambda _: None
+        """Called to switch a camera's Wi-Fi on."""
+        self.on_sleep: Callable[[Camera], None] = lambda _: None
+        """Called to switch it off."""
+
+    @property
+    def status(self) -> BluetoothStatus:
+        """READY, unless the fault `bluetooth-off` is set."""
+        return _OFF if self._is_off else _READY
+
+    async def start(self, listener: BluetoothListener) -> None:
+        """The state is known at once."""
+        self._listener = listener
+
+    async def stop(self) -> None:
+        """Nothing runs but what its caller cancels."""
+        self._listener = None
+
+    def switch(self, *, is_off: bool) -> None:
+        """Switch the adapter off or on."""
+        if is_off != self._is_off:
+            self._is_off = is_off
+            if self._listener is not None:
+                self._listener.bluetooth_changed(self.status)
+
+    async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
+        """See CameraBluetooth.search; it takes as long as the scenario says, at most `seconds`."""
+        self._require()
+        await asyncio.sleep(min(seconds, self._times.search_s))
+        self._require()
+        heard = [seen for camera in self._cameras.values() if (seen := self._heard(camera, targets))]
+        if heard and self._listener is not None:
+            self._listener.advertised(heard)
+
+    def _heard(self, camera: Camera, targets: Sequence[tuple[str, str]]) -> Advertiser | None:
+        """What a camera advertises, if a search for these finds it."""
+        kind = camera.plan.bluetooth
+        if kind is None or not camera.advertises:
+            return None
+        for service, pattern in targets:
+            by_service = service != "" and service == kind.service
+            if by_service or (pattern and re.fullmatch(pattern, camera.bluetooth_name)):
+                return Advertiser(
+                    camera.bluetooth_address,
+                    camera.bluetooth_name,
+                    service if by_service else "",
+                    -60,
+                    self._state(camera, kind),
+                    pairing_mode=kind is not BluetoothKind.INSTA360 and camera.plan.pairing_mode,
+                    serial=camera.bluetooth_name[-4:],
+                )
+        return None
+
+    @staticmethod
+    def _state(camera: Camera, kind: BluetoothKind) -> PowerState | None:
+        """What its advertisement says: only that of a GoPro does."""
+        if kind is not BluetoothKind.GOPRO:
+            return None
+        return PowerState.AWAKE if camera.is_on else PowerState.ASLEEP
+
+    async def wake(self, request: WakeRequest) -> None:
+        """See CameraBluetooth.wake."""
+        self._require()
+        if not request.beacon:
+            async with self._alone(request.key):
+                camera = await self._reach(request.key)
+                await asyncio.sleep(self._times.wake_s)
+                self.on_wake(camera)
+            return
+        for camera in self._cameras.values():
+            hears = camera.plan.bluetooth is BluetoothKind.INSTA360 and camera.advertises
+            if hears and camera.bluetooth_name[-6:].encode() in request.beacon:
+                await asyncio.sleep(self._times.wake_s)
+                self.on_wake(camera)
+        await asyncio.sleep(request.timeout_s)
+
+    async def release(self, key: str) -> None:
+        """Simulated cameras stay awake."""
+
+    async def sleep(self, address: str, service: str) -> None:  # noqa: ARG002 - all sleep alike
+        """See CameraBluetooth.sleep."""
+        self._require()
+        async with self._alone(address):
+            camera = await self._reach(address)
+            self.on_sleep(camera)
+
+    async def pair(self, address: str, service: str) -> PairedCamera:  # noqa: ARG002 - all pair alike
+        """See CameraBluetooth.pair."""
+        self._require()
+        async with self._alone(address):
+            camera = self._at(address)
+            if camera is None:
+                await asyncio.sleep(self._times.absent_s)
+                raise PairingFailed("no answer: the camera is out of range, or switched off")
+            await asyncio.sleep(self._times.wake_s)
+            if not camera.plan.pairing_mode:
+                raise PairingFailed("the camera refused: switch it to pairing mode")
+            self._set_bonds(self._bonds | {address})
+            self._faults.bond_lost.clear(camera.plan.ssid.octets)
+            self.on_wake(camera)
+            return PairedCamera(
+                camera.plan.ssid.octets, camera.plan.passphrase.reveal(), camera.plan.camera_model
+            )
+
+    async def unpair(self, address: str) -> None:
+        """See CameraBluetooth.unpair."""
+        self._set_bonds(self._bonds - {address})
+
+    def _set_bonds(self, bonds: set[str]) -> None:
+        self._bonds = bonds
+        self._memory.note(_BONDS, " ".join(sorted(bonds)) or None)
+
+    async def _reach(self, address: str) -> Camera:
+        """The paired camera with an address; raises NotPaired, WakeFailed."""
+        if address not in self._bonds:
+            raise NotPaired(_STRANGER)
+        camera = self._at(address)
+        if camera is None:
+            await asyncio.sleep(self._times.absent_s)
+            raise WakeFailed("no answer: the camera is out of range, or switched off")
+        if self._faults.bond_lost.get(camera.plan.ssid.octets):
+            raise NotPaired(_FORGOTTEN)
+        return camera
+
+    def _at(self, address: str) -> Camera | None:
+        """The camera in range with an address."""
+        for camera in self._cameras.values():
+            if camera.advertises and camera.bluetooth_address == address:
+                return camera
+        return None
+
+    def _require(self) -> None:
+        if self._is_off:
+            raise BluetoothUnavailable(_OFF.reason)
+
+    def _alone(self, key: str) -> _Alone:
+        return _Alone(self._busy, key)
+
+
+class _Alone:
+    """One operation for one camera; raises Busy if another one runs."""
+
+    def __init__(self, busy: set[str], key: str) -> None:
+        self._busy = busy
+        self._key = key
+
+    async def __aenter__(self) -> None:
+        if self._key in self._busy:
+            raise Busy("another Bluetooth operation of this camera runs")
+        self._busy.add(self._key)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._busy.discard(self._key)

@@ -1,0 +1,197 @@
+"""Cameras that sleep: what Bluetooth LE shows of them, how one is woken, and how often that is tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from wifimgrd.domain.camera_model import NAME6, Bluetooth, CameraModel, WakeMethod
+from wifimgrd.domain.device import PowerState, Ssid
+from wifimgrd.domain.errors import NotPaired, NotSupported
+
+SEEN_S: Final = 60.0
+"""How long it is known whether a camera sleeps, from the last time it was seen."""
+WAKES_PER_HOUR: Final = 3
+"""How often a camera is woken without a command."""
+SEARCH_S: Final = 5
+LONGEST_SEARCH_S: Final = 20
+"""How long a search lasts, by default and at most."""
+STEP_S: Final = 10.0
+"""A later time at which a camera was seen is published with another change, or if it is so much later."""
+_HOUR_S: Final = 3600.0
+_NAME6_LENGTH: Final = 6
+
+
+class BluetoothState(StrEnum):
+    """Whether this host can find and wake cameras over Bluetooth."""
+
+    READY = "ready"
+    OFF = "off"
+    """There is an adapter, and it is blocked or switched off, or bluetoothd does not run."""
+    ABSENT = "absent"
+    """There is no adapter, or what speaks with cameras over Bluetooth is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BluetoothStatus:
+    """The state of Bluetooth on this host, and why it is not READY."""
+
+    state: BluetoothState
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advertiser:
+    """A camera that was heard over Bluetooth LE."""
+
+    address: str
+    """Its Bluetooth address, upper case with colons."""
+    name: str = ""
+    service: str = ""
+    """The UUID by which it was recognised; empty if that was its name."""
+    rssi: int | None = None
+    """dBm; None if it is not known."""
+    power_state: PowerState | None = None
+    """None if it does not say."""
+    pairing_mode: bool = False
+    serial: str = ""
+    """The last characters of its serial number; empty if it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCamera:
+    """What a camera says of itself once it is paired."""
+
+    ssid: bytes
+    password: str
+    model: str = ""
+    """The maker's name of the model."""
+    serial: str = ""
+
+    def __repr__(self) -> str:
+        return f"PairedCamera(ssid={self.ssid!r}, model={self.model!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class WakeRequest:
+    """How one camera is woken."""
+
+    key: str
+    """Names it: its address, or another text where that is not needed."""
+    service: str
+    """The UUID of its service; empty for a beacon."""
+    beacon: bytes
+    """What to advertise; empty for a connection."""
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is known of a camera over Bluetooth, from the last time it was seen."""
+
+    state: PowerState | None = None
+    seen_us: int = 0
+    """Microseconds since the epoch; 0 = never."""
+
+    def differs(self, published: Sight) -> bool:
+        """Whether clients, who were told another one, are told this one."""
+        return self.state != published.state or self.seen_us - published.seen_us >= STEP_S * 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Wakes:
+    """The wakes of a camera without a command, and whether there may be another one."""
+
+    times_s: tuple[float, ...] = ()
+    """When they began, on a clock that only goes forward."""
+    bond_lost: bool = False
+    """The camera or this host has forgotten the other: no wake until they are paired again."""
+
+    def may_begin(self, now_s: float) -> bool:
+        """Whether another wake may begin."""
+        return not self.bond_lost and len(self._within_hour(now_s)) < WAKES_PER_HOUR
+
+    def began(self, now_s: float) -> Wakes:
+        """One begins."""
+        return replace(self, times_s=(*self._within_hour(now_s), now_s))
+
+    def lost(self) -> Wakes:
+        """One of the two has forgotten the other."""
+        return replace(self, bond_lost=True)
+
+    def _within_hour(self, now_s: float) -> tuple[float, ...]:
+        return tuple(one for one in self.times_s if now_s - one < _HOUR_S)
+
+
+def supported(model: CameraModel) -> Bluetooth:
+    """How cameras of a model are woken; raises NotSupported."""
+    if model.bluetooth is None:
+        raise NotSupported(f"the hub cannot wake cameras of the model {model.device_name}")
+    return model.bluetooth
+
+
+def wake_request(model: CameraModel, ssid: Ssid, address: str, key: str) -> WakeRequest:
+    """How a camera is woken; raises NotSupported, NotPaired."""
+    bluetooth = supported(model)
+    if bluetooth.wake is WakeMethod.BEACON:
+        return WakeRequest(key, "", beacon_of(model, ssid), bluetooth.wake_timeout_s)
+    if not address:
+        raise NotPaired("the camera is not paired with this hub")
+    return WakeRequest(address, bluetooth.service, b"", bluetooth.wake_timeout_s)
+
+
+def beacon_of(model: CameraModel, ssid: Ssid) -> bytes:
+    """What this host advertises to wake a camera, the company's id first; raises NotSupported."""
+    text = supported(model).beacon
+    if NAME6 in text:
+        found = re.fullmatch(model.ssid_pattern, ssid.text or "")
+        name = found["name6"] if found is not None else ""
+        if len(name) != _NAME6_LENGTH or not name.isascii():
+            raise NotSupported(
+                "the camera's network was renamed, and only its original name has the six characters that"
+                " wake it"
+            )
+        text = text.replace(NAME6, name.encode().hex())
+    return bytes.fromhex(text)
+
+
+def matches(model: CameraModel, seen: Advertiser) -> bool:
+    """Whether an advertiser may be a camera of a model."""
+    bluetooth = model.bluetooth
+    if bluetooth is None:
+        return False
+    if bluetooth.service and bluetooth.service == seen.service:
+        return True
+    return bool(bluetooth.name_pattern) and re.fullmatch(bluetooth.name_pattern, seen.name) is not None
+
+
+def is_device(model: CameraModel, ssid: Ssid, address: str, seen: Advertiser) -> bool:
+    """Whether an advertiser is a registered camera: by its address where that is known, and otherwise, if no
+    pairing tells, by the name that its network has, too."""
+    if address:
+        return seen.address == address
+    bluetooth = model.bluetooth
+    if bluetooth is None or bluetooth.pairing or not matches(model, seen):
+        return False
+    return (ssid.text or "").removesuffix(".OSC").removeprefix("Insta360 ") == seen.name
+
+
+def codename_of(models: Iterable[CameraModel], seen: Advertiser, name: str = "") -> str:
+    """The codename of the model that an advertiser is of, or empty if several are possible. `name` is the
+    maker's name of the model, if that is known."""
+    fitting = [one for one in models if matches(one, seen)]
+    if name:
+        words = name.casefold().split()
+        fitting = [one for one in fitting if one.device_name.casefold().split()[-1] in words]
+    return fitting[0].codename if len(fitting) == 1 else ""
+
+
+def pairing_error(ssid: Ssid, found: bytes) -> str:
+    """Why a camera that was paired is not the registered one."""
+    return (
+        f'the camera that was found has the network "{Ssid(found).printable}", and not "{ssid.printable}":'
+        " it is another one, or its network was renamed"
+    )

@@ -1,0 +1,318 @@
+"""Wakes cameras over Bluetooth, within an attempt to connect or without one; knows which sleep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.device import ConnectionPhase, DeviceId, PowerState
+from wifimgrd.domain.errors import (
+    BluetoothUnavailable,
+    Busy,
+    DeviceNotReachable,
+    NotPaired,
+    NotSupported,
+    WakeFailed,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import BluetoothChanged, DeviceUpdated, PowerChanged, WakeEnded
+from wifimgrd.domain.power import (
+    SEEN_S,
+    Advertiser,
+    BluetoothState,
+    BluetoothStatus,
+    Sight,
+    WakeRequest,
+    is_device,
+    wake_request,
+)
+from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._state import HubState
+from wifimgrd.ports import Backend, CameraBluetooth
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_LOOK_S: Final = 10.0
+"""The time limit of one search for the network on the air."""
+_PAUSE_S: Final = 0.5
+"""From such a search to the next one."""
+_ASLEEP_AFTER_S: Final = 5.0
+"""After so much of an attempt without a link, Bluetooth is asked whether the camera sleeps."""
+_ASLEEP_SEARCH_S: Final = 5
+_HEARD_KEPT: Final = 256
+"""How many advertisers are remembered."""
+
+IsVisible = Callable[[], Awaitable[bool]]
+"""Whether a camera's network is on the air."""
+
+
+class Waking:
+    """What Bluetooth shows of the cameras, and how they are woken."""
+
+    def __init__(self, state: HubState, backend: Backend, bluetooth: CameraBluetooth, tasks: Tasks) -> None:
+        self._state = state
+        self._backend = backend
+        self._bluetooth = bluetooth
+        self._tasks = tasks
+        self.heard: dict[str, Advertiser] = {}
+        """The cameras that were heard lately, by their addresses, the latest one last."""
+        self._forgetting: dict[str, asyncio.TimerHandle] = {}
+
+    # -- what Bluetooth reports
+
+    def bluetooth_changed(self, status: BluetoothStatus) -> None:
+        """Bluetooth became ready or unavailable."""
+        _log.info("bluetooth_changed", state=status.state, reason=status.reason)
+        self._state.publish(BluetoothChanged(status))
+
+    def advertised(self, seen: Sequence[Advertiser]) -> None:
+        """Cameras were heard."""
+        devices = [
+            entry for entry in self._state.entries.values() if self._state.model(entry.device).bluetooth
+        ]
+        for one in seen:
+            self._hear(one)
+            for entry in devices:
+                device = entry.device
+                if is_device(self._state.model(device), device.ssid, device.bluetooth_address, one):
+                    self.saw(entry, one.power_state)
+
+    def _hear(self, one: Advertiser) -> None:
+        self._forget(one.address)
+        self.heard[one.address] = one
+        loop = asyncio.get_running_loop()
+        self._forgetting[one.address] = loop.call_later(SEEN_S, self._forget, one.address)
+        if len(self.heard) > _HEARD_KEPT:
+            self._forget(next(iter(self.heard)))
+
+    def _forget(self, address: str) -> None:
+        self.heard.pop(address, None)
+        if (timer := self._forgetting.pop(address, None)) is not None:
+            timer.cancel()
+
+    def saw(self, entry: DeviceEntry, power_state: PowerState | None) -> None:
+        """A camera was seen, or is known to have changed."""
+        if entry.sight_expiry is not None:
+            entry.sight_expiry.cancel()
+        loop = asyncio.get_running_loop()
+        entry.sight_expiry = loop.call_later(SEEN_S, self._expire, entry)
+        self._set_sight(entry, Sight(power_state, self._state.clock()))
+
+    def connected(self, entry: DeviceEntry) -> None:
+        """A device is connected: its camera does not sleep."""
+        if entry.sight.state is PowerState.ASLEEP:
+            self.saw(entry, PowerState.AWAKE)
+
+    def _expire(self, entry: DeviceEntry) -> None:
+        """It was not seen for some time: whether it sleeps is no longer known."""
+        entry.sight_expiry = None
+        if self._state.entries.get(entry.device.id) is entry:
+            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+
+    def _set_sight(self, entry: DeviceEntry, sight: Sight) -> None:
+        entry.sight = sight
+        if sight.differs(entry.published_sight):
+            entry.published_sight = sight
+            self._state.publish(PowerChanged(self._state.status(entry)))
+
+    def device_of(self, seen: Advertiser) -> DeviceId | None:
+        """The registered device that an advertiser is, or None."""
+        for entry in self._state.entries.values():
+            device = entry.device
+            if is_device(self._state.model(device), device.ssid, device.bluetooth_address, seen):
+                return device.id
+        return None
+
+    # -- searches
+
+    async def search(self, seconds: int, models: Iterable[CameraModel]) -> None:
+        """Search for cameras of some models; raises BluetoothUnavailable, Busy."""
+        self.require_bluetooth()
+        targets = {
+            (one.bluetooth.service, one.bluetooth.name_pattern) for one in models if one.bluetooth is not None
+        }
+        await self._bluetooth.search(seconds, sorted(targets))
+
+    def require_bluetooth(self) -> None:
+        """Raise BluetoothUnavailable unless this host can find and wake cameras."""
+        status = self._bluetooth.status
+        if status.state is not BluetoothState.READY:
+            raise BluetoothUnavailable(status.reason or "Bluetooth is not available")
+
+    # -- waking
+
+    def may_wake(self, entry: DeviceEntry) -> bool:
+        """Whether a camera may be woken now without a command."""
+        return (
+            entry.device.auto_wake
+            and self._bluetooth.status.state is BluetoothState.READY
+            and entry.wakes.may_begin(asyncio.get_running_loop().time())
+            and self._possible(entry) is not None
+        )
+
+    def request(self, entry: DeviceEntry) -> WakeRequest:
+        """How a camera is woken; raises NotSupported, NotPaired."""
+        device = entry.device
+        request = wake_request(
+            self._state.model(device), device.ssid, device.bluetooth_address, f"device-{device.id}"
+        )
+        if entry.wakes.bond_lost:
+            raise NotPaired("the camera has forgotten this hub, or this hub the camera: pair them again")
+        return request
+
+    def _possible(self, entry: DeviceEntry) -> WakeRequest | None:
+        with suppress(NotSupported, NotPaired):
+            return self.request(entry)
+        return None
+
+    @asynccontextmanager
+    async def woken(self, entry: DeviceEntry, interface: str) -> AsyncIterator[None]:
+        """Wake the camera of an attempt before it joins, if its network is not on the air and that is wanted.
+
+        Raises the errors of a wake.
+        """
+        asked, entry.wake_asked = entry.wake_asked, False
+        request = None
+        if asked:
+            request = self.request(entry)
+            self.require_bluetooth()
+        elif self.may_wake(entry):
+            request = self._possible(entry)
+        look = partial(self._is_visible, entry, interface)
+        if request is None or await look():
+            async with self._told_asleep(entry):
+                yield
+            return
+        self.set_phase(entry, ConnectionPhase.WAKING)
+        if not asked:
+            entry.wakes = entry.wakes.began(asyncio.get_running_loop().time())
+        async with self.awake(entry, request, look):
+            self.set_phase(entry, ConnectionPhase.JOINING)
+            try:
+                yield
+            except DeviceNotReachable as error:
+                raise WakeFailed(
+                    f"the camera woke, but its network did not appear: {error.message}"
+                ) from None
+
+    @asynccontextmanager
+    async def awake(
+        self, entry: DeviceEntry, request: WakeRequest, is_visible: IsVisible | None
+    ) -> AsyncIterator[None]:
+        """Wake a camera and keep it awake. Without `is_visible` a beacon is sent as long as it may take.
+
+        Raises NotPaired, WakeFailed, BluetoothUnavailable.
+        """
+        _log.info("waking", device=entry.device.id, device_name=entry.device.name)
+        waking = self._tasks.start("wake", self._bluetooth.wake(request), expected=(WifimgrdError,))
+        try:
+            try:
+                async with asyncio.timeout(request.timeout_s):
+                    await self._until_awake(request, waking, is_visible)
+            except TimeoutError:
+                raise WakeFailed(
+                    f"the camera did not wake within {request.timeout_s:g} s: it is out of range, switched"
+                    " off, or its setting for that is off"
+                ) from None
+            except NotPaired:
+                entry.wakes = entry.wakes.lost()
+                self._state.publish(DeviceUpdated(self._state.status(entry)))
+                raise
+        except WifimgrdError as error:
+            _log.warning(
+                "wake_failed",
+                device=entry.device.id,
+                device_name=entry.device.name,
+                code=error.code,
+                reason=error.message,
+            )
+            self._state.publish(WakeEnded(entry.device.id, error))
+            raise
+        finally:
+            waking.cancel()
+        _log.info("woken", device=entry.device.id, device_name=entry.device.name)
+        self._state.publish(WakeEnded(entry.device.id, None))
+        self.saw(entry, PowerState.AWAKE)
+        try:
+            yield
+        finally:
+            if not request.beacon:
+                self._tasks.start("release", self._bluetooth.release(request.key), expected=(WifimgrdError,))
+
+    async def _until_awake(
+        self, request: WakeRequest, waking: asyncio.Task[None], is_visible: IsVisible | None
+    ) -> None:
+        if not request.beacon or is_visible is None:
+            await waking
+            return
+        while not waking.done():
+            if await is_visible():
+                return
+            await asyncio.wait((waking,), timeout=_PAUSE_S)
+        await waking  # raises its error
+        raise TimeoutError
+
+    async def _is_visible(self, entry: DeviceEntry, interface: str) -> bool:
+        """Whether the network of a device is on the air, as its attempt's adapter receives."""
+        device = entry.device
+        others = self._state.registry.cameras_of_others(device)
+        with suppress(Busy, TimeoutError):
+            async with asyncio.timeout(_LOOK_S):
+                return await self._backend.is_visible(interface, device.ssid, device.sightings, others)
+        return False
+
+    def set_phase(self, entry: DeviceEntry, phase: ConnectionPhase | None) -> None:
+        """Publish what a wake or an attempt does now."""
+        if entry.phase is not phase:
+            entry.phase = phase
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+    # -- asleep or gone
+
+    @asynccontextmanager
+    async def _told_asleep(self, entry: DeviceEntry) -> AsyncIterator[None]:
+        """Ask Bluetooth whether the camera sleeps, if an attempt takes long, and say so if it fails."""
+        model = self._state.model(entry.device)
+        if model.bluetooth is None:
+            yield
+            return
+        asking = self._tasks.start("asleep", self._ask_whether_asleep(model), expected=(WifimgrdError,))
+        try:
+            yield
+        except DeviceNotReachable as error:
+            if entry.sight.state is PowerState.ASLEEP:
+                raise DeviceNotReachable(
+                    f"{error.message}; the camera is asleep: wake it, such as by wifimgrctl wake"
+                    f" {entry.device.id}"
+                ) from None
+            raise
+        finally:
+            asking.cancel()
+
+    async def _ask_whether_asleep(self, model: CameraModel) -> None:
+        await asyncio.sleep(_ASLEEP_AFTER_S)
+        if model.bluetooth is not None and model.bluetooth.service:
+            await self.search(_ASLEEP_SEARCH_S, [model])
+
+    # -- end
+
+    def forget(self, entry: DeviceEntry) -> None:
+        """A device was removed."""
+        if entry.sight_expiry is not None:
+            entry.sight_expiry.cancel()
+            entry.sight_expiry = None
+
+    async def stop(self) -> None:
+        """End all wakes and searches."""
+        for address in list(self.heard):
+            self._forget(address)
+        for entry in self._state.entries.values():
+            self.forget(entry)
+        await self._tasks.stop()
