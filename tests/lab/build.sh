@@ -78,6 +78,9 @@ if [ ! -e "$ROOTFS" ]; then
   rm -rf "$ROOTFS.new"; mkdir "$ROOTFS.new"
   tar xf "$PACKAGES_TAR" -C "$ROOTFS.new"
   logged bash "$IMAGE/guest_setup.sh" "$ROOTFS.new"
+  step "Python packages: pip"
+  need python3-pip
+  logged bash "$IMAGE/guest_wheels.sh" "$ROOTFS.new"
   mv "$ROOTFS.new" "$ROOTFS"
 fi
 

@@ -79,15 +79,24 @@ class Calls(ABC):
         on_reply: Callable[[list[object]], None] | None = None,
         *,
         interactive: bool = False,
+        auto_start: bool = True,
     ) -> list[object]:
         """Call a method and return its reply's arguments, variants unpacked.
 
         `interactive`: the other side may have the user asked for a password. `on_reply` gets the arguments
-        before any signal that follows the reply is dispatched; the caller itself is resumed later. Raises
-        BusError for an error reply, BusClosed, and TimeoutError after `timeout_s` seconds.
+        before any signal that follows the reply is dispatched; the caller itself is resumed later. Without
+        `auto_start` a service that is not running is not started, which is a BusError, too. Raises BusError
+        for an error reply, BusClosed, and TimeoutError after `timeout_s` seconds.
         """
         message = library.method_call(
-            destination, path, interface, member, signature, body, interactive=interactive
+            destination,
+            path,
+            interface,
+            member,
+            signature,
+            body,
+            interactive=interactive,
+            auto_start=auto_start,
         )
         return await self._answer_to(
             message, PendingCall(asyncio.get_running_loop().create_future(), on_reply), timeout_s

@@ -198,11 +198,15 @@ def method_call(
     *,
     expects_reply: bool = True,
     interactive: bool = False,
+    auto_start: bool = True,
 ) -> Outgoing:
-    """A method call; `interactive` allows the other side to have the user asked for a password."""
+    """A method call; `interactive` allows the other side to have the user asked for a password. Without
+    `auto_start` the bus does not start a service that is not running."""
     flags = _MessageFlag.NONE if expects_reply else _MessageFlag.NO_REPLY_EXPECTED
     if interactive:
         flags |= _MessageFlag.ALLOW_INTERACTIVE_AUTHORIZATION
+    if not auto_start:
+        flags |= _MessageFlag.NO_AUTOSTART
     return _message(
         destination=destination,
         path=path,

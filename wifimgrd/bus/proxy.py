@@ -25,6 +25,8 @@ class Proxy:
     SERVICE: ClassVar[str]
     INTERFACE: ClassVar[str]
     TIMEOUT_S: ClassVar[float] = TIMEOUT_S
+    AUTO_START: ClassVar[bool] = True
+    """Whether a call starts a service that is not running."""
 
     def __init__(self, connection: BusConnection, path: str) -> None:
         self.connection = connection
@@ -39,7 +41,15 @@ class Proxy:
     ) -> list[object]:
         """Call a method; `on_reply` as in `BusConnection.call`."""
         return await self.connection.call(
-            self.SERVICE, self.path, self.INTERFACE, member, signature, body, self.TIMEOUT_S, on_reply
+            self.SERVICE,
+            self.path,
+            self.INTERFACE,
+            member,
+            signature,
+            body,
+            self.TIMEOUT_S,
+            on_reply,
+            auto_start=self.AUTO_START,
         )
 
     async def ask(self, shape: type[_T], member: str, signature: str = "", body: Sequence[object] = ()) -> _T:

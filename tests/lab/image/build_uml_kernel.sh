@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd); out=$1 work=$2 source=$3
 rm -rf "$work" "$out"; mkdir -p "$work" "$out"
 tar xf "$source" -C "$work" --strip-components=1
 cd "$work"
-patch -p1 <"$here/uml.patch"
+for change in uml l2cap; do patch -p1 <"$here/$change.patch"; done
 make -s ARCH=um x86_64_defconfig
 ./scripts/kconfig/merge_config.sh -m .config "$here/uml.frag"
 make -s ARCH=um olddefconfig

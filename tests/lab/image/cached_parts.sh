@@ -10,7 +10,7 @@ PACKAGES=$(sed 's/#.*//' "$IMAGE/packages.txt" | xargs | tr ' ' ,)
 [ "$ENGINE" != tcg ] || PACKAGES=$PACKAGES,linux-image-amd64   # UML brings its own kernel, nspawn uses the host's
 packages_key=$(echo "$SUITE $PACKAGES" | hash_of)
 guest_key=$( (echo "$packages_key"; cat "$IMAGE"/guest_*) | hash_of)
-kernel_key=$(cat "$IMAGE/build_uml_kernel.sh" "$IMAGE"/uml.{frag,patch} | hash_of)
+kernel_key=$(cat "$IMAGE/build_uml_kernel.sh" "$IMAGE"/{uml.frag,uml.patch,l2cap.patch} | hash_of)
 
 PACKAGES_TAR=$CACHE/packages-$SUITE-$packages_key.tar   # a plain Debian tree, as mmdebstrap leaves it
 ROOTFS=$CACHE/rootfs-$SUITE-$guest_key                  # the same, unpacked and made the lab's guest

@@ -1,0 +1,419 @@
+"""The hub as a Bluetooth LE central: state of the adapter, discovery, connections, bonds; through BlueZ."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from typing import Final, NamedTuple
+
+import structlog
+
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
+from wifimgrd.camera import _host, names
+from wifimgrd.camera._limits import Limits
+from wifimgrd.camera._link import Link, LinkLost, Trouble
+from wifimgrd.camera._objects import Objects
+from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
+from wifimgrd.proxies.bluez import definitions as bluez
+from wifimgrd.proxies.bluez.objects import Adapter, AgentManager, Device
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+AGENT_PATH: Final = names.PATH + "/agent"
+_CAPABILITY: Final = "NoInputNoOutput"
+"""Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
+_LOST_AFTER: Final = 2
+"""Refused connections in a row to a bonded camera that mean that its bond is lost."""
+_FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
+_NOT_PAIRED: Final = "the camera is not paired with this hub"
+_OUT_OF_RANGE: Final = "no answer within 40 s: the camera is out of range, or switched off"
+_NOT_IN_PAIRING_MODE: Final = "the camera refused the connection: it is not in its pairing mode"
+_NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
+
+
+class Status(NamedTuple):
+    """Whether Bluetooth can be used."""
+
+    state: str
+    """READY, OFF or ABSENT."""
+    reason: str
+    """A sentence; empty if it is ready."""
+
+
+class Central:
+    """BlueZ, for the operations with cameras."""
+
+    def __init__(self, connection: BusConnection, tasks: Tasks, limits: Limits) -> None:
+        self._connection = connection
+        self._tasks = tasks
+        self.limits = limits
+        self.objects = Objects(connection, tasks)
+        self.objects.watch_changes(self._host_changed)
+        self._is_installed = False
+        """Whether the message bus could start bluetoothd."""
+        self._registered_at = ""
+        """The bluetoothd that knows the agent."""
+        self._pairing: set[str] = set()
+        """The object paths that the agent accepts."""
+        self._removals: dict[str, asyncio.Task[None]] = {}
+        """Devices that are being removed, by address."""
+        self._lost: set[str] = set()
+        """The addresses of cameras that have forgotten their bond: no attempt helps until they are paired."""
+        self._discoveries = 0
+        self._discovering = asyncio.Lock()
+        self._radio = asyncio.Condition()
+        """Notified when a discovery or an advertisement ends."""
+        self._advertising = False
+        self._stop_discoveries = asyncio.Event()
+        self.on_status: Callable[[], None] = lambda: None
+
+    async def start(self) -> None:
+        """Read BlueZ's objects and follow them; raises as a call does."""
+        activatable = (await self._connection.call_bus("ListActivatableNames", "", []))[0]
+        self._is_installed = isinstance(activatable, list) and bluez.BLUEZ in activatable
+        await self.objects.start()
+
+    def _host_changed(self) -> None:
+        if not self.objects.owner:
+            self._registered_at = ""
+        self.on_status()
+
+    # -- state
+
+    @property
+    def status(self) -> Status:
+        """Whether Bluetooth can be used now."""
+        if self.objects.powered_adapter() is not None:
+            return Status(names.READY, "")
+        if self.objects.owner and not self.objects.loaded:
+            return Status(names.OFF, "bluetoothd is starting")
+        if not (self.objects.adapters or _host.has_adapter()):
+            return Status(names.ABSENT, "this host has no Bluetooth adapter")
+        if _host.is_blocked():
+            return Status(names.OFF, "Bluetooth is switched off by rfkill: rfkill unblock bluetooth")
+        if not self.objects.owner:
+            if not self._is_installed:
+                return Status(names.ABSENT, "BlueZ is not installed: apt install bluez")
+            return Status(names.OFF, "bluetoothd is not running: systemctl start bluetooth")
+        if not self.objects.adapters:
+            return Status(names.OFF, "bluetoothd has not set the Bluetooth adapter up")
+        return Status(names.OFF, "the Bluetooth adapter is switched off: bluetoothctl power on")
+
+    def require_ready(self) -> str:
+        """The path of the adapter to use; raises BluetoothUnavailable."""
+        adapter = self.objects.powered_adapter()
+        if adapter is None:
+            raise BluetoothUnavailable(self.status.reason)
+        return adapter
+
+    def is_paired(self, address: str) -> bool:
+        """Whether this host has a bond with a camera that has not forgotten it."""
+        return self._has_bond(address) and address not in self._lost
+
+    def _has_bond(self, address: str) -> bool:
+        path = self.objects.device(address)
+        return path is not None and self.objects.devices[path].get("Paired", False)
+
+    # -- discovery and advertisement, of which one can run at a time
+
+    @asynccontextmanager
+    async def discovery(self, services: Collection[str], wait_s: float) -> AsyncIterator[asyncio.Event]:
+        """A discovery, shared with others that run; with `services` only devices with one of these are
+        reported, while no other discovery looks for more. Yields an event that is set when it has to end
+        early. Waits `wait_s` for the end of an advertisement. Raises BluetoothUnavailable."""
+        async with self._radio:
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._radio.wait_for(lambda: not self._advertising)
+            except TimeoutError:
+                raise BluetoothUnavailable("the adapter is waking another camera") from None
+            if not self._discoveries:
+                self._stop_discoveries = asyncio.Event()
+            self._discoveries += 1
+        try:
+            await self._begin_discovery(services)
+            yield self._stop_discoveries
+        finally:
+            async with self._radio:
+                self._discoveries -= 1
+                if not self._discoveries:
+                    self._tasks.start("stop-discovery", self._end_discovery())
+                self._radio.notify_all()
+
+    async def _begin_discovery(self, services: Collection[str]) -> None:
+        """Start a discovery, or have the running one look for more; raises BluetoothUnavailable."""
+        async with self._discovering:
+            adapter = Adapter(self._connection, self.require_ready())
+            try:
+                await adapter.set_discovery_filter(sorted(services) if self._discoveries == 1 else [])
+                await adapter.start_discovery()
+            except BusError as error:
+                if error.name != bluez.IN_PROGRESS:
+                    raise self._unavailable(error) from None
+            except TimeoutError:
+                raise BluetoothUnavailable("bluetoothd does not answer") from None
+
+    async def _end_discovery(self) -> None:
+        async with self._discovering:
+            adapter = self.objects.powered_adapter()
+            if adapter is not None and not self._discoveries:
+                with suppress(BusError, BusClosed, TimeoutError):
+                    await Adapter(self._connection, adapter).stop_discovery()
+
+    @asynccontextmanager
+    async def advertising(self) -> AsyncIterator[str]:
+        """The adapter without a discovery, for an advertisement; yields its path. A discovery that runs ends
+        early. Raises BluetoothUnavailable."""
+        async with self._radio:
+            self._stop_discoveries.set()
+            self.objects.wake()
+            await self._radio.wait_for(lambda: not self._discoveries and not self._advertising)
+            self._advertising = True
+        try:
+            async with self._discovering:  # its StopDiscovery was answered
+                adapter = self.require_ready()
+            yield adapter
+        finally:
+            async with self._radio:
+                self._advertising = False
+                self._radio.notify_all()
+
+    async def find(self, address: str) -> str | None:
+        """The object path of a device, which is looked for if BlueZ does not have it; None if it is not
+        heard. Raises BluetoothUnavailable."""
+        path = self.objects.device(address)
+        if path is None:
+            async with self.discovery((), self.limits.find_s) as ended:
+                await self.objects.until(
+                    lambda: self.objects.device(address) is not None or ended.is_set(), self.limits.find_s
+                )
+                path = self.objects.device(address)
+        return path
+
+    # -- connections
+
+    async def connect_bonded(self, address: str) -> Link:
+        """Connect to a bonded camera; raises Trouble, NotPaired and BluetoothUnavailable."""
+        self.require_ready()
+        path = self.objects.device(address)
+        if path is None or not self._has_bond(address):
+            raise NotPaired(_NOT_PAIRED)
+        if address in self._lost:
+            raise NotPaired(_FORGOTTEN)
+        return await self._connect(address, path)
+
+    async def connect_known(self, address: str) -> Link:
+        """Connect to a camera with or without a bond; raises as `connect_bonded`."""
+        self.require_ready()
+        path = await self.find(address)
+        if path is None:
+            raise Trouble("the camera was not heard: it is out of range, or switched off")
+        return await self._connect(address, path)
+
+    async def _connect(self, address: str, path: str) -> Link:
+        """Connect and wait for the services; raises Trouble, NotPaired and BluetoothUnavailable."""
+        refused = 0
+        for pause_s in (*self.limits.pauses_s, None):
+            try:
+                link = await self._try_to_connect(path)
+            except _ConnectionRefused:
+                refused += 1
+                if refused >= _LOST_AFTER:
+                    if not self._has_bond(address):
+                        raise Trouble(_NOT_IN_PAIRING_MODE) from None
+                    self._lost.add(address)
+                    raise NotPaired(_FORGOTTEN) from None
+            except _AdapterBusy:
+                refused = 0
+            else:
+                return link
+            if pause_s is None:
+                break
+            await asyncio.sleep(pause_s)
+            self.require_ready()
+        raise Trouble("the Bluetooth adapter could not connect to the camera")
+
+    async def _try_to_connect(self, path: str) -> Link:
+        loop, link = asyncio.get_running_loop(), Link(self._connection, self.objects, path, self.limits)
+        began_s = loop.time()
+        self.objects.forget_values(path)
+        try:
+            await Device(self._connection, path).connect(self.limits.connect_s)
+            # BlueZ 5.82 does not always signal `Connected`.
+            await self.objects.refresh(path)
+        except TimeoutError:
+            self.disconnect(path)
+            raise Trouble(_OUT_OF_RANGE) from None
+        except asyncio.CancelledError:
+            self.disconnect(path)
+            raise
+        except BusError as error:
+            raise self._why(error, path, loop.time() - began_s) from None
+        resolved = await self.objects.until(
+            lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
+        )
+        if not link.is_up:
+            if loop.time() - began_s < self.limits.quick_s:
+                raise _ConnectionRefused
+            raise LinkLost
+        if not resolved:
+            self.disconnect(path)
+            raise Trouble("the camera does not say what it offers")
+        return link
+
+    def _is_resolved(self, path: str) -> bool:
+        return self.objects.devices.get(path, {}).get("ServicesResolved", False)
+
+    def _why(self, error: BusError, path: str, after_s: float) -> Exception:
+        """Why a Connect has failed: BlueZ has one text for a camera that is absent, and for one that
+        refuses."""
+        if self.objects.powered_adapter() is None:
+            return self._unavailable(error)
+        if error.name == bluez.IN_PROGRESS or error.message in (bluez.TEXT_IN_PROGRESS, bluez.TEXT_IO_ERROR):
+            return _AdapterBusy()
+        if path not in self.objects.devices:
+            return NotPaired(_NOT_PAIRED)
+        if after_s >= self.limits.absent_s:
+            return Trouble(_OUT_OF_RANGE)
+        if after_s < self.limits.quick_s:
+            return _ConnectionRefused()
+        return _AdapterBusy()
+
+    def disconnect(self, path: str) -> None:
+        """Disconnect from a device without waiting for it, which takes BlueZ 2 s."""
+        self.objects.forget_values(path)
+        self._tasks.start("disconnect", self._disconnect(path))
+
+    async def _disconnect(self, path: str) -> None:
+        with suppress(BusError, BusClosed, TimeoutError):
+            await Device(self._connection, path).disconnect()
+
+    # -- bonds
+
+    async def bond(self, address: str) -> tuple[Link, bool]:
+        """Connect to a camera and bond with it if it is not, or if it has forgotten that; returns whether the
+        bond is new, in which case its failure must be followed by `remove`. Raises Trouble and
+        BluetoothUnavailable."""
+        self.require_ready()
+        if address in self._removals:
+            await asyncio.wait({self._removals[address]})
+        if self._has_bond(address):
+            self._lost.discard(address)
+            try:
+                return await self.connect_bonded(address), False
+            except NotPaired:
+                await self.remove(address)
+        try:
+            link = await self.connect_known(address)
+            await self._pair(link)
+        except NotPaired:
+            await self.remove(address)
+            raise Trouble(_NOT_IN_PAIRING_MODE) from None
+        except BaseException:
+            self.remove_later(address)
+            raise
+        self._lost.discard(address)
+        return link, True
+
+    async def _pair(self, link: Link) -> None:
+        """Bond over a link. What counts is the property `Paired`: the reply may never come."""
+        await self._register_agent()
+        self._pairing.add(link.path)
+        pairing = asyncio.ensure_future(
+            Device(self._connection, link.path).pair(self.limits.pair_s + self.limits.answer_s)
+        )
+        try:
+
+            def is_over() -> bool:
+                return self._is_paired(link.path) or not link.is_up or pairing.done()
+
+            pairing.add_done_callback(lambda _: self.objects.wake())
+            await self.objects.until(is_over, self.limits.pair_s)
+            if not self._is_paired(link.path):
+                if not pairing.done():
+                    await asyncio.wait({pairing}, timeout=self.limits.late_s)
+                with suppress(BusError, TimeoutError):
+                    await self.objects.refresh(link.path)
+            if not self._is_paired(link.path):
+                raise self._why_not_paired(pairing)
+        finally:
+            self._pairing.discard(link.path)
+            pairing.cancel()
+            await asyncio.gather(pairing, return_exceptions=True)
+
+    def _is_paired(self, path: str) -> bool:
+        return self.objects.devices.get(path, {}).get("Paired", False)
+
+    def _why_not_paired(self, pairing: asyncio.Future[None]) -> Exception:
+        self.require_ready()
+        error = pairing.exception() if pairing.done() and not pairing.cancelled() else None
+        if isinstance(error, BusError) and "Authentication" in error.name:
+            return Trouble(_NO_PAIRING)
+        if isinstance(error, BusError):
+            return Trouble(f"the pairing failed: {error.message[:200]}")
+        return Trouble("the camera did not answer the pairing")
+
+    async def _register_agent(self) -> None:
+        """Register the agent with the bluetoothd that runs; raises BluetoothUnavailable."""
+        owner = self.objects.owner
+        if owner and self._registered_at != owner:
+            try:
+                await AgentManager(self._connection).register(AGENT_PATH, _CAPABILITY)
+            except BusError as error:
+                if error.name != bluez.ALREADY_EXISTS:
+                    raise self._unavailable(error) from None
+            except TimeoutError:
+                raise BluetoothUnavailable("bluetoothd does not answer") from None
+            self._registered_at = owner
+
+    def answer_agent(self, call: MethodCall) -> None:
+        """Answer what bluetoothd asks the agent: pairings that this process has started are accepted."""
+        device = call.body[0] if call.body else ""
+        match call.member:
+            case "Release" | "Cancel":
+                self._connection.reply(call)
+            case "RequestAuthorization" | "RequestConfirmation" if device in self._pairing:
+                self._connection.reply(call)
+            case _:
+                self._connection.reply_error(call, bluez.REJECTED, "no such pairing was started here")
+
+    async def remove(self, address: str) -> None:
+        """Remove a device with its bond, if BlueZ has it; raises BluetoothUnavailable."""
+        self._lost.discard(address)
+        path = self.objects.device(address)
+        if path is None:
+            if not self.objects.owner:
+                raise BluetoothUnavailable(self.status.reason)
+            return
+        self.objects.forget_values(path)
+        adapter = path.rpartition("/")[0]
+        try:
+            await Adapter(self._connection, adapter).remove_device(path)
+        except BusError as error:
+            if error.name != bluez.DOES_NOT_EXIST:
+                raise self._unavailable(error) from None
+        except TimeoutError:
+            raise BluetoothUnavailable("bluetoothd does not answer") from None
+        await self.objects.until(lambda: path not in self.objects.devices, self.limits.answer_s)
+
+    async def _remove_quietly(self, address: str) -> None:
+        with suppress(BluetoothUnavailable, BusClosed):
+            await self.remove(address)
+
+    def remove_later(self, address: str) -> None:
+        """Remove a device without waiting for it; `bond` does."""
+        task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(address))
+        task.add_done_callback(lambda _: self._removals.pop(address, None))
+
+    def _unavailable(self, error: BusError) -> BluetoothUnavailable:
+        return BluetoothUnavailable(self.status.reason or f"bluetoothd refused: {error.message[:200]}")
+
+
+class _ConnectionRefused(Exception):
+    """The link ended at once: a camera that has forgotten its bond, or that is not in its pairing mode."""
+
+
+class _AdapterBusy(Exception):
+    """The adapter could not connect now; a later attempt may."""

@@ -1,0 +1,146 @@
+"""A GoPro over a link: commands and their answers, statuses, credentials."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from wifimgrd.camera import _gopro_protocol as protocol
+from wifimgrd.camera._credentials import Credentials, credentials_of
+from wifimgrd.camera._gopro_protocol import Answer, Assembler, Channel, HardwareInfo, Status
+from wifimgrd.camera._link import Link, Trouble
+from wifimgrd.domain.errors import CameraBusy
+
+_HOST_NAME: Final = "wifimgrd"
+_MOST_WAITING: Final = 64
+"""Messages of one channel that nobody has read; further ones are dropped."""
+_NEEDED: Final = (
+    protocol.SSID,
+    protocol.PASSWORD,
+    *(uuid for channel in protocol.CHANNELS for uuid in channel),
+)
+
+
+class GoPro:
+    """A camera that is connected and bonded."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._limits = link.limits
+        self._received: dict[Channel, asyncio.Queue[bytes]] = {}
+        self._asking = asyncio.Lock()
+        """One message at a time, so that answers are those to it."""
+        self._access_point = asyncio.Event()
+        """Set once the camera has said that its access point is on."""
+
+    async def start(self) -> HardwareInfo:
+        """Subscribe, and wait until the camera has booted; every connection needs that. Raises Trouble."""
+        await self._link.require(_NEEDED)
+        for channel in protocol.CHANNELS:
+            queue = self._received[channel] = asyncio.Queue(_MOST_WAITING)
+            await self._link.subscribe(channel.response, partial(self._notified, channel, Assembler(), queue))
+        answer = await self._until_answered(
+            protocol.COMMAND, protocol.HARDWARE_INFO, self._limits.boot_s, "the camera does not become ready"
+        )
+        return protocol.hardware_info_of(answer)
+
+    async def finish_pairing(self) -> None:
+        """End the camera's pairing screen; raises Trouble."""
+        message = await self._ask(
+            protocol.MANAGEMENT, protocol.pairing_finished(_HOST_NAME), protocol.is_pairing_answer
+        )
+        if not protocol.is_pairing_accepted(message):
+            raise Trouble("the camera did not accept the end of the pairing")
+
+    async def read_credentials(self) -> Credentials:
+        """Read the SSID and the password of its access point; raises Trouble."""
+        return credentials_of(await self._link.read(protocol.SSID), await self._link.read(protocol.PASSWORD))
+
+    async def start_access_point(self) -> None:
+        """Switch the access point on; returns once the camera says that it is on. Raises Trouble."""
+        await self._answer(protocol.QUERY, protocol.register_statuses(Status.ACCESS_POINT))
+        await self._until_answered(
+            protocol.COMMAND,
+            protocol.ACCESS_POINT_ON,
+            self._limits.boot_s,
+            "the camera does not switch its access point on",
+        )
+        try:
+            async with asyncio.timeout(self._limits.access_point_s):
+                while not self._access_point.is_set():
+                    await self._wait_or_ask()
+        except TimeoutError:
+            raise Trouble("the camera's access point does not come up") from None
+
+    async def sleep(self) -> None:
+        """Put it to sleep; raises Trouble, and CameraBusy while it records."""
+        answer = await self._answer(protocol.QUERY, protocol.get_statuses(Status.ENCODING))
+        if answer is not None and protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING)):
+            raise CameraBusy("the camera is recording")
+        answer = await self._answer(protocol.COMMAND, protocol.SLEEP)
+        if answer is None or not answer.succeeded:
+            raise Trouble("the camera refused to sleep")
+
+    async def keep_awake(self) -> None:
+        """Keep it awake until this is cancelled; raises Trouble."""
+        while True:
+            await self._answer(protocol.SETTING, protocol.KEEP_ALIVE)
+            await asyncio.sleep(protocol.KEEP_ALIVE_S)
+
+    async def _wait_or_ask(self) -> None:
+        """Wait for the pushed status, and ask for it if it does not come."""
+        try:
+            async with asyncio.timeout(self._limits.ask_again_s):
+                await self._access_point.wait()
+        except TimeoutError:
+            await self._answer(protocol.QUERY, protocol.get_statuses(Status.ACCESS_POINT))
+
+    async def _until_answered(
+        self, channel: Channel, message: bytes, limit_s: float, otherwise: str
+    ) -> Answer:
+        """Send a command until the camera accepts it; raises Trouble."""
+        try:
+            async with asyncio.timeout(limit_s):
+                while True:
+                    answer = await self._answer(channel, message)
+                    if answer is not None and answer.succeeded:
+                        return answer
+                    await asyncio.sleep(self._limits.ask_again_s)
+        except TimeoutError:
+            raise Trouble(otherwise) from None
+
+    async def _answer(self, channel: Channel, message: bytes) -> Answer | None:
+        """Send a command or a query, and return its answer; None if that is too short. Raises Trouble."""
+        answer = await self._ask(channel, message, lambda received: received[:1] == message[:1])
+        return protocol.answer_of(answer)
+
+    async def _ask(self, channel: Channel, message: bytes, is_answer: Callable[[bytes], bool]) -> bytes:
+        queue = self._received[channel]
+        async with self._asking:
+            while not queue.empty():
+                queue.get_nowait()
+            for packet in protocol.packets(message):
+                await self._link.write(channel.request, packet)
+            return await self._link.until_lost(self._next(queue, is_answer))
+
+    async def _next(self, queue: asyncio.Queue[bytes], is_answer: Callable[[bytes], bool]) -> bytes:
+        async with asyncio.timeout(self._limits.answer_s):
+            while True:
+                message = await queue.get()
+                if is_answer(message):
+                    return message
+
+    def _notified(
+        self, channel: Channel, assembler: Assembler, queue: asyncio.Queue[bytes], packet: bytes
+    ) -> None:
+        message = assembler.feed(packet)
+        if message is None:
+            return
+        if channel is protocol.QUERY:
+            answer = protocol.answer_of(message)
+            if answer is not None and protocol.is_set(protocol.statuses_of(answer).get(Status.ACCESS_POINT)):
+                self._access_point.set()
+        if not queue.full():
+            queue.put_nowait(message)

@@ -1,0 +1,275 @@
+"""BlueZ's objects as far as they are used, kept current by its signals.
+
+Bounded: any number of devices may advertise, and BlueZ has an object for each. Of those that are neither
+bonded nor connected the last 512 are kept; another one that changes is read again, a few at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+import structlog
+
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
+from wifimgrd.bus.values import typed
+from wifimgrd.proxies.bluez import definitions
+from wifimgrd.proxies.bluez.definitions import AdapterProperties, CharacteristicProperties, DeviceProperties
+from wifimgrd.proxies.bluez.objects import Device, ManagedObjects, Root
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_MOST_DEVICES: Final = 512
+_MOST_CHARACTERISTICS: Final = 4096
+_MOST_READS: Final = 8
+"""Devices that are read at a time; a change of another one is dropped, and comes again while it is heard."""
+_LOAD_TRIES: Final = 3
+_LOAD_PAUSE_S: Final = 0.5
+_HEARD: Final = frozenset(("RSSI", "Name", "ManufacturerData", "ServiceData", "UUIDs"))
+"""The properties of a device that change when it is heard."""
+
+
+class Objects:
+    """The objects of a running bluetoothd; there are none while it does not run."""
+
+    def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
+        self._connection = connection
+        self._tasks = tasks
+        self.owner = ""
+        """The unique name of bluetoothd; empty while it does not run."""
+        self.adapters: dict[str, AdapterProperties] = {}
+        self.devices: dict[str, DeviceProperties] = {}
+        """By object path, those that were heard last at the end."""
+        self.kept: set[str] = set()
+        """The addresses of devices that are not forgotten while BlueZ has them."""
+        self._characteristics: dict[str, str] = {}
+        """The UUID of each, by object path."""
+        self._on_value: dict[str, Callable[[bytes], None]] = {}
+        """What is called with each notification, by the characteristic's object path."""
+        self._on_heard: list[Callable[[str, DeviceProperties], None]] = []
+        self._on_change: list[Callable[[], None]] = []
+        self._waiting: set[asyncio.Event] = set()
+        self._reading: set[str] = set()
+        self.loaded = False
+        """Whether the objects of the running bluetoothd were read."""
+
+    async def start(self) -> None:
+        """Subscribe and read all objects; raises as a call does."""
+        await self._connection.watch_owner(self._owner_changed, definitions.BLUEZ)
+        for member, handler in (
+            ("InterfacesAdded", self._interfaces_added),
+            ("InterfacesRemoved", self._interfaces_removed),
+        ):
+            await self._connection.watch(
+                handler, sender=definitions.BLUEZ, interface=names.OBJECT_MANAGER, member=member
+            )
+        await self._connection.watch(
+            self._properties_changed,
+            sender=definitions.BLUEZ,
+            path_namespace=definitions.BLUEZ_PATH,
+            interface=names.PROPERTIES,
+            member="PropertiesChanged",
+        )
+        owner = await self._connection.name_owner(definitions.BLUEZ)
+        if owner is not None and not self.owner:
+            self.owner = owner
+        if self.owner and not self.loaded:
+            await self._load()
+
+    # -- waiting and listening
+
+    def watch_devices(self, handler: Callable[[str, DeviceProperties], None]) -> Callable[[], None]:
+        """Call `handler` with the path and the properties of each device that is heard; returns what ends
+        that."""
+        self._on_heard.append(handler)
+        return partial(self._on_heard.remove, handler)
+
+    def watch_changes(self, handler: Callable[[], None]) -> None:
+        """Call `handler` when adapters have changed, or bluetoothd has started or stopped."""
+        self._on_change.append(handler)
+
+    def watch_value(self, path: str, handler: Callable[[bytes], None]) -> None:
+        """Call `handler` with each value that the characteristic notifies of, until `forget_values`."""
+        self._on_value[path] = handler
+
+    def forget_values(self, device: str) -> None:
+        """End what `watch_value` has started for a device's characteristics."""
+        for path in [path for path in self._on_value if path.startswith(device + "/")]:
+            del self._on_value[path]
+
+    async def until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
+        """Wait until `condition` is true, which is checked now and after each change; False after
+        `timeout_s`."""
+        changed = asyncio.Event()
+        self._waiting.add(changed)
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not condition():
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            return False
+        else:
+            return True
+        finally:
+            self._waiting.discard(changed)
+
+    def wake(self) -> None:
+        """Have each `until` check its condition again."""
+        self._changed()
+
+    # -- reading
+
+    def powered_adapter(self) -> str | None:
+        """The path of the first adapter that is on; None if there is none."""
+        return min((path for path, one in self.adapters.items() if one.get("Powered")), default=None)
+
+    def device(self, address: str) -> str | None:
+        """The path of a device, bonded ones first; None if BlueZ has none with this address."""
+        found = [path for path, one in self.devices.items() if one.get("Address") == address]
+        return max(found, key=lambda path: self.devices[path].get("Paired", False), default=None)
+
+    def characteristics(self, device: str) -> Mapping[str, str]:
+        """The paths of a device's characteristics by UUID."""
+        return {uuid: path for path, uuid in self._characteristics.items() if path.startswith(device + "/")}
+
+    async def refresh(self, device: str) -> None:
+        """Read a device's properties again: BlueZ does not signal every change. Raises as a call does."""
+        await Device(self._connection, device).read_properties(partial(self._device_read, device))
+
+    async def _load(self) -> None:
+        owner = self.owner
+        for _ in range(_LOAD_TRIES):
+            try:
+                await Root(self._connection).read_objects(self._objects_read)
+            except (BusError, TimeoutError) as error:
+                _log.warning("bluez_unreadable", reason=str(error))
+                await asyncio.sleep(_LOAD_PAUSE_S)
+            if self.loaded or self.owner != owner:
+                return
+
+    # -- what BlueZ sends
+
+    def _objects_read(self, objects: ManagedObjects) -> None:
+        self.loaded = True
+        for path, interfaces in objects.items():
+            for interface, properties in interfaces.items():
+                self._add(path, interface, properties)
+        self._changed(adapters=True)
+
+    def _owner_changed(self, change: OwnerChange) -> None:
+        self.owner, self.loaded = change.after, False
+        for kept in (self.adapters, self.devices, self._characteristics, self._on_value):
+            kept.clear()
+        self._changed(adapters=True)
+        if change.after:
+            self._tasks.start("bluez-objects", self._load(), expected=(BusClosed,))
+
+    def _interfaces_added(self, signal: Signal) -> None:
+        path, interfaces = typed(tuple[str, dict[str, dict[str, object]]], list(signal.body))
+        for interface, properties in interfaces.items():
+            self._add(path, interface, properties)
+            self._changed(adapters=interface == definitions.ADAPTER)
+        if definitions.DEVICE in interfaces:
+            self._heard(path)
+
+    def _interfaces_removed(self, signal: Signal) -> None:
+        path, interfaces = typed(tuple[str, list[str]], list(signal.body))
+        for interface in interfaces:
+            match interface:
+                case definitions.ADAPTER:
+                    self.adapters.pop(path, None)
+                case definitions.DEVICE:
+                    self.devices.pop(path, None)
+                case definitions.CHARACTERISTIC:
+                    self._characteristics.pop(path, None)
+            self._changed(adapters=interface == definitions.ADAPTER)
+
+    def _properties_changed(self, signal: Signal) -> None:
+        interface, changed, gone = typed(tuple[str, dict[str, object], list[str]], list(signal.body))
+        match interface:
+            case definitions.ADAPTER:
+                if signal.path in self.adapters:
+                    self.adapters[signal.path].update(typed(AdapterProperties, changed))
+                    self._changed(adapters=True)
+            case definitions.DEVICE:
+                self._device_changed(signal.path, typed(DeviceProperties, changed), gone)
+            case definitions.CHARACTERISTIC:
+                value = typed(CharacteristicProperties, changed).get("Value")
+                on_value = self._on_value.get(signal.path)
+                if value is not None and on_value is not None:
+                    on_value(value)
+
+    def _device_changed(self, path: str, changed: DeviceProperties, gone: list[str]) -> None:
+        known = self.devices.get(path)
+        if known is None:
+            if not _HEARD.isdisjoint(changed) and len(self._reading) < _MOST_READS:
+                self._tasks.start("bluez-device", self._read_unknown(path), expected=(BusClosed,))
+            return
+        known.update(changed)
+        if "RSSI" in gone:
+            known.pop("RSSI", None)
+        self._changed()
+        if not _HEARD.isdisjoint(changed):
+            self._heard(path)
+
+    async def _read_unknown(self, path: str) -> None:
+        if path in self._reading:
+            return
+        self._reading.add(path)
+        try:
+            await self.refresh(path)
+        except (BusError, TimeoutError):
+            return  # it is gone
+        finally:
+            self._reading.discard(path)
+        self._heard(path)
+
+    def _device_read(self, path: str, properties: DeviceProperties) -> None:
+        if properties:
+            self._add_device(path, properties)
+            self._changed()
+
+    def _add(self, path: str, interface: str, properties: dict[str, object]) -> None:
+        match interface:
+            case definitions.ADAPTER:
+                self.adapters[path] = typed(AdapterProperties, properties)
+            case definitions.DEVICE:
+                self._add_device(path, typed(DeviceProperties, properties))
+            case definitions.CHARACTERISTIC:
+                uuid = typed(CharacteristicProperties, properties).get("UUID", "")
+                if len(self._characteristics) < _MOST_CHARACTERISTICS:
+                    self._characteristics[path] = uuid
+
+    def _add_device(self, path: str, properties: DeviceProperties) -> None:
+        self.devices.pop(path, None)
+        self.devices[path] = properties
+        if len(self.devices) > _MOST_DEVICES:
+            oldest = next(self._expendable(), None)
+            if oldest is not None:
+                del self.devices[oldest]
+
+    def _expendable(self) -> Iterator[str]:
+        """The devices that may be forgotten, the oldest first."""
+        return (
+            path
+            for path, one in self.devices.items()
+            if not (one.get("Paired") or one.get("Connected") or one.get("Address") in self.kept)
+        )
+
+    def _heard(self, path: str) -> None:
+        device = self.devices.get(path)
+        if device is not None and "RSSI" in device:
+            for handler in list(self._on_heard):
+                handler(path, device)
+
+    def _changed(self, *, adapters: bool = False) -> None:
+        for event in self._waiting:
+            event.set()
+        if adapters:
+            for handler in self._on_change:
+                handler()

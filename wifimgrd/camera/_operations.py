@@ -1,0 +1,289 @@
+"""What the daemon has done with cameras: one operation at a time with each, each within its own time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.camera import names
+from wifimgrd.camera._beacon import Beacon
+from wifimgrd.camera._central import Central
+from wifimgrd.camera._credentials import Credentials
+from wifimgrd.camera._gopro import GoPro
+from wifimgrd.camera._link import Link, Trouble
+from wifimgrd.camera._theta import Theta
+from wifimgrd.domain.errors import (
+    BluetoothUnavailable,
+    Busy,
+    Cancelled,
+    InvalidRequest,
+    PairingFailed,
+    WakeFailed,
+    WifimgrdError,
+)
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCamera:
+    """What a camera has told once it was paired."""
+
+    credentials: Credentials
+    model: str
+    serial: str
+
+
+class Operations:
+    """The operations that run, and the cameras that are kept awake."""
+
+    def __init__(self, connection: BusConnection, central: Central, tasks: Tasks) -> None:
+        self._central = central
+        self._limits = central.limits
+        self._tasks = tasks
+        self.beacon = Beacon(connection)
+        self._running: dict[str, asyncio.Task[Any]] = {}
+        """By the camera's address, or the key of a beacon."""
+        self._held: dict[str, asyncio.Task[None]] = {}
+        """What keeps a camera awake and connected, by its address."""
+        self.on_idle: Callable[[], None] = lambda: None
+
+    @property
+    def are_under_way(self) -> bool:
+        """Whether anything runs, or a camera is kept awake."""
+        return bool(self._running or self._held)
+
+    # -- what the daemon calls
+
+    async def wake(self, address: str, protocol: str, timeout_s: float) -> None:
+        """Wake a camera and switch its access point on; raises NotPaired, WakeFailed and others."""
+        await self._run(address, self._wake(address, protocol), timeout_s, WakeFailed)
+
+    async def advertise(self, key: str, data: bytes, timeout_s: int) -> None:
+        """Advertise for so long, or until it is cancelled; raises BluetoothUnavailable."""
+        await self._run(key, self._advertise(data, timeout_s), timeout_s + self._limits.answer_s, WakeFailed)
+
+    async def sleep(self, address: str, protocol: str) -> None:
+        """Put a camera to sleep; raises NotPaired, CameraBusy, WakeFailed and others."""
+        await self._run(address, self._sleep(address, protocol), self._limits.sleep_s, WakeFailed)
+
+    async def pair(self, address: str, protocol: str) -> PairedCamera:
+        """Pair with a camera and read its credentials; raises PairingFailed and others."""
+        return await self._run(address, self._pair(address, protocol), self._limits.pairing_s, PairingFailed)
+
+    async def unpair(self, address: str) -> None:
+        """Remove the bond with a camera, if there is one; what runs with it ends. Raises
+        BluetoothUnavailable."""
+        await self.cancel(address)
+        self.release(address)
+        await self._run(address, self._central.remove(address), self._limits.sleep_s, BluetoothUnavailable)
+
+    async def cancel(self, address: str) -> None:
+        """End what runs with a camera, and stop keeping it awake; returns once that has ended."""
+        running = self._running.get(address)
+        if running is not None:
+            running.cancel()
+            await asyncio.wait({running})
+        self.release(address)
+
+    def release(self, address: str) -> None:
+        """Stop keeping a camera awake: it is disconnected."""
+        held = self._held.get(address)
+        if held is not None:
+            held.cancel()
+
+    async def cancel_all(self) -> None:
+        """As `cancel`, for all."""
+        for address in {*self._running, *self._held}:
+            await self.cancel(address)
+
+    # -- one at a time
+
+    async def _run(
+        self,
+        address: str,
+        work: Coroutine[Any, Any, _T],
+        limit_s: float,
+        failed: Callable[[str], WifimgrdError],
+    ) -> _T:
+        """Run an operation as the only one with this camera; `failed` makes the error of a Trouble."""
+        if address in self._running:
+            work.close()
+            raise Busy("another operation with this camera is under way")
+        self._central.objects.kept.add(address)
+        task = asyncio.create_task(self._within(work, limit_s, failed))
+        self._running[address] = task
+        task.add_done_callback(partial(self._ended, address))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if own is not None and own.cancelling():
+                task.cancel()
+                await asyncio.wait({task})
+                raise
+            raise Cancelled("the operation was cancelled") from None
+
+    def _ended(self, address: str, _: asyncio.Task[Any]) -> None:
+        del self._running[address]
+        if address not in self._held:
+            self._central.objects.kept.discard(address)
+        self.on_idle()
+
+    async def _within(
+        self, work: Coroutine[Any, Any, _T], limit_s: float, failed: Callable[[str], WifimgrdError]
+    ) -> _T:
+        deadline = asyncio.timeout(limit_s)
+        try:
+            async with deadline:
+                return await work
+        except Trouble as trouble:
+            raise failed(str(trouble)) from None
+        except TimeoutError:
+            if not deadline.expired():
+                raise BluetoothUnavailable("bluetoothd does not answer") from None
+            raise failed(f"it was not done within {limit_s:g} s") from None
+
+    # -- what they do
+
+    async def _wake(self, address: str, protocol: str) -> None:
+        match protocol:
+            case names.GOPRO:
+                link = await self._taken_over(address, self._central.connect_bonded)
+                camera = GoPro(link)
+                await self._or_disconnect(link, _start_gopro(camera))
+                self._hold(address, link, camera)
+            case _:
+                link = await self._taken_over(address, self._central.connect_known)
+                await self._or_disconnect(link, _wake_theta(Theta(link)))
+                self._hold(address, link, None)
+
+    async def _sleep(self, address: str, protocol: str) -> None:
+        match protocol:
+            case names.GOPRO:
+                link = await self._taken_over(address, self._central.connect_bonded)
+                await self._or_disconnect(link, _sleep_gopro(GoPro(link)))
+            case _:
+                link = await self._taken_over(address, self._central.connect_known)
+                await self._or_disconnect(link, _sleep_theta(Theta(link)))
+        self._central.disconnect(link.path)
+
+    async def _pair(self, address: str, protocol: str) -> PairedCamera:
+        await self._end_hold(address)
+        if protocol == names.GOPRO:
+            link, is_new = await self._central.bond(address)
+        else:
+            link, is_new = await self._central.connect_known(address), False
+        try:
+            return await (self._pair_gopro if protocol == names.GOPRO else self._pair_theta)(address, link)
+        except BaseException:
+            if is_new:
+                self._central.remove_later(address)
+            else:
+                self._central.disconnect(link.path)
+            raise
+
+    async def _pair_gopro(self, address: str, link: Link) -> PairedCamera:
+        camera = GoPro(link)
+        info = await camera.start()
+        await camera.finish_pairing()
+        credentials = await camera.read_credentials()
+        await camera.start_access_point()
+        self._hold(address, link, camera)
+        return PairedCamera(credentials, info.model, info.serial)
+
+    async def _pair_theta(self, address: str, link: Link) -> PairedCamera:
+        camera = Theta(link)
+        await camera.start()
+        credentials, model, serial = await camera.read_identity()
+        await camera.wake()
+        self._hold(address, link, None)
+        return PairedCamera(credentials, model, serial)
+
+    async def _advertise(self, data: bytes, timeout_s: int) -> None:
+        async with (
+            self._central.advertising() as adapter,
+            self.beacon.advertise(adapter, data, timeout_s) as released,
+        ):
+            objects = self._central.objects
+            await objects.until(lambda: released.is_set() or objects.powered_adapter() is None, timeout_s)
+        self._central.require_ready()
+
+    async def _or_disconnect(self, link: Link, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except BaseException:
+            self._central.disconnect(link.path)
+            raise
+
+    # -- keeping awake
+
+    def _hold(self, address: str, link: Link, camera: GoPro | None) -> None:
+        """Keep a camera connected and awake until `release`, or for `hold_s`."""
+        task = self._held[address] = self._tasks.start("hold", self._keep(link, camera))
+        task.add_done_callback(partial(self._hold_ended, address, link))
+
+    async def _keep(self, link: Link, camera: GoPro | None) -> None:
+        try:
+            async with asyncio.timeout(self._limits.hold_s):
+                if camera is None:
+                    await self._central.objects.until(lambda: not link.is_up, None)
+                else:
+                    await camera.keep_awake()
+        except (Trouble, TimeoutError) as end:
+            _log.debug("hold_ended", reason=str(end))
+
+    def _hold_ended(self, address: str, link: Link, task: asyncio.Task[None]) -> None:
+        if self._held.get(address) is task:  # else another operation has taken the link over
+            del self._held[address]
+            if address not in self._running:
+                self._central.objects.kept.discard(address)
+            self._central.disconnect(link.path)
+            self.on_idle()
+
+    async def _taken_over(self, address: str, connect: Callable[[str], Coroutine[Any, Any, Link]]) -> Link:
+        """Connect, or use the link of a camera that is kept awake."""
+        await self._end_hold(address)
+        return await connect(address)
+
+    async def _end_hold(self, address: str) -> None:
+        """Stop keeping a camera awake without disconnecting it."""
+        held = self._held.pop(address, None)
+        if held is not None:
+            held.cancel()
+            await asyncio.wait({held})
+
+
+async def _start_gopro(camera: GoPro) -> None:
+    await camera.start()
+    await camera.start_access_point()
+
+
+async def _sleep_gopro(camera: GoPro) -> None:
+    await camera.start()
+    await camera.sleep()
+
+
+async def _wake_theta(camera: Theta) -> None:
+    await camera.start()
+    await camera.wake()
+
+
+async def _sleep_theta(camera: Theta) -> None:
+    await camera.start()
+    await camera.sleep()
+
+
+def protocol_of(text: str) -> str:
+    """The protocol of a camera to connect to; raises InvalidRequest."""
+    if text not in (names.GOPRO, names.THETA):
+        raise InvalidRequest(f"there is no protocol {text!r}")
+    return text

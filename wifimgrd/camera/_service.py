@@ -1,0 +1,246 @@
+"""`org.wifimgrd1.Cameras`: the camera process on the message bus, for the daemon's user alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from wifimgrd.api.definitions import definition, describe_object
+from wifimgrd.api.errors import NAME_OF
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import (
+    BusClosed,
+    BusConnection,
+    BusError,
+    MethodCall,
+    OwnerChange,
+    Variant,
+    Watch,
+)
+from wifimgrd.bus.values import typed
+from wifimgrd.camera import names
+from wifimgrd.camera._advertisements import Target, is_address
+from wifimgrd.camera._beacon import BEACON_PATH
+from wifimgrd.camera._central import AGENT_PATH, Central, Status
+from wifimgrd.camera._limits import Limits
+from wifimgrd.camera._operations import Operations, PairedCamera, protocol_of
+from wifimgrd.camera._search import Row, Searches
+from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, WifimgrdError
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_ERROR: Final = "org.freedesktop.DBus.Error."
+_END_S: Final = 3.0
+"""How long links may take to end at the stop."""
+_LONGEST_KEY: Final = 64
+
+
+class CameraService:
+    """Handles calls, and sets `unneeded` when the process can be stopped."""
+
+    def __init__(
+        self, connection: BusConnection, uid: int, linger_s: float, tasks: Tasks, limits: Limits | None = None
+    ) -> None:
+        """`uid` may call; `linger_s` is how long the process stays while nothing is under way."""
+        self._connection = connection
+        self._uid = uid
+        self._linger_s = linger_s
+        self._tasks = tasks
+        self._definition = definition(names.INTERFACE)
+        self.central = Central(connection, tasks, limits or Limits())
+        self.central.on_status = self._status_changed
+        self._operations = Operations(connection, self.central, tasks)
+        self._operations.on_idle = self._stay
+        self._searches = Searches(self.central, self._report)
+        self._trusted = ""
+        """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
+        self._trusted_watch: Watch | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+        """The daemon's that are not answered yet."""
+        self._published = Status("", "")
+        self._timer: asyncio.TimerHandle | None = None
+        self.unneeded = asyncio.Event()
+
+    async def start(self) -> None:
+        """Read BlueZ's objects, own the bus name and serve calls; raises NameTaken."""
+        self._connection.serve(self._called)
+        await self.central.start()
+        self._published = self.central.status
+        await self._connection.request_name(names.BUS_NAME)
+        self._stay()
+
+    def _status_changed(self) -> None:
+        status = self.central.status
+        if self._published.state and status != self._published:
+            self._published = status
+            self._connection.emit(names.PATH, names.INTERFACE, "StatusChanged", "ss", list(status))
+
+    def _report(self, rows: Sequence[Row]) -> None:
+        self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
+
+    # -- calls
+
+    def _called(self, call: MethodCall) -> None:
+        if call.path in (AGENT_PATH, BEACON_PATH):
+            self._asked_by_bluez(call)
+        else:
+            task = self._tasks.start(call.member, self._answer(call))
+            self._calls.add(task)
+            task.add_done_callback(self._answered)
+
+    def _asked_by_bluez(self, call: MethodCall) -> None:
+        if call.sender != self.central.objects.owner:
+            self._connection.reply_error(call, _ERROR + "AccessDenied", "only bluetoothd may call this")
+        elif call.path == AGENT_PATH:
+            self.central.answer_agent(call)
+        else:
+            self._operations.beacon.answer(call)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._calls.discard(task)
+        self._stay()
+
+    async def _answer(self, call: MethodCall) -> None:
+        try:
+            answer = await self._dispatch(call)
+        except WifimgrdError as error:
+            self._connection.reply_error(call, NAME_OF[error.code], error.message)
+        except BusError as error:
+            self._connection.reply_error(call, error.name, error.message)
+        except BusClosed:
+            return
+        except Exception:  # noqa: BLE001 - a bug is logged, not sent to the caller
+            _log.exception("call_crashed", member=call.member)
+            self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
+        else:
+            self._connection.reply(call, *answer)
+
+    async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        match call.path, call.interface, call.member, call.signature:
+            case _, bus_names.PEER, "Ping", "":
+                return "", ()
+            case names.PATH, bus_names.INTROSPECTABLE, "Introspect", "":
+                xml = describe_object([self._definition], is_object_manager=False, children=())
+                return "s", (xml,)
+        await self._require_daemon(call)
+        signatures = self._definition.methods.get(call.member)
+        if call.path != names.PATH or call.interface not in ("", names.INTERFACE) or signatures is None:
+            raise BusError(_ERROR + "UnknownMethod", f"there is no {call.member} at {call.path}")
+        if call.signature != signatures.question:
+            raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
+        return await self._carry_out(call)
+
+    async def _carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        match call.member:
+            case "GetStatus":
+                return "ss", self.central.status
+            case "Search":
+                duration_s, targets = typed(tuple[int, list[tuple[str, str]]], call.body)
+                await self._searches.search(_duration(duration_s), _targets(targets))
+            case "Wake":
+                await self._wake(*typed(tuple[str, str, bytes, int], call.body))
+            case "Sleep":
+                address, protocol = typed(tuple[str, str], call.body)
+                await self._operations.sleep(_address(address), protocol_of(protocol))
+            case "Pair":
+                address, protocol = typed(tuple[str, str], call.body)
+                paired = await self._operations.pair(_address(address), protocol_of(protocol))
+                return "a{sv}", (_paired_values(paired),)
+            case "Unpair":
+                await self._operations.unpair(_address(*typed(tuple[str], call.body)))
+            case "Cancel":
+                await self._operations.cancel(*typed(tuple[str], call.body))
+            case "Release":
+                self._operations.release(*typed(tuple[str], call.body))
+            case "IsPaired":
+                return "b", (self.central.is_paired(_address(*typed(tuple[str], call.body))),)
+        return "", ()
+
+    async def _wake(self, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:
+        if not 1 <= timeout_s <= names.LONGEST_WAKE_S:
+            raise InvalidRequest(f"a camera is woken for 1 to {names.LONGEST_WAKE_S} s")
+        if protocol != names.BEACON:
+            await self._operations.wake(_address(address), protocol_of(protocol), timeout_s)
+            return
+        if not 2 <= len(beacon) <= names.LARGEST_BEACON:
+            raise InvalidRequest(f"a beacon has 2 to {names.LARGEST_BEACON} bytes")
+        if not 1 <= len(address) <= _LONGEST_KEY:
+            raise InvalidRequest(f"a beacon's key has 1 to {_LONGEST_KEY} characters")
+        await self._operations.advertise(address, beacon, timeout_s)
+
+    async def _require_daemon(self, call: MethodCall) -> None:
+        if call.sender == self._trusted:
+            return
+        try:
+            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
+            uid: int | None = typed(int, reply[0])
+        except (BusError, BusClosed, TimeoutError):
+            uid = None
+        if uid != self._uid:
+            _log.warning("not_authorized", action=names.INTERFACE, member=call.member, uid=uid)
+            raise NotAuthorized("only wifimgrd may call this")
+        if call.sender != self._trusted:  # another call of this daemon may have come first
+            self._trusted = call.sender
+            if self._trusted_watch is not None:
+                self._trusted_watch.drop()
+            self._trusted_watch = await self._connection.watch_owner(self._daemon_went, call.sender)
+
+    # -- when it ends
+
+    def _daemon_went(self, change: OwnerChange) -> None:
+        """End what a daemon that has gone had started."""
+        if not change.after and change.name == self._trusted:
+            self._trusted = ""
+            self._tasks.start("cancel", self._operations.cancel_all())
+            for task in self._calls:
+                task.cancel()
+
+    def _stay(self) -> None:
+        """Begin to linger, or go on with what is under way."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._calls and not self._operations.are_under_way:
+            self._timer = asyncio.get_running_loop().call_later(self._linger_s, self.unneeded.set)
+
+    async def stop(self) -> None:
+        """Stop serving, end what is under way, and disconnect."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._connection.is_open:
+            await self._operations.cancel_all()
+            await self._tasks.settle(_END_S)
+
+
+def _address(text: str) -> str:
+    if not is_address(text):
+        raise InvalidRequest(f"{text!r} is not a Bluetooth address, such as D4:32:60:12:34:56")
+    return text
+
+
+def _duration(duration_s: int) -> int:
+    if not 1 <= duration_s <= names.LONGEST_SEARCH_S:
+        raise InvalidRequest(f"a search takes 1 to {names.LONGEST_SEARCH_S} s")
+    return duration_s
+
+
+def _targets(targets: Sequence[tuple[str, str]]) -> Sequence[Target]:
+    if not 1 <= len(targets) <= names.MOST_TARGETS:
+        raise InvalidRequest(f"a search has 1 to {names.MOST_TARGETS} targets")
+    try:
+        return [Target.of(service, pattern) for service, pattern in targets]
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from None
+
+
+def _paired_values(paired: PairedCamera) -> dict[str, Variant]:
+    return {
+        "ssid": Variant("ay", paired.credentials.ssid),
+        "password": Variant("s", paired.credentials.password.reveal()),
+        "model": Variant("s", paired.model),
+        "serial": Variant("s", paired.serial),
+    }

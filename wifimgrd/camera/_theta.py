@@ -1,0 +1,84 @@
+"""A Ricoh Theta over a link: https://github.com/ricohapi/theta-api-specs, theta-bluetooth-api.
+
+V and Z1 do not pair: they have to know the host's UUID, which is registered with them over Wi-Fi, once.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Final
+
+from wifimgrd.camera._credentials import Credentials, credentials_of
+from wifimgrd.camera._host import machine_id
+from wifimgrd.camera._link import Link, Refused, Trouble
+
+_AUTH: Final = "ebafb2f0-0e0f-40a2-a84f-e2f098dc13c3"
+"""Auth Bluetooth Device: the host's UUID as text; X does not have it."""
+_POWER: Final = "b58ce84c-0666-4de9-bec8-2d27b27b3211"
+_NETWORK: Final = "9111cdd0-9f01-45c4-a2d4-e09e8fb0424d"
+_PASSWORD_STATE: Final = "e522112a-5689-4901-0803-0520637dc895"  # noqa: S105 - a UUID
+_SERIAL: Final = "0d2fc4d5-5cb3-4cde-b519-445e599957d8"
+_MODEL: Final = "35fe6272-6aa5-44d9-88e1-f09427f51a71"
+
+_ON: Final = b"\x01"
+_ASLEEP: Final = b"\x02"
+_DIRECT_MODE: Final = b"\x01"
+_FROM_SERIAL: Final = b"\x00"
+"""The state of a password that was never changed, and is a part of the serial number."""
+_SERIAL_FORM: Final = re.compile("[A-Z]{2}([0-9]{8})")
+_NAMESPACE: Final = uuid.UUID("8f3d6a34-5f6e-4bd4-9e3c-7a2f5b1f9c55")
+_UNKNOWN_HOST: Final = "the camera refuses this hub: register its UUID with camera._setBluetoothDevice"
+
+
+def host_uuid() -> str:
+    """The UUID of this host, which V and Z1 have to know; it does not reveal the machine's id."""
+    return str(uuid.uuid5(_NAMESPACE, machine_id()))
+
+
+class Theta:
+    """A camera that is connected."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def start(self) -> None:
+        """Wait for its characteristics; raises Trouble."""
+        await self._link.require((_POWER, _NETWORK))
+
+    async def wake(self) -> None:
+        """Wake it and switch its access point on; raises Trouble. It accepts power commands of everybody,
+        and others after the authentication, again once it is awake."""
+        await self._authenticate()
+        await self._link.write(_POWER, _ON)
+        await self._authenticate()
+        try:
+            await self._link.write(_NETWORK, _DIRECT_MODE)
+        except Refused:
+            raise Trouble(_UNKNOWN_HOST) from None
+
+    async def sleep(self) -> None:
+        """Put it to sleep; raises Trouble."""
+        await self._authenticate()
+        await self._link.write(_POWER, _ASLEEP)
+
+    async def read_identity(self) -> tuple[Credentials, str, str]:
+        """The credentials, the model and the serial number; raises Trouble. The password cannot be read: what
+        it is before it is changed follows from the serial number."""
+        await self._link.require((_SERIAL, _MODEL))
+        serial = (await self._link.read(_SERIAL)).rstrip(b"\0").decode("ascii", "replace")
+        model = (await self._link.read(_MODEL)).rstrip(b"\0").decode("ascii", "replace")
+        found = _SERIAL_FORM.fullmatch(serial)
+        if found is None:
+            raise Trouble("the camera told a serial number that is not valid")
+        if self._link.has(_PASSWORD_STATE) and await self._link.read(_PASSWORD_STATE) != _FROM_SERIAL:
+            raise Trouble("the camera's password was changed: register it by SSID and password")
+        credentials = credentials_of(f"THETA{serial}.OSC".encode(), found[1].encode())
+        return credentials, model if model.isprintable() and len(model) <= 64 else "", serial
+
+    async def _authenticate(self) -> None:
+        if self._link.has(_AUTH):
+            try:
+                await self._link.write(_AUTH, host_uuid().encode())
+            except Refused:
+                return  # asleep, or the next write is refused, too
