@@ -1,0 +1,138 @@
+"""The camera process against a scripted bluetoothd, on a message bus of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fake_bluez import FakeBluez
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.bus.connection import BusConnection, Signal
+from wifimgrd.camera import _host, names
+from wifimgrd.camera._limits import Limits
+from wifimgrd.camera._service import CameraService
+from wifimgrd.runtime.tasks import Tasks
+
+FAST = Limits(
+    connect_s=2.0,
+    absent_s=0.4,
+    quick_s=0.3,
+    services_s=1.0,
+    characteristics_s=1.0,
+    find_s=0.5,
+    pair_s=0.5,
+    answer_s=0.4,
+    boot_s=1.0,
+    ask_again_s=0.05,
+    access_point_s=0.6,
+    pauses_s=(0.02, 0.02, 0.02),
+    pairing_s=5.0,
+    sleep_s=5.0,
+    hold_s=5.0,
+    report_s=0.02,
+    late_s=0.05,
+)
+"""As those of the product, in the same relations."""
+
+
+@pytest.fixture
+def bus() -> Iterator[MessageBusDaemon]:
+    with MessageBusDaemon.start() as daemon:
+        yield daemon
+
+
+@pytest.fixture
+async def bluez(bus: MessageBusDaemon) -> AsyncIterator[FakeBluez]:
+    fake = FakeBluez(bus.address)
+    await fake.start()
+    yield fake
+    await fake.stop()
+
+
+@pytest.fixture(autouse=True)
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The host's /sys: one Bluetooth adapter that is not blocked."""
+    adapter, switch = tmp_path / "bluetooth" / "hci0", tmp_path / "rfkill" / "rfkill0"
+    for folder in (adapter, switch):
+        folder.mkdir(parents=True)
+    for name, value in (("type", "bluetooth"), ("soft", "0"), ("hard", "0")):
+        (switch / name).write_text(value + "\n")
+    monkeypatch.setattr(_host, "_ADAPTERS", tmp_path / "bluetooth")
+    monkeypatch.setattr(_host, "_SWITCHES", tmp_path / "rfkill")
+    return tmp_path
+
+
+@dataclass
+class Caller:
+    """The daemon, as far as the process sees it."""
+
+    connection: BusConnection
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """What Advertised has reported."""
+    reports: list[int] = field(default_factory=list)
+    """The rows in each report."""
+    states: list[tuple[str, str]] = field(default_factory=list)
+
+    async def listen(self) -> None:
+        await self.connection.watch(self._advertised, interface=names.INTERFACE, member="Advertised")
+        await self.connection.watch(self._status, interface=names.INTERFACE, member="StatusChanged")
+
+    def _advertised(self, signal: Signal) -> None:
+        [rows] = signal.body
+        assert isinstance(rows, list)
+        self.rows += rows
+        self.reports.append(len(rows))
+
+    def _status(self, signal: Signal) -> None:
+        state, reason = signal.body
+        self.states.append((str(state), str(reason)))
+
+    async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
+        reply = await self.connection.call(
+            names.BUS_NAME, names.PATH, names.INTERFACE, member, signature, body, 20.0
+        )
+        return list(reply)
+
+    async def wake(self, address: str, protocol: str = "gopro", timeout_s: int = 10) -> None:
+        await self.call("Wake", "ssayu", address, protocol, b"", timeout_s)
+
+    async def pair(self, address: str, protocol: str = "gopro") -> dict[str, Any]:
+        [camera] = await self.call("Pair", "ss", address, protocol)
+        return dict(camera)
+
+    async def search(self, *targets: tuple[str, str], seconds: int = 1) -> None:
+        await self.call("Search", "ua(ss)", seconds, [list(target) for target in targets])
+
+
+@pytest.fixture
+async def service(bus: MessageBusDaemon) -> AsyncIterator[CameraService]:
+    """Served before bluetoothd is there, if the test has none."""
+    connection = await BusConnection.open(bus.address)
+    tasks = Tasks("wifimgrd-camera")
+    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), FAST)
+    await service.start()
+    yield service
+    await service.stop()
+    await tasks.stop()
+    await connection.close()
+
+
+@pytest.fixture
+async def caller(bus: MessageBusDaemon, service: CameraService) -> AsyncIterator[Caller]:
+    caller = Caller(await BusConnection.open(bus.address))
+    await caller.listen()
+    yield caller
+    await caller.connection.close()
+
+
+async def until(condition: Any, timeout_s: float = 5.0) -> None:
+    """Wait for what a fake has seen."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 - a fake has no event for everything
+            await asyncio.sleep(0.005)

@@ -1,0 +1,359 @@
+"""Pairing, waking and sleeping, and each way in which they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from tests.camera.conftest import Caller, until
+from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro, gp
+from wifimgrd.bus.connection import BusError
+from wifimgrd.camera._service import CameraService
+
+ADDRESS = "D4:32:60:00:10:01"
+OTHER = "D4:32:60:00:10:02"
+
+
+def bonded(**fields: Any) -> FakeGoPro:
+    return FakeGoPro(ADDRESS, bonded=True, knows_host=True, pairing_mode=False, **fields)
+
+
+async def refused(call: Any) -> tuple[str, str]:
+    """The last part of the name of an error, and its message."""
+    with pytest.raises(BusError) as raised:
+        await call
+    return raised.value.name.removeprefix("org.wifimgrd1.Error."), raised.value.message
+
+
+# -- pairing
+
+
+@pytest.mark.parametrize(
+    "trait",
+    [
+        {},
+        {"pair_unanswered": True},
+        {"connected_unsignalled": True},
+        {"late_characteristics_s": 0.2},
+        {"io_errors": 2},
+        {"busy_answers": 3},
+        {"pushes": False},
+        {"garbage": (b"", b"\x93", b"\xff" * 20, b"\x03\x93\x00\x45", b"\x05\x93\x00\x45\x01\x00")},
+    ],
+    ids=lambda trait: next(iter(trait), "plain"),
+)
+async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Caller, trait: Any) -> None:
+    camera = FakeGoPro(ADDRESS, **trait)
+    bluez.add(camera)
+    told = await caller.pair(ADDRESS)
+    assert told == {
+        "ssid": b"GP1001",
+        "password": "dive-1234",
+        "model": "HERO12 Black",
+        "serial": "C3501324501001",
+    }
+    assert camera.pairing_finished
+    assert camera.access_point
+    assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+    await until(lambda: camera.keep_alives > 0)
+    await caller.call("Release", "s", ADDRESS)
+    await until(lambda: not camera.connected)
+    await until(lambda: not bluez.discovering)
+
+
+@pytest.mark.parametrize(
+    ("trait", "reason"),
+    [
+        ({"in_range": False}, "the camera was not heard: it is out of range, or switched off"),
+        ({"pairing_mode": False}, "the camera refused the connection: it is not in its pairing mode"),
+        ({"refuses_pairing": True}, "the camera refused the pairing: it is not in its pairing mode"),
+        ({"ignores_pair": True}, "the camera did not answer the pairing"),
+        ({"loses_link_at": "read"}, "the Bluetooth connection to the camera was lost"),
+        ({"loses_link_at": "write"}, "the Bluetooth connection to the camera was lost"),
+        ({"password": b"short"}, "the camera told a password that is not valid"),
+        ({"password": b"two\nlines"}, "the camera told a password that is not valid"),
+        ({"ssid": b"\0"}, "the camera told an SSID that is not valid"),
+        ({"access_point_stays_off": True}, "the camera's access point does not come up"),
+        ({"busy_answers": 1000}, "the camera does not become ready"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+async def test_a_pairing_that_fails_leaves_nothing_in_bluez(
+    bluez: FakeBluez, caller: Caller, trait: Any, reason: str
+) -> None:
+    camera = FakeGoPro(ADDRESS, **trait)
+    bluez.add(camera)
+    assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", reason)
+    await until(lambda: not (camera.known or camera.connected))
+    assert await caller.call("IsPaired", "s", ADDRESS) == [False]
+
+
+async def test_a_camera_of_another_model_is_no_gopro(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(FakeCamera(ADDRESS))
+    name, reason = await refused(caller.pair(ADDRESS))
+    assert (name, reason) == (
+        "PairingFailed",
+        "the camera does not offer what this hub needs: it is another model",
+    )
+
+
+async def test_a_bond_that_works_is_kept(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(bonded())
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert "Pair" not in bluez.calls
+    assert "RemoveDevice" not in bluez.calls
+
+
+async def test_pairing_again_replaces_a_bond_that_the_camera_has_lost(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, bonded=True, knows_host=False, pairing_mode=True)
+    bluez.add(camera)
+    assert (await refused(caller.wake(ADDRESS)))[0] == "NotPaired"
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert camera.knows_host
+    await caller.wake(ADDRESS)
+
+
+async def test_a_cancelled_pairing_leaves_nothing(bluez: FakeBluez, caller: Caller) -> None:
+    camera = FakeGoPro(ADDRESS, hangs=True)
+    bluez.add(camera)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: camera.bonded)
+    await caller.call("Cancel", "s", ADDRESS)
+    assert await refused(pairing) == ("Cancelled", "the operation was cancelled")
+    await until(lambda: not camera.known)
+
+
+async def test_the_bond_is_removed_on_request_and_nothing_happens_without_one(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = bonded()
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    await caller.call("Unpair", "s", ADDRESS)
+    assert not camera.known
+    await caller.call("Unpair", "s", ADDRESS)
+    assert await refused(caller.wake(ADDRESS)) == ("NotPaired", "the camera is not paired with this hub")
+
+
+# -- waking
+
+
+@pytest.mark.parametrize(
+    "trait",
+    [
+        {},
+        {"connected_unsignalled": True},
+        {"io_errors": 3},
+        {"busy_answers": 2},
+        {"pushes": False},
+        {"late_characteristics_s": 0.2},
+    ],
+    ids=lambda trait: next(iter(trait), "plain"),
+)
+async def test_a_known_camera_is_woken_without_a_search(bluez: FakeBluez, caller: Caller, trait: Any) -> None:
+    camera = bonded(**trait)
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    assert camera.access_point
+    assert camera.connected
+    assert "StartDiscovery" not in bluez.calls
+    assert "ReadValue" not in bluez.calls
+    await caller.call("Release", "s", ADDRESS)
+    await until(lambda: not camera.connected)
+
+
+async def test_it_subscribes_anew_at_each_connection(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded()
+    bluez.add(camera)
+    for _ in range(3):
+        camera.access_point = False
+        await caller.wake(ADDRESS)
+        assert gp(0x77) in camera.notifying
+        bluez.lose(camera)
+
+
+async def test_connect_waits_for_a_camera_that_comes_into_range(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(in_range=False)
+    bluez.add(camera)
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: camera.connects == 1)
+    camera.in_range = True
+    await waking
+    assert camera.connects == 1
+
+
+@pytest.mark.parametrize(
+    ("trait", "error"),
+    [
+        (
+            {"in_range": False},
+            ("WakeFailed", "no answer within 40 s: the camera is out of range, or switched off"),
+        ),
+        ({"knows_host": False}, ("NotPaired", "the camera has forgotten this hub: pair it again")),
+        ({"hangs": True}, ("WakeFailed", "it was not done within 1 s")),
+        ({"loses_link_at": "write"}, ("WakeFailed", "the Bluetooth connection to the camera was lost")),
+        ({"access_point_stays_off": True}, ("WakeFailed", "the camera's access point does not come up")),
+        ({"io_errors": 99}, ("WakeFailed", "the Bluetooth adapter could not connect to the camera")),
+        ({"busy_answers": 999}, ("WakeFailed", "the camera does not become ready")),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+async def test_a_wake_that_fails_says_why_and_keeps_the_bond(
+    bluez: FakeBluez, caller: Caller, trait: dict[str, Any], error: tuple[str, str]
+) -> None:
+    camera = bonded()
+    for name, value in trait.items():
+        setattr(camera, name, value)
+    bluez.add(camera)
+    assert await refused(caller.wake(ADDRESS, timeout_s=1 if camera.hangs else 10)) == error
+    await until(lambda: not camera.connected)
+    assert camera.known
+
+
+async def test_a_lost_bond_ends_the_attempts_until_it_is_paired_again(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = bonded()
+    camera.knows_host = False
+    bluez.add(camera)
+    for _ in range(3):
+        assert (await refused(caller.wake(ADDRESS)))[0] == "NotPaired"
+    assert camera.connects == 2
+    assert await caller.call("IsPaired", "s", ADDRESS) == [False]
+
+
+async def test_one_refused_connection_is_no_lost_bond(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded()
+    camera.knows_host = False
+    bluez.add(camera)
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: camera.connects == 1)
+    camera.knows_host = True
+    await waking
+
+
+async def test_two_cameras_are_woken_at_once_and_an_absent_one_delays_no_other(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    cameras = [bonded(), bonded()]
+    cameras[1].address = OTHER
+    absent = FakeGoPro("D4:32:60:00:10:03", bonded=True, in_range=False)
+    for camera in (*cameras, absent):
+        bluez.add(camera)
+    failing = asyncio.create_task(caller.wake(absent.address))
+    await until(lambda: absent.connects == 1)
+    await asyncio.gather(caller.wake(ADDRESS), caller.wake(OTHER))
+    assert not failing.done()
+    assert all(camera.access_point for camera in cameras)
+    assert (await refused(failing))[0] == "WakeFailed"
+
+
+async def test_one_operation_at_a_time_with_a_camera(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(in_range=False)
+    bluez.add(camera)
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: camera.connects == 1)
+    assert (await refused(caller.call("Sleep", "ss", ADDRESS, "gopro")))[0] == "Busy"
+    began_s = time.monotonic()
+    await caller.call("Cancel", "s", ADDRESS)
+    assert (await refused(waking))[0] == "Cancelled"
+    assert time.monotonic() - began_s < 0.3
+    camera.in_range = True
+    await caller.wake(ADDRESS)
+
+
+async def test_the_end_of_the_daemon_ends_what_it_has_started(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    awake = bonded()
+    absent = FakeGoPro(OTHER, bonded=True, in_range=False)
+    bluez.add(awake)
+    bluez.add(absent)
+    await caller.wake(ADDRESS)
+    waking = asyncio.create_task(refused(caller.wake(OTHER)))
+    await until(lambda: absent.connects == 1)
+    waking.cancel()
+    await caller.connection.close()
+    await until(lambda: not awake.connected)
+    await until(lambda: not service._operations.are_under_way)
+
+
+async def test_a_link_that_is_lost_while_it_is_held_ends_the_hold(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    camera = bonded()
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    bluez.lose(camera)
+    await until(lambda: not service._operations.are_under_way)
+    await caller.wake(ADDRESS)
+
+
+# -- sleeping
+
+
+async def test_a_camera_is_put_to_sleep_and_never_switched_off(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded()
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    await caller.call("Sleep", "ss", ADDRESS, "gopro")
+    assert camera.asleep
+    await until(lambda: not camera.connected)
+
+
+async def test_a_camera_that_records_is_not_put_to_sleep(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(encoding=True)
+    bluez.add(camera)
+    assert await refused(caller.call("Sleep", "ss", ADDRESS, "gopro")) == (
+        "CameraBusy",
+        "the camera is recording",
+    )
+    assert not camera.asleep
+
+
+# -- bluetoothd
+
+
+async def test_after_a_restart_of_bluetoothd_a_camera_is_woken_and_another_paired(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    known, new = bonded(), FakeGoPro(OTHER)
+    bluez.add(known)
+    await caller.wake(ADDRESS)
+    await bluez.stop()
+    await until(lambda: caller.states and caller.states[-1][0] != "ready")
+    assert (await refused(caller.wake(ADDRESS)))[0] == "BluetoothUnavailable"
+    await bluez.start()
+    await until(lambda: caller.states[-1] == ("ready", ""))
+    await caller.wake(ADDRESS)
+    bluez.add(new)
+    assert (await caller.pair(OTHER))["ssid"] == b"GP1001"
+
+
+async def test_bluetoothd_that_is_killed_ends_the_operation(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(hangs=True)
+    bluez.add(camera)
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: camera.connected)
+    await bluez.stop()
+    assert (await refused(waking))[0] in ("WakeFailed", "BluetoothUnavailable")
+    await bluez.start()
+
+
+async def test_an_adapter_that_is_switched_off_is_told(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(bonded())
+    bluez.power(False)
+    await until(lambda: caller.states)
+    name, reason = await refused(caller.wake(ADDRESS))
+    assert (name, reason) == (
+        "BluetoothUnavailable",
+        "the Bluetooth adapter is switched off: bluetoothctl power on",
+    )
+    bluez.power(True)
+    await until(lambda: caller.states[-1] == ("ready", ""))
+    await caller.wake(ADDRESS)
