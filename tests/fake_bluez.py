@@ -245,6 +245,10 @@ class FakeBluez:
                 camera.path, bluez.DEVICE, {k: v for k, v in self._properties(camera).items() if k in heard}
             )
 
+    def rename(self, camera: FakeCamera) -> None:
+        """A later packet has the name."""
+        self._changed(camera.path, bluez.DEVICE, {"Name": Variant("s", camera.name)})
+
     def notify(self, camera: FakeCamera, uuid: str, value: bytes) -> None:
         path = next(path for path, one in camera.characteristics.items() if one == uuid)
         if camera.connected and uuid in camera.notifying:

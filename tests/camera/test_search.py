@@ -1,0 +1,180 @@
+"""Searches and beacons: what is reported, how much at most, and that one waits for the other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from tests.camera.conftest import FAST, Caller, until
+from tests.fake_bluez import FEA6, FakeBluez, FakeCamera, FakeGoPro
+from wifimgrd.bus.connection import BusError
+from wifimgrd.camera._service import CameraService
+
+ADDRESS = "D4:32:60:00:10:01"
+STATUS = {0x02F2: bytes([2, 0b101, 57, 1]) + bytes(7) + b"\x04"}
+BEACON = bytes.fromhex("4c000215094f5242495409ff0f00") + b"34UQG5" + bytes.fromhex("00000000e401")
+
+
+def numbered(number: int) -> str:
+    return f"C0:00:00:00:{number >> 8:02X}:{number & 0xFF:02X}"
+
+
+async def test_a_camera_is_reported_with_what_it_says(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(FakeGoPro(ADDRESS, manufacturer=STATUS, service_data={FEA6: bytes(4) + b"1001"}))
+    bluez.add(FakeCamera(numbered(1), "X4 34UQG5", ()))
+    bluez.add(FakeCamera(numbered(2), "a keyboard", ("00001812-0000-1000-8000-00805f9b34fb",)))
+    await caller.search(("fea6", ""), ("", "X4 [0-9A-Z]{6}"))
+    assert {row["address"]: row for row in caller.rows} == {
+        ADDRESS: {
+            "address": ADDRESS,
+            "name": "GoPro 1001",
+            "service": FEA6,
+            "rssi": -50,
+            "power_state": "awake",
+            "access_point": False,
+            "pairing_mode": True,
+            "serial": "1001",
+            "battery_ok": True,
+            "card_ok": False,
+            "paired": False,
+        },
+        numbered(1): {
+            "address": numbered(1),
+            "name": "X4 34UQG5",
+            "service": "",
+            "rssi": -50,
+            "power_state": "",
+            "serial": "",
+            "paired": False,
+        },
+    }
+    await until(lambda: not bluez.discovering)
+
+
+async def test_only_services_are_looked_for_where_that_is_enough(bluez: FakeBluez, caller: Caller) -> None:
+    await caller.search(("fea6", ""))
+    assert (bluez.filter["Transport"], bluez.filter["UUIDs"]) == ("le", [FEA6])
+    await caller.search(("fea6", ""), ("", "X4 .*"))
+    assert "UUIDs" not in bluez.filter
+
+
+async def test_a_name_that_comes_later_is_reported(bluez: FakeBluez, caller: Caller) -> None:
+    camera = FakeCamera(ADDRESS, "", ())
+    bluez.add(camera)
+    searching = asyncio.create_task(caller.search(("", "X4 .*")))
+    await until(lambda: camera.known)
+    camera.name = "X4 34UQG5"
+    bluez.rename(camera)
+    await searching
+    assert [row["name"] for row in caller.rows] == ["X4 34UQG5"]
+
+
+async def test_two_searches_share_one_discovery_which_lasts_as_long_as_the_longer(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    began_s = time.monotonic()
+    long = asyncio.create_task(caller.search(("fea6", ""), seconds=2))
+    await until(lambda: bluez.discovering)
+    await caller.search(("", "X4 .*"), seconds=1)
+    assert bluez.discovering
+    camera = FakeGoPro(ADDRESS)
+    bluez.add(camera)
+    bluez.hear(camera)
+    await long
+    assert 1.8 < time.monotonic() - began_s < 3
+    assert [row["address"] for row in caller.rows] == [ADDRESS]
+
+
+async def test_ten_thousand_advertisers_are_bounded(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    """More than are heard in a minute, within two seconds: each has a name as long as BlueZ passes on."""
+    searching = asyncio.create_task(caller.search(("fea6", ""), seconds=3))
+    await until(lambda: bluez.discovering)
+    began_s = time.process_time()
+    for number in range(10_000):
+        bluez.hear(FakeGoPro(numbered(number), "GoPro " + "x" * 200, manufacturer={0x02F2: bytes(255)}))
+        if number % 100 == 0:
+            await bluez.connection.round_trip()
+    await searching
+    assert time.process_time() - began_s < 60
+    assert 0 < len({row["address"] for row in caller.rows}) <= 256
+    assert max(caller.reports) <= 64
+    assert len(service.central.objects.devices) <= 512
+    bluez.add(known := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await caller.wake(ADDRESS)
+    assert known.access_point
+
+
+async def test_two_advertisers_with_one_name_are_two(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    bluez.add(FakeGoPro(numbered(1)))
+    await caller.search(("fea6", ""))
+    assert {row["address"]: row["paired"] for row in caller.rows} == {ADDRESS: True, numbered(1): False}
+
+
+async def test_a_search_ends_with_the_adapter(bluez: FakeBluez, caller: Caller) -> None:
+    searching = asyncio.create_task(caller.search(("fea6", ""), seconds=20))
+    await until(lambda: bluez.discovering)
+    bluez.power(False)
+    with pytest.raises(BusError) as raised:
+        await searching
+    assert raised.value.name == "org.wifimgrd1.Error.BluetoothUnavailable"
+
+
+# -- beacons
+
+
+async def test_a_beacon_is_advertised_as_the_remote_control_does(bluez: FakeBluez, caller: Caller) -> None:
+    waking = asyncio.create_task(caller.call("Wake", "ssayu", "7", "beacon", BEACON, 30))
+    await until(lambda: bluez.advertising)
+    assert bluez.advertised == [
+        {
+            "Type": "peripheral",
+            "Discoverable": True,
+            "DiscoverableTimeout": 30,
+            "ManufacturerData": {0x004C: BEACON[2:]},
+        }
+    ]
+    await caller.call("Cancel", "s", "7")
+    with pytest.raises(BusError, match="Cancelled"):
+        await waking
+    assert not bluez.advertising
+
+
+async def test_a_beacon_ends_in_time(bluez: FakeBluez, caller: Caller) -> None:
+    await caller.call("Wake", "ssayu", "7", "beacon", BEACON, 1)
+    assert not bluez.advertising
+
+
+async def test_a_beacon_ends_a_search_and_a_search_waits_for_a_beacon(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.add(FakeGoPro(ADDRESS))
+    began_s = time.monotonic()
+    searching = asyncio.create_task(caller.search(("fea6", ""), seconds=20))
+    await until(lambda: bluez.discovering)
+    beacon = asyncio.create_task(caller.call("Wake", "ssayu", "7", "beacon", BEACON, 1))
+    await searching
+    assert time.monotonic() - began_s < 3
+    await until(lambda: bluez.advertising)
+    caller.rows.clear()
+    await caller.search(("fea6", ""), seconds=3)
+    assert [row["address"] for row in caller.rows] == [ADDRESS]
+    await beacon
+    assert not bluez.both_at_once
+
+
+async def test_one_beacon_after_the_other(bluez: FakeBluez, caller: Caller) -> None:
+    await asyncio.gather(
+        *(caller.call("Wake", "ssayu", key, "beacon", BEACON, 1) for key in ("7", "8")),
+        return_exceptions=True,
+    )
+    assert len(bluez.advertised) == 2
+    assert not bluez.advertising
+
+
+def test_the_limits_of_tests_keep_the_order_of_the_products() -> None:
+    assert FAST.quick_s < FAST.absent_s < FAST.connect_s

@@ -1,0 +1,300 @@
+"""The process on the bus: who may call it, what it refuses, the host's state, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.camera.conftest import FAST, Caller, until
+from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.api.definitions import definition
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.camera import _theta, names
+from wifimgrd.camera._beacon import BEACON_PATH
+from wifimgrd.camera._central import AGENT_PATH
+from wifimgrd.camera._service import CameraService
+from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
+from wifimgrd.runtime.tasks import Tasks
+
+ADDRESS = "D4:32:60:00:10:01"
+PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"
+
+
+async def error_of(call: Any) -> str:
+    with pytest.raises(BusError) as raised:
+        await call
+    return raised.value.name.rpartition(".")[2]
+
+
+@pytest.mark.parametrize(
+    ("member", "signature", "body"),
+    [
+        ("Search", "ua(ss)", (0, [["fea6", ""]])),
+        ("Search", "ua(ss)", (61, [["fea6", ""]])),
+        ("Search", "ua(ss)", (1, [])),
+        ("Search", "ua(ss)", (1, [["fea6", ""]] * 33)),
+        ("Search", "ua(ss)", (1, [["", "("]])),
+        ("Wake", "ssayu", ("d4:32:60:00:10:01", "gopro", b"", 10)),
+        ("Wake", "ssayu", (ADDRESS, "dji", b"", 10)),
+        ("Wake", "ssayu", (ADDRESS, "gopro", b"", 0)),
+        ("Wake", "ssayu", (ADDRESS, "gopro", b"", 301)),
+        ("Wake", "ssayu", ("", "beacon", b"1234", 10)),
+        ("Wake", "ssayu", ("7", "beacon", b"1", 10)),
+        ("Wake", "ssayu", ("7", "beacon", bytes(27), 10)),
+        ("Sleep", "ss", (ADDRESS, "beacon")),
+        ("Pair", "ss", ("/org/bluez", "gopro")),
+        ("Unpair", "s", ("",)),
+        ("IsPaired", "s", ("x",)),
+        ("Sleep", "s", (ADDRESS,)),
+    ],
+)
+async def test_what_is_not_valid_is_refused(
+    bluez: FakeBluez, caller: Caller, member: str, signature: str, body: tuple[object, ...]
+) -> None:
+    assert await error_of(caller.call(member, signature, *body)) == "InvalidArguments"
+
+
+async def test_only_the_daemons_user_is_answered(bus: MessageBusDaemon) -> None:
+    connection, stranger = await BusConnection.open(bus.address), await BusConnection.open(bus.address)
+    service = CameraService(connection, os.getuid() + 1, 30.0, Tasks("x"), FAST)
+    await service.start()
+    assert await error_of(Caller(stranger).call("GetStatus")) == "NotAuthorized"
+    await service.stop()
+    await stranger.close()
+    await connection.close()
+
+
+async def test_only_bluetoothd_may_call_the_agent_and_the_beacon(bluez: FakeBluez, caller: Caller) -> None:
+    for path, interface, member in (
+        (AGENT_PATH, definitions_of_bluez.AGENT, "RequestAuthorization"),
+        (BEACON_PATH, definitions_of_bluez.ADVERTISEMENT, "Release"),
+    ):
+        call = caller.connection.call(names.BUS_NAME, path, interface, member)
+        assert await error_of(call) == "AccessDenied"
+
+
+async def test_the_agent_accepts_only_what_was_started_here(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, ignores_pair=True)
+    bluez.add(camera)
+    pairing = asyncio.create_task(error_of(caller.pair(ADDRESS)))
+    await until(lambda: "Pair" in bluez.calls)
+
+    async def asked(device: str, member: str = "RequestAuthorization") -> list[object]:
+        return await bluez.connection.call(
+            names.BUS_NAME, AGENT_PATH, definitions_of_bluez.AGENT, member, "o", [device]
+        )
+
+    assert await asked(camera.path) == []
+    assert await error_of(asked("/org/bluez/hci0/dev_00_00_00_00_00_00")) == "Rejected"
+    assert await error_of(asked(camera.path, "RequestPinCode")) == "Rejected"
+    assert await pairing == "PairingFailed"
+    assert await error_of(asked(camera.path)) == "Rejected"
+
+
+async def test_every_method_of_the_xml_is_served(bluez: FakeBluez, caller: Caller) -> None:
+    for member in definition(names.INTERFACE).methods:
+        assert await error_of(caller.call(member, "d", 1.0)) == "InvalidArguments"
+    assert await error_of(caller.call("Other")) == "UnknownMethod"
+
+
+# -- the host's state
+
+
+async def test_bluetooth_without_bluez_and_without_an_adapter(
+    host: Path, service: CameraService, caller: Caller
+) -> None:
+    assert await caller.call("GetStatus") == ["absent", "BlueZ is not installed: apt install bluez"]
+    (host / "bluetooth" / "hci0").rmdir()
+    assert await caller.call("GetStatus") == ["absent", "this host has no Bluetooth adapter"]
+    (host / "bluetooth").rmdir()
+    assert await caller.call("GetStatus") == ["absent", "this host has no Bluetooth adapter"]
+    for call in (caller.wake(ADDRESS), caller.pair(ADDRESS), caller.search(("fea6", ""))):
+        assert await error_of(call) == "BluetoothUnavailable"
+
+
+async def test_each_state_is_told_in_words(
+    host: Path, bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    assert await caller.call("GetStatus") == ["ready", ""]
+    service.central._is_installed = True
+    soft = host / "rfkill" / "rfkill0" / "soft"
+    soft.write_text("1\n")
+    bluez.power(False)
+    await until(lambda: len(caller.states) == 1)
+    soft.write_text("0\n")
+    bluez.power(True)
+    await until(lambda: len(caller.states) == 2)
+    bluez.power(False)
+    await until(lambda: len(caller.states) == 3)
+    bluez.unplug()
+    (host / "bluetooth" / "hci0").rmdir()
+    await until(lambda: len(caller.states) == 4)
+    (host / "bluetooth" / "hci0").mkdir()
+    await bluez.stop()
+    await until(lambda: len(caller.states) == 5)
+    assert caller.states == [
+        ("off", "Bluetooth is switched off by rfkill: rfkill unblock bluetooth"),
+        ("ready", ""),
+        ("off", "the Bluetooth adapter is switched off: bluetoothctl power on"),
+        ("absent", "this host has no Bluetooth adapter"),
+        ("off", "bluetoothd is not running: systemctl start bluetooth"),
+    ]
+    await bluez.start()
+
+
+# -- a Theta
+
+
+class FakeTheta(FakeCamera):
+    written: list[tuple[str, bytes]]
+    refuses = ""
+    password_state = b"\0"
+
+    def uuids(self) -> tuple[str, ...]:
+        return (
+            _theta._AUTH,
+            _theta._POWER,
+            _theta._NETWORK,
+            _theta._SERIAL,
+            _theta._MODEL,
+            _theta._PASSWORD_STATE,
+        )
+
+    def read(self, uuid: str) -> bytes:
+        return {
+            _theta._SERIAL: b"YL00101234",
+            _theta._MODEL: b"RICOH THETA V",
+            _theta._PASSWORD_STATE: self.password_state,
+        }[uuid]
+
+    def write(self, uuid: str, value: bytes) -> list[tuple[str, bytes]]:
+        if uuid == self.refuses:
+            raise BusError("org.bluez.Error.NotAuthorized", "Not Authorized")
+        self.written = [*getattr(self, "written", []), (uuid, value)]
+        return []
+
+
+async def test_a_theta_is_found_and_woken_without_a_bond(bluez: FakeBluez, caller: Caller) -> None:
+    theta = FakeTheta(ADDRESS, "00101234", ())
+    bluez.add(theta)
+    await caller.wake(ADDRESS, "theta")
+    host = _theta.host_uuid().encode()
+    assert theta.written == [
+        (_theta._AUTH, host),
+        (_theta._POWER, b"\x01"),
+        (_theta._AUTH, host),
+        (_theta._NETWORK, b"\x01"),
+    ]
+    assert not theta.bonded
+    await caller.call("Sleep", "ss", ADDRESS, "theta")
+    assert theta.written[-1] == (_theta._POWER, b"\x02")
+    assert (await caller.pair(ADDRESS, "theta"))["ssid"] == b"THETAYL00101234.OSC"
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "said"),
+    [("refuses", _theta._NETWORK, "register its UUID"), ("password_state", b"\2", "password was changed")],
+)
+async def test_a_theta_that_does_not_fit_is_told(
+    bluez: FakeBluez, caller: Caller, trait: str, value: Any, said: str
+) -> None:
+    theta = FakeTheta(ADDRESS, "00101234", ())
+    setattr(theta, trait, value)
+    bluez.add(theta)
+    with pytest.raises(BusError, match=said):
+        await caller.pair(ADDRESS, "theta")
+    await until(lambda: not theta.connected)
+
+
+# -- the process
+
+
+async def started(bus: str, *options: str) -> asyncio.subprocess.Process:
+    process = await asyncio.create_subprocess_exec(
+        str(PROGRAM), "--bus", bus, "--user", getpass.getuser(), *options, stderr=asyncio.subprocess.PIPE
+    )
+    client = await BusConnection.open(bus)
+    async with asyncio.timeout(20):
+        while await client.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+            await asyncio.sleep(0.02)
+    await client.close()
+    return process
+
+
+async def test_the_process_is_small_serves_and_ends_by_itself(
+    bus: MessageBusDaemon, bluez: FakeBluez
+) -> None:
+    camera = FakeGoPro(ADDRESS)
+    bluez.add(camera)
+    process = await started(bus.address, "--linger", "1")
+    caller = Caller(await BusConnection.open(bus.address))
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    status = Path(f"/proc/{process.pid}/status").read_text()  # noqa: ASYNC240 - not on a disk
+    [resident_kb] = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    assert int(resident_kb) < 30 * 1024
+    await caller.call("Release", "s", ADDRESS)
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+    assert not camera.connected
+    await caller.connection.close()
+
+
+async def test_a_stopped_process_disconnects(bus: MessageBusDaemon, bluez: FakeBluez) -> None:
+    camera = FakeGoPro(ADDRESS, bonded=True, knows_host=True)
+    bluez.add(camera)
+    process = await started(bus.address)
+    caller = Caller(await BusConnection.open(bus.address))
+    await caller.wake(ADDRESS)
+    assert camera.connected
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+    assert not camera.connected
+    await caller.connection.close()
+
+
+async def test_no_call_starts_bluetoothd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bus that could start it."""
+    services, marker = tmp_path / "services", tmp_path / "started"
+    services.mkdir()
+    services.joinpath("org.bluez.service").write_text(
+        f"[D-BUS Service]\nName=org.bluez\nExec=/usr/bin/touch {marker}\n"
+    )
+    configuration = tmp_path / "bus.conf"
+    configuration.write_text(
+        f"<busconfig><type>session</type><listen>unix:path={tmp_path}/bus</listen>"
+        f"<servicedir>{services}</servicedir><policy context='default'><allow send_destination='*'/>"
+        "<allow eavesdrop='true'/><allow own='*'/></policy></busconfig>"
+    )
+    with MessageBusDaemon.start(configuration) as bus:
+        connection, client = await BusConnection.open(bus.address), await BusConnection.open(bus.address)
+        tasks = Tasks("x")
+        service = CameraService(connection, os.getuid(), 30.0, tasks, FAST)
+        await service.start()
+        caller = Caller(client)
+        assert await caller.call("GetStatus") == [
+            "off",
+            "bluetoothd is not running: systemctl start bluetooth",
+        ]
+        for call in (caller.wake(ADDRESS), caller.pair(ADDRESS), caller.search(("fea6", ""))):
+            assert await error_of(call) == "BluetoothUnavailable"
+        assert await error_of(caller.call("Unpair", "s", ADDRESS)) == "BluetoothUnavailable"
+        await service.central.objects.until(lambda: False, 0.1)
+        with pytest.raises(BusError):
+            await service.central.objects.refresh("/org/bluez/hci0/dev_D4_32_60_00_10_01")
+        assert not marker.exists()
+        await service.stop()
+        await tasks.stop()
+        await client.close()
+        await connection.close()

@@ -1,0 +1,1 @@
+"""Bluetooth LE in the guest: BlueZ with an emulated adapter, and emulated cameras in its range."""

@@ -1,0 +1,155 @@
+"""A GoPro over real BlueZ: searched, paired, woken, put to sleep; and what goes wrong."""
+
+import asyncio
+import time
+from functools import partial
+
+from ..guest.deadline import poll_until
+from ..guest.namespace import run
+from .world import BLUETOOTHD, Air, Daemon, measured, until_powered
+
+ADDRESS, OTHER = "D4:32:60:00:10:01", "D4:32:60:00:10:02"
+
+
+def asleep(air: Air, number: str) -> bool:
+    """Whether a camera has disconnected and sleeps."""
+    state = air.state(number)
+    return not (state["connected"] or state["awake"])
+
+
+async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None:
+    air.do("gopro", number="1001", boot_s=1.0)
+    await hub.call("Search", "ua(ss)", 2, [["fea6", ""]])
+    row = hub.rows[-1]
+    assert (row["address"], row["name"], row["serial"]) == (ADDRESS, "GoPro 1001", "1001")
+    assert (row["power_state"], row["access_point"], row["pairing_mode"]) == ("asleep", False, True)
+    assert (row["battery_ok"], row["card_ok"], row["paired"]) == (True, True, False)
+
+    began_s = time.monotonic()
+    assert await hub.pair(ADDRESS) == {
+        "ssid": b"GP1001",
+        "password": "dive-1234",
+        "model": "HERO12 Black",
+        "serial": "C3501324501001",
+    }
+    measured(f"paired, access point on: {time.monotonic() - began_s:.2f} s")
+    state = air.state("1001")
+    assert state["access_point"]
+    assert state["pairing_finished"]
+    assert state["bonds"] == 1
+    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    poll_until(lambda: air.state("1001")["keep_alives"] >= 2, "it is kept awake")
+    await hub.call("Release", "s", ADDRESS)
+    poll_until(lambda: not air.state("1001")["connected"], "it is released")
+
+    await hub.call("Sleep", "ss", ADDRESS, "gopro")
+    state = air.state("1001")
+    assert (state["awake"], state["access_point"]) == (False, False)
+    for _ in range(2):
+        measured(f"woken: {await hub.wake(ADDRESS):.2f} s (it boots for 1 s)")
+        assert air.state("1001")["access_point"]
+        await hub.call("Sleep", "ss", ADDRESS, "gopro")
+        poll_until(lambda: not air.state("1001")["connected"], "it sleeps")
+
+    run("systemctl", "restart", BLUETOOTHD)
+    until_powered()
+    await hub.until_state("ready")
+    measured(f"woken after a restart of bluetoothd: {await hub.wake(ADDRESS):.2f} s")
+    await hub.call("Unpair", "s", ADDRESS)
+    assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
+
+
+async def test_two_cameras_at_once_and_one_that_is_away(air: Air, hub: Daemon) -> None:
+    for number in ("1001", "1002"):
+        air.do("gopro", number=number)
+    found = await asyncio.gather(hub.pair(ADDRESS), hub.pair(OTHER))
+    assert [camera["ssid"] for camera in found] == [b"GP1001", b"GP1002"]
+    for address, number in ((ADDRESS, "1001"), (OTHER, "1002")):
+        await hub.call("Sleep", "ss", address, "gopro")
+        poll_until(partial(asleep, air, number), "it sleeps")
+    both = await asyncio.gather(hub.wake(ADDRESS), hub.wake(OTHER))
+    measured(f"both woken: {both[0]:.2f} and {both[1]:.2f} s")
+    await hub.call("Sleep", "ss", OTHER, "gopro")
+    await hub.call("Release", "s", ADDRESS)
+    air.do("leave", "1001")
+    absent = asyncio.create_task(hub.error_of(hub.wake(ADDRESS)))
+    await asyncio.sleep(1)
+    measured(f"woken beside one that is away: {await hub.wake(OTHER):.2f} s")
+    name, message, after_s = await absent
+    assert (name, message) == (
+        "WakeFailed",
+        "no answer within 40 s: the camera is out of range, or switched off",
+    )
+    assert 35 < after_s < 50
+    waking = asyncio.create_task(hub.wake(ADDRESS))
+    await asyncio.sleep(1)
+    air.do("come_back", "1001")
+    measured(f"woken once it is back: {await waking:.2f} s")
+
+
+async def test_a_pairing_that_is_refused_or_not_expected(air: Air, hub: Daemon) -> None:
+    air.do("gopro", number="1001")
+    air.do("set", "1001", refuses_pairing=True)
+    name, message, after_s = await hub.error_of(hub.pair(ADDRESS))
+    assert (name, message) == (
+        "PairingFailed",
+        "the camera refused the pairing: it is not in its pairing mode",
+    )
+    measured(f"refused after {after_s:.2f} s")
+    air.do("set", "1001", refuses_pairing=False, pairing_mode=False, ignores_strangers=True)
+    name, message, after_s = await hub.error_of(hub.pair(ADDRESS))
+    assert (name, message) == (
+        "PairingFailed",
+        "the camera refused the connection: it is not in its pairing mode",
+    )
+    measured(f"not in pairing mode after {after_s:.2f} s")
+    poll_until(lambda: "D4:32" not in run("bluetoothctl", "devices"), "nothing is left of it")
+    air.do("set", "1001", pairing_mode=True)
+    air.do("set", "1001", lose_link_at="read")
+    assert (await hub.error_of(hub.pair(ADDRESS)))[0] == "PairingFailed"
+    assert (await hub.pair(ADDRESS))["ssid"] == b"GP1001"
+
+
+async def test_a_bond_that_either_side_has_lost(air: Air, hub: Daemon) -> None:
+    air.do("gopro", number="1001")
+    await hub.pair(ADDRESS)
+    await hub.call("Release", "s", ADDRESS)
+    poll_until(lambda: not air.state("1001")["connected"], "it is released")
+    air.do("forget", "1001", pairing_mode=False)
+    name, message, after_s = await hub.error_of(hub.wake(ADDRESS))
+    assert (name, message) == ("NotPaired", "the camera has forgotten this hub: pair it again")
+    measured(f"lost by the camera: told after {after_s:.2f} s")
+    before = air.state("1001")["events"].count("connected")
+    assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
+    assert air.state("1001")["events"].count("connected") == before
+    assert await hub.call("IsPaired", "s", ADDRESS) == [False]
+
+    air.do("set", "1001", pairing_mode=True)
+    assert (await hub.pair(ADDRESS))["ssid"] == b"GP1001"
+    await hub.call("Release", "s", ADDRESS)
+    poll_until(lambda: not air.state("1001")["connected"], "it is released")
+    await hub.wake(ADDRESS)
+
+    run("bluetoothctl", "remove", ADDRESS)
+    assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
+    air.do("set", "1001", pairing_mode=True)
+    assert (await hub.pair(ADDRESS))["ssid"] == b"GP1001"
+
+
+async def test_a_camera_that_hangs_and_one_whose_link_is_lost(air: Air, hub: Daemon) -> None:
+    air.do("gopro", number="1001")
+    await hub.pair(ADDRESS)
+    air.do("hang", "1001")
+    name, message, after_s = await hub.error_of(hub.wake(ADDRESS, seconds=8))
+    assert name == "WakeFailed"
+    measured(f"hangs: {message}, after {after_s:.2f} s")
+    assert after_s < 10
+    air.do("hang", "1001", value=False)
+    air.do("lose_links", "1001")
+    measured(f"woken after that: {await hub.wake(ADDRESS):.2f} s")
+    air.do("set", "1001", lose_link_at="write")
+    await hub.call("Release", "s", ADDRESS)
+    poll_until(lambda: not air.state("1001")["connected"], "it is released")
+    name, message, _ = await hub.error_of(hub.wake(ADDRESS))
+    assert (name, message) == ("WakeFailed", "the Bluetooth connection to the camera was lost")
+    await hub.wake(ADDRESS)
