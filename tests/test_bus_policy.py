@@ -1,4 +1,4 @@
-"""What the users of daemon and helper may send to NetworkManager and wpa_supplicant, on a real bus."""
+"""What the users of daemon, helper and camera process may send to other services, on a real bus."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.networkmanager import definitions as nm
 from wifimgrd.proxies.wpa_supplicant import definitions as wpas
 
 CHECKOUT = Path(__file__).parents[1]
 POLICIES = CHECKOUT / "dbus-policy"
-POLICY = {"wifimgrd": POLICIES / "org.wifimgrd1.conf", "wifimgrd-net": POLICIES / "org.wifimgrd1.Net.conf"}
+POLICY = {
+    "wifimgrd": POLICIES / "org.wifimgrd1.conf",
+    "wifimgrd-net": POLICIES / "org.wifimgrd1.Net.conf",
+    "wifimgrd-camera": POLICIES / "org.wifimgrd1.Cameras.conf",
+}
 BASE = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -40,6 +45,7 @@ BASE = """\
     <deny send_destination="fi.w1.wpa_supplicant1"/>
     <deny receive_sender="fi.w1.wpa_supplicant1" receive_type="signal"/>
     <allow send_destination="org.freedesktop.NetworkManager"/>
+    <allow send_destination="org.bluez"/>
   </policy>
   {policy}
 </busconfig>
@@ -95,6 +101,35 @@ FORBIDDEN: list[Call] = [
     (nm.NM, nm.NM_PATH, bus_names.PROPERTIES, "Set"),
 ]
 
+HCI0, CAMERA = "/org/bluez/hci0", "/org/bluez/hci0/dev_D4_32_60_00_10_01"
+PROCESS: list[Call] = [
+    (bluez.BLUEZ, "/", bus_names.OBJECT_MANAGER, "GetManagedObjects"),
+    (bluez.BLUEZ, CAMERA, bus_names.PROPERTIES, "GetAll"),
+    *(
+        (bluez.BLUEZ, HCI0, bluez.ADAPTER, name)
+        for name in ("SetDiscoveryFilter", "StartDiscovery", "StopDiscovery", "RemoveDevice")
+    ),
+    *((bluez.BLUEZ, CAMERA, bluez.DEVICE, name) for name in ("Connect", "Disconnect", "Pair")),
+    *(
+        (bluez.BLUEZ, CAMERA + "/service0001/char0002", bluez.CHARACTERISTIC, name)
+        for name in ("ReadValue", "WriteValue", "StartNotify")
+    ),
+    (bluez.BLUEZ, bluez.BLUEZ_PATH, bluez.AGENT_MANAGER, "RegisterAgent"),
+    *(
+        (bluez.BLUEZ, HCI0, bluez.ADVERTISING_MANAGER, name)
+        for name in ("RegisterAdvertisement", "UnregisterAdvertisement")
+    ),
+]
+"""The camera process's of BlueZ."""
+NOT_THE_PROCESS: list[Call] = [
+    (bluez.BLUEZ, HCI0, bus_names.PROPERTIES, "Set"),
+    (bluez.BLUEZ, bluez.BLUEZ_PATH, bluez.AGENT_MANAGER, "RequestDefaultAgent"),
+    (bluez.BLUEZ, bluez.BLUEZ_PATH, "org.bluez.ProfileManager1", "RegisterProfile"),
+    (bluez.BLUEZ, HCI0, "org.bluez.GattManager1", "RegisterApplication"),
+    (bluez.BLUEZ, HCI0, "org.bluez.Media1", "RegisterEndpoint"),
+    (bluez.BLUEZ, CAMERA, bluez.DEVICE, "ConnectProfile"),
+]
+
 
 @pytest.fixture
 def user() -> str:
@@ -115,9 +150,9 @@ def bus(tmp_path: Path, user: str) -> Iterator[MessageBusDaemon]:
 
 @pytest.fixture
 async def supplicant(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    """In the places of wpa_supplicant and NetworkManager, programs that answer whatever comes."""
-    services = [await BusConnection.open(bus.address) for _ in range(2)]
-    for service, name in zip(services, (wpas.WPAS, nm.NM), strict=True):
+    """In the places of wpa_supplicant, NetworkManager and BlueZ, programs that answer whatever comes."""
+    services = [await BusConnection.open(bus.address) for _ in range(3)]
+    for service, name in zip(services, (wpas.WPAS, nm.NM, bluez.BLUEZ), strict=True):
         service.serve(service.reply)
         await service.request_name(name)
     yield services[0]
@@ -155,6 +190,22 @@ async def test_the_helper_may_do_what_it_does_for_the_daemon_and_nothing_else(da
         with pytest.raises(BusError) as raised:
             await daemon.call(*call)
         assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+
+
+@pytest.mark.usefixtures("supplicant")
+@pytest.mark.parametrize("user", ["wifimgrd-camera"])
+async def test_the_camera_process_may_do_what_it_uses_of_bluez_and_nothing_else(
+    daemon: BusConnection,
+) -> None:
+    for call in PROCESS:
+        assert await daemon.call(*call) == []
+    for call in NOT_THE_PROCESS:
+        with pytest.raises(BusError) as raised:
+            await daemon.call(*call)
+        assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+    objects = (CHECKOUT / "wifimgrd" / "proxies" / "bluez" / "objects.py").read_text()
+    used = set(re.findall(r'(?:call|ask|_call_for)\(\s*(?:bytes, )?"(\w+)"', objects)) | {"GetAll"}
+    assert used == {member for _, _, _, member in PROCESS}
 
 
 async def test_signals_of_wpa_supplicant_arrive(supplicant: BusConnection, daemon: BusConnection) -> None:

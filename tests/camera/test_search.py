@@ -13,6 +13,7 @@ from wifimgrd.bus.connection import BusError
 from wifimgrd.camera._service import CameraService
 
 ADDRESS = "D4:32:60:00:10:01"
+_CROWD = 1500
 STATUS = {0x02F2: bytes([2, 0b101, 57, 1]) + bytes(7) + b"\x04"}
 BEACON = bytes.fromhex("4c000215094f5242495409ff0f00") + b"34UQG5" + bytes.fromhex("00000000e401")
 
@@ -87,19 +88,19 @@ async def test_two_searches_share_one_discovery_which_lasts_as_long_as_the_longe
     assert [row["address"] for row in caller.rows] == [ADDRESS]
 
 
-async def test_ten_thousand_advertisers_are_bounded(
+async def test_any_number_of_advertisers_is_bounded(
     bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:
-    """More than are heard in a minute, within two seconds: each has a name as long as BlueZ passes on."""
+    """A crowd with names as long as BlueZ passes on. 10,000 in a minute must leave a processor its time."""
     searching = asyncio.create_task(caller.search(("fea6", ""), seconds=3))
     await until(lambda: bluez.discovering)
     began_s = time.process_time()
-    for number in range(10_000):
+    for number in range(_CROWD):
         bluez.hear(FakeGoPro(numbered(number), "GoPro " + "x" * 200, manufacturer={0x02F2: bytes(255)}))
-        if number % 100 == 0:
+        if number % 50 == 0:
             await bluez.connection.round_trip()
+    assert (time.process_time() - began_s) / _CROWD < 60 / 10_000 / 2, "that of the fake included"
     await searching
-    assert time.process_time() - began_s < 60
     assert 0 < len({row["address"] for row in caller.rows}) <= 256
     assert max(caller.reports) <= 64
     assert len(service.central.objects.devices) <= 512
