@@ -300,13 +300,15 @@ def _simulated(
 
 def _on_adapters(
     name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
-) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, CameraBluetooth | None, None]:
+) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, CameraBluetooth, None]:
+    from wifimgrd.camera_client.bluetooth import ProcessBluetooth  # noqa: PLC0415
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
     make = {"networkmanager": _networkmanager, "wpa_supplicant": _wpa_supplicant}[name]
     sockets = HelperSockets(connection)
     backend = make(config, memory, connection, tasks.part(name))
-    return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), None, None
+    bluetooth = ProcessBluetooth(connection, tasks.part("bluetooth"))
+    return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), bluetooth, None
 
 
 def _networkmanager(

@@ -14,7 +14,8 @@ import pytest
 from tests.fake_bluez import FakeBluez
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, Signal
-from wifimgrd.camera import _host, names
+from wifimgrd.camera import host as host_module
+from wifimgrd.camera import names
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._service import CameraService
 from wifimgrd.runtime.tasks import Tasks
@@ -63,8 +64,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder.mkdir(parents=True)
     for name, value in (("type", "bluetooth"), ("soft", "0"), ("hard", "0")):
         (switch / name).write_text(value + "\n")
-    monkeypatch.setattr(_host, "_ADAPTERS", tmp_path / "bluetooth")
-    monkeypatch.setattr(_host, "_SWITCHES", tmp_path / "rfkill")
+    monkeypatch.setattr(host_module, "_ADAPTERS", tmp_path / "bluetooth")
+    monkeypatch.setattr(host_module, "_SWITCHES", tmp_path / "rfkill")
     return tmp_path
 
 

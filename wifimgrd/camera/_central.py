@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
-from wifimgrd.camera import _host, names
+from wifimgrd.camera import host, names
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._objects import Objects
@@ -89,14 +89,14 @@ class Central:
             return Status(names.READY, "")
         if self.objects.owner and not self.objects.loaded:
             return Status(names.OFF, "bluetoothd is starting")
-        if not (self.objects.adapters or _host.has_adapter()):
-            return Status(names.ABSENT, "this host has no Bluetooth adapter")
-        if _host.is_blocked():
-            return Status(names.OFF, "Bluetooth is switched off by rfkill: rfkill unblock bluetooth")
+        if not (self.objects.adapters or host.has_adapter()):
+            return Status(names.ABSENT, names.NO_ADAPTER)
+        if host.is_blocked():
+            return Status(names.OFF, names.BLOCKED)
         if not self.objects.owner:
             if not self._is_installed:
-                return Status(names.ABSENT, "BlueZ is not installed: apt install bluez")
-            return Status(names.OFF, "bluetoothd is not running: systemctl start bluetooth")
+                return Status(names.ABSENT, names.NOT_INSTALLED)
+            return Status(names.OFF, names.NOT_RUNNING)
         if not self.objects.adapters:
             return Status(names.OFF, "bluetoothd has not set the Bluetooth adapter up")
         return Status(names.OFF, "the Bluetooth adapter is switched off: bluetoothctl power on")

@@ -10,8 +10,8 @@ import uuid
 from typing import Final
 
 from wifimgrd.camera._credentials import Credentials, credentials_of
-from wifimgrd.camera._host import machine_id
 from wifimgrd.camera._link import Link, Refused, Trouble
+from wifimgrd.camera.host import machine_id
 
 _AUTH: Final = "ebafb2f0-0e0f-40a2-a84f-e2f098dc13c3"
 """Auth Bluetooth Device: the host's UUID as text; X does not have it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 BUS_NAME: Final = "org.wifimgrd1.Cameras"
@@ -12,10 +14,19 @@ GOPRO: Final = "gopro"
 THETA: Final = "theta"
 BEACON: Final = "beacon"
 """The protocols: how a camera is woken."""
+PROTOCOLS: Final[Mapping[str, str]] = MappingProxyType(
+    {"fea6": GOPRO, "8af982b1-f1ff-4d49-83f0-a56db4c431a7": THETA}
+)
+"""The protocol of the cameras with a service, by its UUID as the catalog has it."""
 READY: Final = "ready"
 OFF: Final = "off"
 ABSENT: Final = "absent"
 """The states of Bluetooth on this host."""
+NO_ADAPTER: Final = "this host has no Bluetooth adapter"
+BLOCKED: Final = "Bluetooth is switched off by rfkill: rfkill unblock bluetooth"
+NOT_INSTALLED: Final = "BlueZ is not installed: apt install bluez"
+NOT_RUNNING: Final = "bluetoothd is not running: systemctl start bluetooth"
+"""Why it is not ready, as the process and the daemon say it."""
 ASLEEP: Final = "asleep"
 AWAKE: Final = "awake"
 """What an advertisement says of the camera's power; empty where it says nothing."""

@@ -1,0 +1,291 @@
+"""Cameras over Bluetooth, by the process `wifimgrd-camera`, which the bus starts when it is called.
+
+While that does not run, whether there is Bluetooth follows from the kernel and from who is on the bus.
+Nothing here calls bluetoothd, which would start one that was stopped on purpose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Final, TypedDict
+
+import structlog
+
+from wifimgrd.api.errors import with_own_errors
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
+from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.values import typed
+from wifimgrd.camera import names
+from wifimgrd.camera.host import has_adapter, is_blocked
+from wifimgrd.domain.device import PowerState
+from wifimgrd.domain.errors import BluetoothUnavailable, NotSupported, WifimgrdError
+from wifimgrd.domain.power import (
+    Advertiser,
+    BluetoothState,
+    BluetoothStatus,
+    PairedCamera,
+    WakeRequest,
+)
+from wifimgrd.ports import BluetoothListener
+from wifimgrd.proxies.bluez.definitions import ADAPTER, BLUEZ
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_NO_ANSWER: Final = "wifimgrd-camera does not answer"
+_MARGIN_S: Final = 15.0
+"""By which a call may exceed what it asks for: the process may have to be started."""
+_SLEEP_S: Final = 60.0
+_PAIR_S: Final = 75.0
+_SHORT_S: Final = 25.0
+_MISSING: Final = BluetoothStatus(
+    BluetoothState.ABSENT, "wifimgrd-camera is not installed: apt install wifimgrd-camera"
+)
+_NO_ADAPTER: Final = BluetoothStatus(BluetoothState.ABSENT, names.NO_ADAPTER)
+_BLOCKED: Final = BluetoothStatus(BluetoothState.OFF, names.BLOCKED)
+_NO_BLUEZ: Final = BluetoothStatus(BluetoothState.ABSENT, names.NOT_INSTALLED)
+_NOT_RUNNING: Final = BluetoothStatus(BluetoothState.OFF, names.NOT_RUNNING)
+_READY: Final = BluetoothStatus(BluetoothState.READY)
+_GONE: Final = (
+    "org.freedesktop.DBus.Error.ServiceUnknown",
+    "org.freedesktop.DBus.Error.NameHasNoOwner",
+)
+
+
+class _Row(TypedDict, total=False):
+    """A device in the signal Advertised."""
+
+    address: str
+    name: str
+    service: str
+    rssi: int
+    power_state: str
+    access_point: bool
+    pairing_mode: bool
+    serial: str
+
+
+class _Paired(TypedDict, total=False):
+    """What Pair returns."""
+
+    ssid: bytes
+    password: str
+    model: str
+    serial: str
+
+
+class _Cameras(Proxy):
+    """The object of the camera process."""
+
+    SERVICE = names.BUS_NAME
+    INTERFACE = names.INTERFACE
+
+    async def carry_out(
+        self, member: str, signature: str, body: Sequence[object], limit_s: float
+    ) -> list[object]:
+        """Call a method that takes as long as `limit_s`; raises the errors of the tree."""
+        with with_own_errors(_NO_ANSWER):
+            try:
+                return await self.connection.call(
+                    self.SERVICE, self.path, self.INTERFACE, member, signature, body, limit_s + _MARGIN_S
+                )
+            except BusError as error:
+                if error.name in _GONE:
+                    raise BluetoothUnavailable(_MISSING.reason) from None
+                raise
+
+
+class ProcessBluetooth:
+    """Implements `wifimgrd.ports.CameraBluetooth`."""
+
+    def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
+        self._connection = connection
+        self._tasks = tasks
+        self._cameras = _Cameras(connection, names.PATH)
+        self._listener: BluetoothListener | None = None
+        self._is_installed = False
+        self._has_bluez = False
+        self._has_bluetoothd = False
+        self._reported: BluetoothStatus | None = None
+        """What the process says while it runs."""
+        self._published = _MISSING
+
+    @property
+    def status(self) -> BluetoothStatus:
+        """The present state."""
+        return self._published
+
+    async def start(self, listener: BluetoothListener) -> None:
+        """See CameraBluetooth.start."""
+        self._listener = listener
+        try:
+            await self._watch()
+            reply = await self._connection.call_bus("ListActivatableNames", "", [])
+            [installed] = typed(tuple[list[str]], reply)
+            self._is_installed, self._has_bluez = names.BUS_NAME in installed, BLUEZ in installed
+            self._has_bluetoothd = await self._has_owner(BLUEZ)
+            if await self._has_owner(names.BUS_NAME):
+                self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.warning("bluetooth_not_watched", reason=str(error))
+        self._evaluate()
+
+    async def stop(self) -> None:
+        """See CameraBluetooth.stop."""
+        self._listener = None
+        await self._tasks.stop()
+
+    async def _watch(self) -> None:
+        connection = self._connection
+        await connection.watch_owner(self._bluetoothd_changed, BLUEZ)
+        await connection.watch_owner(self._process_changed, names.BUS_NAME)
+        await self._cameras.watch("StatusChanged", self._status_changed)
+        await self._cameras.watch("Advertised", self._advertised)
+        # Without a call: bluetoothd reports adapters to everybody.
+        for member in ("InterfacesAdded", "InterfacesRemoved"):
+            await connection.watch(
+                self._adapters_changed, sender=BLUEZ, interface=bus_names.OBJECT_MANAGER, member=member
+            )
+        await connection.watch(
+            self._adapters_changed,
+            sender=BLUEZ,
+            interface=bus_names.PROPERTIES,
+            member="PropertiesChanged",
+            arg0=ADAPTER,
+        )
+
+    async def _has_owner(self, name: str) -> bool:
+        return typed(tuple[bool], await self._connection.call_bus("NameHasOwner", "s", [name]))[0]
+
+    # -- the state
+
+    def _bluetoothd_changed(self, change: OwnerChange) -> None:
+        self._has_bluetoothd = bool(change.after)
+        self._evaluate()
+
+    def _process_changed(self, change: OwnerChange) -> None:
+        self._is_installed = self._is_installed or bool(change.after)
+        self._reported = None
+        if change.after:
+            self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
+        self._evaluate()
+
+    def _adapters_changed(self, _: Signal) -> None:
+        self._evaluate()
+
+    def _status_changed(self, signal: Signal) -> None:
+        self._report(*typed(tuple[str, str], signal.body))
+
+    async def _ask_status(self) -> None:
+        self._report(*typed(tuple[str, str], await self._cameras.carry_out("GetStatus", "", [], _SHORT_S)))
+
+    def _report(self, state: str, reason: str) -> None:
+        with suppress(ValueError):  # of another version
+            self._reported = BluetoothStatus(BluetoothState(state), reason)
+            self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Find out whether cameras can be reached, and tell the listener if that has changed."""
+        if not self._is_installed:
+            found = _MISSING
+        elif self._reported is not None:
+            found = self._reported
+        elif not has_adapter():
+            found = _NO_ADAPTER
+        elif is_blocked():
+            found = _BLOCKED
+        elif self._has_bluetoothd:
+            found = _READY
+        else:
+            found = _NOT_RUNNING if self._has_bluez else _NO_BLUEZ
+        before, self._published = self._published, found
+        if found != before and self._listener is not None:
+            self._listener.bluetooth_changed(found)
+
+    # -- what is heard
+
+    def _advertised(self, signal: Signal) -> None:
+        [rows] = typed(tuple[list[_Row]], signal.body)
+        if self._listener is not None:
+            self._listener.advertised([_advertiser(row) for row in rows if "address" in row])
+
+    # -- what cameras do
+
+    async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
+        """See CameraBluetooth.search."""
+        listed = [list(target) for target in targets]
+        await self._cameras.carry_out("Search", "ua(ss)", [seconds, listed], 2.0 * seconds)
+
+    async def wake(self, request: WakeRequest) -> None:
+        """See CameraBluetooth.wake."""
+        protocol = names.BEACON if request.beacon else _protocol(request.service)
+        timeout_s = math.ceil(request.timeout_s)
+        async with self._cancelling(request.key):
+            await self._cameras.carry_out(
+                "Wake", "ssayu", [request.key, protocol, request.beacon, timeout_s], timeout_s
+            )
+
+    async def release(self, key: str) -> None:
+        """See CameraBluetooth.release."""
+        await self._cameras.carry_out("Release", "s", [key], _SHORT_S)
+
+    async def sleep(self, address: str, service: str) -> None:
+        """See CameraBluetooth.sleep."""
+        async with self._cancelling(address):
+            await self._cameras.carry_out("Sleep", "ss", [address, _protocol(service)], _SLEEP_S)
+
+    async def pair(self, address: str, service: str) -> PairedCamera:
+        """See CameraBluetooth.pair."""
+        async with self._cancelling(address):
+            reply = await self._cameras.carry_out("Pair", "ss", [address, _protocol(service)], _PAIR_S)
+        [paired] = typed(tuple[_Paired], reply)
+        return PairedCamera(
+            paired.get("ssid", b""),
+            paired.get("password", ""),
+            paired.get("model", ""),
+            paired.get("serial", ""),
+        )
+
+    async def unpair(self, address: str) -> None:
+        """See CameraBluetooth.unpair."""
+        await self._cameras.carry_out("Unpair", "s", [address], _SHORT_S)
+
+    @asynccontextmanager
+    async def _cancelling(self, key: str) -> AsyncIterator[None]:
+        """What runs for a camera ends with the caller's cancellation."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            call = partial(self._cameras.carry_out, "Cancel", "s", [key], _SHORT_S)
+            self._tasks.start("cancel", call(), expected=(WifimgrdError,))
+            raise
+
+
+def _protocol(service: str) -> str:
+    try:
+        return names.PROTOCOLS[service]
+    except KeyError:
+        raise NotSupported(f"nothing is known of cameras with the service {service}") from None
+
+
+def _advertiser(row: _Row) -> Advertiser:
+    """One that is asleep is one whose Wi-Fi is off, if it says so."""
+    state = None
+    if "access_point" in row:
+        state = PowerState.AWAKE if row["access_point"] else PowerState.ASLEEP
+    elif row.get("power_state") in (names.ASLEEP, names.AWAKE):
+        state = PowerState(row["power_state"])
+    return Advertiser(
+        row.get("address", ""),
+        row.get("name", ""),
+        row.get("service", ""),
+        row.get("rssi"),
+        state,
+        pairing_mode=row.get("pairing_mode", False),
+        serial=row.get("serial", ""),
+    )
