@@ -13,6 +13,7 @@ import pytest
 from tests.manager.story import Story
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd import catalog
 from wifimgrd.backends.simulated import SimulatedWorld, load_scenario
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
@@ -71,7 +72,7 @@ def make_bench(
     world, story, store = SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
     ticks = iter(range(1, 10**9))
     hub = Hub(
-        settings or HubSettings(),
+        settings or HubSettings(models=catalog.load()),
         world.backend,
         world.adapters,
         store,
@@ -81,6 +82,7 @@ def make_bench(
         world.contact,
         Tasks("test"),
         routes,
+        world.bluetooth,
     )
     return Bench(hub, world, store, story)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.events import (
@@ -18,10 +19,13 @@ from wifimgrd.domain.events import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    PowerChanged,
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.reservation import AbsentAdapter
+
+_T = TypeVar("_T")
 
 NEXT = {
     DeviceState.DISCONNECTED: {DeviceState.DISCONNECTED, DeviceState.CONNECTING, DeviceState.CONNECTED},
@@ -36,12 +40,14 @@ class Story:
     """An EventSink that keeps both the events and the state that follows from them."""
 
     reported: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     devices: dict[DeviceId, DeviceStatus] = field(default_factory=dict)
     interfaces: dict[str, InterfaceStatus] = field(default_factory=dict)
     absent: tuple[AbsentAdapter, ...] = ()
     failing: DeviceId | None = None
 
     def publish(self, event: Event) -> None:
+        self.events.append(event)
         if self.failing is not None:
             assert isinstance(event, DeviceStateChanged), "a failure is followed by the state at once"
             assert event.status.device.id == self.failing
@@ -55,6 +61,8 @@ class Story:
             case DeviceUpdated(status):
                 self.take(status)
                 self.reported.append(f"{status.device.id} updated")
+            case PowerChanged(status):
+                self.take(status)
             case SignalChanged(status):
                 assert status.state is DeviceState.CONNECTED
                 self.take(status)
@@ -111,3 +119,8 @@ class Story:
     def forget(self) -> None:
         """Begin a new chapter."""
         self.reported.clear()
+        self.events.clear()
+
+    def of(self, kind: type[_T]) -> list[_T]:
+        """The events of a kind in this chapter."""
+        return [event for event in self.events if isinstance(event, kind)]

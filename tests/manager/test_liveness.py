@@ -231,10 +231,10 @@ def test_a_model_of_one_band_is_never_given_an_adapter_that_cannot_use_it(
 def test_a_model_that_is_read_anew_is_shown_at_once(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
-        await bench.hub.reconfigure(model(icon="/icons/camera.svg"))
-        assert bench.story.devices[device].icon == "/icons/camera.svg"
+        await bench.hub.reconfigure(model(icon="/icons/mine.svg"))
+        assert bench.story.devices[device].icon == "/icons/mine.svg"
         assert bench.story.reported == [f"{device} updated"]
-        await bench.hub.reconfigure(model(icon="/icons/camera.svg"))
+        await bench.hub.reconfigure(model(icon="/icons/mine.svg"))
         assert bench.story.reported == [f"{device} updated"]
 
     on_bench(test)

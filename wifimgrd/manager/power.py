@@ -112,6 +112,8 @@ class Power:
             raise Busy(f"the device is {entry.state.value}")
         request = self._waking.request(entry)
         self._waking.require_bluetooth()
+        if entry.operation is None:
+            self._waking.set_phase(entry, ConnectionPhase.WAKING)
         await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
 
     async def sleep(self, device_id: DeviceId, *, wait: bool) -> None:
@@ -268,7 +270,6 @@ class Power:
     async def _wake(self, entry: DeviceEntry, request: WakeRequest) -> None:
         interface = self._state.allocator.would_get(self._connections.claim(entry))
         look = None if interface is None else partial(self._is_received, entry, interface)
-        self._waking.set_phase(entry, ConnectionPhase.WAKING)
         try:
             async with self._waking.awake(entry, request, look):
                 pass

@@ -1,0 +1,494 @@
+"""Cameras that sleep: found, told apart from ones that are gone, woken, paired, put to sleep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from tests.manager.conftest import Bench, RunOnBench
+from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, DeviceStatus, PowerState
+from wifimgrd.domain.errors import (
+    BluetoothUnavailable,
+    Busy,
+    Cancelled,
+    DeviceNotReachable,
+    InvalidRequest,
+    NotPaired,
+    NotSupported,
+    PairingFailed,
+    WakeFailed,
+)
+from wifimgrd.domain.events import (
+    BluetoothChanged,
+    ConnectionFailed,
+    OperationFailed,
+    PowerChanged,
+    WakeEnded,
+)
+from wifimgrd.domain.power import SEEN_S, WAKES_PER_HOUR, BluetoothState
+
+GOPRO = {"codename": "gopro-hero12", "ssid": "GP25140001", "password": "gopro-pass-1"}
+INSTA360 = {"codename": "insta360-x4", "ssid": "X4 SIM360.OSC", "password": "insta-pass-1"}
+THETA = {"codename": "ricoh-theta-x", "ssid": "THETAYR12345678.OSC", "password": "12345678"}
+ADDRESS = "F4:DD"
+
+
+async def asleep(bench: Bench, camera: dict[str, str] = GOPRO, **fields: object) -> DeviceId:
+    """A device whose camera sleeps, paired if it has to be; its first attempt has failed."""
+    device = await bench.hub.create({"connection_type": "wifi"} | camera | fields)
+    with pytest.raises(DeviceNotReachable):
+        await bench.hub.connections.connect(device, wait=True)
+    return device
+
+
+async def paired(bench: Bench, camera: dict[str, str] = GOPRO, **fields: object) -> DeviceId:
+    """The same, and it is paired and asleep again."""
+    device = await asleep(bench, camera, **fields)
+    await bench.hub.bluetooth.pair(device, wait=True)
+    bench.world.sleep_camera(camera["ssid"].encode())
+    await bench.hub.bluetooth.search(5)
+    bench.story.forget()
+    return device
+
+
+def status(bench: Bench, device: DeviceId) -> DeviceStatus:
+    return bench.story.devices[device]
+
+
+def power_state(bench: Bench, device: DeviceId) -> PowerState | None:
+    power = status(bench, device).power
+    assert power is not None
+    return power.state
+
+
+async def fails(work: Awaitable[object], error: type[Exception], match: str = ".") -> None:
+    with pytest.raises(error, match=match):
+        await work
+
+
+# -- found
+
+
+def test_a_search_tells_which_cameras_sleep(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        found = {one.name: one for one in bench.hub.bluetooth.records()}
+        assert set(found) == {"GoPro 0001", "X4 SIM360", "12345678"}
+        gopro, insta360 = found["GoPro 0001"], found["X4 SIM360"]
+        assert (gopro.power_state, gopro.device_id, gopro.codename) == ("asleep", device, None)
+        assert (insta360.power_state, insta360.device_id) == (None, None)
+        assert insta360.codename == "insta360-x4"
+        assert power_state(bench, device) is PowerState.ASLEEP
+
+    on_bench(test)
+
+
+def test_whether_it_sleeps_is_not_known_a_minute_later(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await asyncio.sleep(SEEN_S + 1)
+        assert power_state(bench, device) is None
+        assert bench.hub.bluetooth.records() == []
+        power = status(bench, device).power
+        assert power is not None
+        assert power.seen_us
+
+    on_bench(test)
+
+
+def test_searches_do_not_publish_each_time_a_camera_is_seen(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await paired(bench)
+        before = len(bench.story.of(PowerChanged))
+        for _ in range(5):
+            await bench.hub.bluetooth.search(1)
+        assert len(bench.story.of(PowerChanged)) == before
+
+    on_bench(test)
+
+
+def test_a_model_without_bluetooth_has_no_power_state(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create(1, codename="gopro-hero8")
+        assert status(bench, device).power is None
+        await fails(bench.hub.bluetooth.wake(device, wait=True), NotSupported, "GoPro HERO8")
+        await fails(bench.hub.connections.connect(device, wait=True, wake=True), NotSupported)
+
+    on_bench(test)
+
+
+def test_a_failed_connect_says_that_the_camera_sleeps(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await fails(
+            bench.hub.connections.connect(device, wait=True), DeviceNotReachable, "is asleep.*wifimgrctl wake"
+        )
+
+    on_bench(test)
+
+
+# -- woken
+
+
+@pytest.mark.parametrize("camera", [GOPRO, THETA], ids=["gopro", "theta"])
+def test_a_paired_camera_is_woken_and_connected_in_one_attempt(
+    on_bench: RunOnBench, camera: dict[str, str]
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, camera)
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True, wake=True))
+        await asyncio.sleep(0.7)
+        assert status(bench, device).phase is ConnectionPhase.WAKING
+        assert bench.state(device) is DeviceState.CONNECTING
+        assert status(bench, device).interface == "wlan0"
+        await connecting
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert status(bench, device).phase is None
+        assert power_state(bench, device) is PowerState.AWAKE
+        assert [one.error for one in bench.story.of(WakeEnded)] == [None]
+
+    on_bench(test)
+
+
+def test_a_beacon_wakes_without_pairing_and_ends_when_the_network_is_there(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        began_s = asyncio.get_running_loop().time()
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert asyncio.get_running_loop().time() - began_s < 5
+
+    on_bench(test)
+
+
+def test_a_camera_whose_network_is_there_is_not_woken(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.power_on_camera(b"GP25140001")
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
+
+
+def test_a_wake_alone_leaves_the_device_disconnected(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.bluetooth.wake(device, wait=False)
+        assert status(bench, device).phase is ConnectionPhase.WAKING
+        await bench.hub.bluetooth.wake(device, wait=True)  # joins the one that runs
+        assert status(bench, device).phase is None
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        assert power_state(bench, device) is PowerState.AWAKE
+        await bench.hub.bluetooth.wake(device, wait=True)
+        assert len(bench.story.of(WakeEnded)) == 1
+
+    on_bench(test)
+
+
+def test_a_wake_by_beacon_alone_ends_when_an_idle_adapter_receives_the_network(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        began_s = asyncio.get_running_loop().time()
+        await bench.hub.bluetooth.wake(device, wait=True)
+        assert asyncio.get_running_loop().time() - began_s < 5
+        assert power_state(bench, device) is PowerState.AWAKE
+
+    on_bench(test)
+
+
+def test_a_camera_that_has_to_be_paired_is_not_woken_before(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        await fails(bench.hub.bluetooth.wake(device, wait=False), NotPaired)
+        await fails(bench.hub.connections.connect(device, wait=True, wake=True), NotPaired)
+
+    on_bench(test)
+
+
+def test_a_renamed_network_says_why_a_beacon_cannot_wake_its_camera(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360 | {"ssid": "Nose"})
+        await fails(bench.hub.bluetooth.wake(device, wait=True), NotSupported, "was renamed")
+
+    on_bench(test)
+
+
+def test_a_camera_out_of_range_fails_with_a_cause_and_gives_its_adapter_back(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault("out-of-range", {"ssid": "GP25140001"})
+        await fails(bench.hub.connections.connect(device, wait=True, wake=True), WakeFailed, "out of range")
+        assert bench.code(device) == "wake-failed"
+        assert status(bench, device).interface is None
+        [ended] = bench.story.of(WakeEnded)
+        assert isinstance(ended.error, WakeFailed)
+
+    on_bench(test)
+
+
+def test_a_lost_bond_stops_all_wakes_until_it_is_paired_again(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault("bond-lost", {"ssid": "GP25140001"})
+        await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired, "forgotten")
+        power = status(bench, device).power
+        assert power is not None
+        assert power.is_paired is False
+        await fails(bench.hub.bluetooth.wake(device, wait=False), NotPaired)
+        await bench.hub.bluetooth.pair(device, wait=True)
+        bench.world.sleep_camera(b"GP25140001")
+        await bench.hub.bluetooth.search(1)
+        await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_disconnect_ends_a_wake_and_gives_its_adapter_back(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True, wake=True))
+        await asyncio.sleep(0.7)
+        await bench.hub.connections.disconnect(device)
+        await fails(connecting, Cancelled)
+        assert status(bench, device).interface is None
+        await asyncio.sleep(5)
+        assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
+
+
+def test_a_disconnect_ends_a_wake_alone_too(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.bluetooth.wake(device, wait=False)
+        await asyncio.sleep(0.1)
+        await bench.hub.connections.disconnect(device)
+        await asyncio.sleep(0.1)
+        [failed] = bench.story.of(OperationFailed)
+        assert (failed.operation, failed.code) == ("wake", "cancelled")
+        assert status(bench, device).phase is None
+
+    on_bench(test)
+
+
+def test_a_failure_that_nobody_waits_for_is_reported(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault("out-of-range", {})
+        await bench.hub.bluetooth.wake(device, wait=False)
+        await asyncio.sleep(5)
+        [failed] = bench.story.of(OperationFailed)
+        assert (failed.device_id, failed.operation, failed.code) == (device, "wake", "wake-failed")
+        assert bench.story.of(ConnectionFailed) == []
+
+    on_bench(test)
+
+
+# -- without a command
+
+
+def test_a_lost_camera_is_woken_if_that_is_allowed_and_at_most_three_times_an_hour(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=True)
+        await bench.hub.connections.connect(device, wait=True)
+        bench.story.forget()
+        for _ in range(WAKES_PER_HOUR - 1):
+            bench.world.sleep_camera(b"GP25140001")
+            await asyncio.sleep(60)
+            assert bench.state(device) is DeviceState.CONNECTED
+        bench.world.sleep_camera(b"GP25140001")
+        await asyncio.sleep(600)
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        await asyncio.sleep(3600)
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_without_that_a_lost_camera_is_not_woken(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        bench.story.forget()
+        bench.world.sleep_camera(b"GP25140001")
+        await asyncio.sleep(600)
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
+
+
+def test_without_bluetooth_everything_else_works(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=True)
+        bench.world.set_fault("bluetooth-off", {})
+        [changed] = bench.story.of(BluetoothChanged)
+        assert changed.status.state is BluetoothState.OFF
+        await fails(bench.hub.bluetooth.search(1), BluetoothUnavailable, "switched off")
+        await fails(bench.hub.bluetooth.wake(device, wait=False), BluetoothUnavailable)
+        await fails(bench.hub.connections.connect(device, wait=True), DeviceNotReachable)
+        bench.world.power_on_camera(b"GP25140001")
+        await bench.hub.connections.connect(device, wait=True)
+
+    on_bench(test)
+
+
+# -- sleep
+
+
+def test_sleep_disconnects_and_leaves_it_so(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        await bench.hub.bluetooth.sleep(device, wait=True)
+        assert power_state(bench, device) is PowerState.ASLEEP
+        await asyncio.sleep(600)
+        assert bench.state(device) is DeviceState.DISCONNECTED
+
+    on_bench(test)
+
+
+def test_what_cannot_be_woken_again_is_not_put_to_sleep(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        await fails(bench.hub.bluetooth.sleep(device, wait=True), NotSupported)
+
+    on_bench(test)
+
+
+def test_two_different_commands_for_one_camera_are_refused(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.bluetooth.wake(device, wait=False)
+        await fails(bench.hub.bluetooth.pair(device, wait=False), Busy, "wake")
+
+    on_bench(test)
+
+
+# -- pairing
+
+
+def test_pairing_takes_the_only_camera_of_its_model_in_pairing_mode(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        await bench.hub.bluetooth.pair(device, wait=True)
+        assert status(bench, device).device.bluetooth_address.startswith(ADDRESS)
+        power = status(bench, device).power
+        assert power is not None
+        assert power.is_paired
+
+    on_bench(test)
+
+
+def test_of_several_cameras_in_pairing_mode_one_has_to_be_named(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        bench.world.add_camera(
+            b"GP25140002",
+            "gopro-pass-2",
+            {"bluetooth": "gopro", "bluetooth_name": "GoPro 0002", "asleep": True},
+        )
+        device = await asleep(bench)
+        await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed, "GoPro 0001.*GoPro 0002")
+        other = next(one for one in bench.hub.bluetooth.records() if one.name == "GoPro 0002")
+        await fails(
+            bench.hub.bluetooth.pair(device, wait=True, address=other.address),
+            PairingFailed,
+            'has the network "GP25140002"',
+        )
+        own = next(one for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        await bench.hub.bluetooth.pair(device, wait=True, address=own.address.lower())
+
+    on_bench(test)
+
+
+def test_an_address_that_is_none_is_refused(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        await fails(bench.hub.bluetooth.pair(device, wait=True, address="here"), InvalidRequest, "address")
+
+    on_bench(test)
+
+
+def test_unpairing_ends_a_pairing_and_forgets_the_camera(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        pairing = asyncio.create_task(bench.hub.bluetooth.pair(device, wait=True))
+        await asyncio.sleep(0.1)
+        await bench.hub.bluetooth.unpair(device)
+        await fails(pairing, Cancelled)
+        await bench.hub.bluetooth.pair(device, wait=True)
+        await bench.hub.bluetooth.unpair(device)
+        power = status(bench, device).power
+        assert power is not None
+        assert power.is_paired is False
+        assert not status(bench, device).device.bluetooth_address
+
+    on_bench(test)
+
+
+def test_a_camera_is_registered_without_typing(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.hub.bluetooth.search(1)
+        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        device = await bench.hub.create({"bluetooth_address": address})
+        created = status(bench, device).device
+        assert (created.codename, created.ssid.text) == ("gopro-hero12", "GP25140001")
+        assert (await bench.store.passphrase(device)).reveal() == "gopro-pass-1"
+        await bench.hub.connections.connect(device, wait=True)
+        await fails(bench.hub.create({"bluetooth_address": address}), PairingFailed, "GP25140001")
+
+    on_bench(test)
+
+
+def test_a_repeated_key_joins_the_creation_that_runs(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.hub.bluetooth.search(1)
+        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        fields = {"bluetooth_address": address, "idempotency_key": "once"}
+        first, second = await asyncio.gather(bench.hub.create(fields), bench.hub.create(fields))
+        assert first == second == await bench.hub.create(fields)
+
+    on_bench(test)
+
+
+def test_a_camera_that_is_not_there_registers_nothing(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await fails(bench.hub.create({"bluetooth_address": "F4:DD:00:00:00:00"}), PairingFailed, "in range")
+        assert list(bench.hub.device_statuses()) == []
+
+    on_bench(test)
+
+
+def test_a_network_beside_a_bluetooth_address_is_refused(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        fields = {"bluetooth_address": "F4:DD:00:00:00:00", "ssid": "GP25140001"}
+        await fails(bench.hub.create(fields), InvalidRequest, "ssid")
+
+    on_bench(test)
+
+
+def test_removing_a_device_removes_the_keys_of_its_camera(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.remove(device)
+        await asyncio.sleep(0.1)
+        assert bench.world.bluetooth._bonds == set()
+
+    on_bench(test)
+
+
+def test_a_removed_device_ends_its_wake(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.bluetooth.wake(device, wait=False)
+        await bench.hub.remove(device)
+        await asyncio.sleep(SEEN_S + 5)
+        assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
