@@ -1,0 +1,145 @@
+"""The daemon's side of the camera process, with that process and a scripted bluetoothd."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.camera.conftest import FAST, bluez, bus, host, service, until
+from tests.fake_bluez import FakeBluez, FakeGoPro
+from tests.message_bus import MessageBusDaemon
+from wifimgrd.bus.connection import BusConnection
+from wifimgrd.camera._service import CameraService
+from wifimgrd.camera_client.bluetooth import ProcessBluetooth
+from wifimgrd.domain.device import PowerState
+from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired, NotSupported, WakeFailed
+from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
+from wifimgrd.runtime.tasks import Tasks
+
+__all__ = ["FAST", "bluez", "bus", "host", "service"]
+"""Fixtures."""
+ADDRESS = "D4:32:60:12:34:56"
+GOPROS = [("fea6", "")]
+
+
+@dataclass
+class Heard:
+    """A BluetoothListener."""
+
+    states: list[BluetoothStatus] = field(default_factory=list)
+    seen: list[Advertiser] = field(default_factory=list)
+
+    def bluetooth_changed(self, status: BluetoothStatus) -> None:
+        self.states.append(status)
+
+    def advertised(self, seen: Sequence[Advertiser]) -> None:
+        self.seen += seen
+
+
+@pytest.fixture
+async def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture
+async def daemon(bus: MessageBusDaemon, heard: Heard) -> AsyncIterator[ProcessBluetooth]:
+    connection = await BusConnection.open(bus.address)
+    tasks = Tasks("wifimgrd")
+    bluetooth = ProcessBluetooth(connection, tasks)
+    await bluetooth.start(heard)
+    yield bluetooth
+    await bluetooth.stop()
+    await connection.close()
+
+
+@pytest.fixture
+async def ready(daemon: ProcessBluetooth, service: CameraService, bluez: FakeBluez) -> FakeBluez:
+    """A bluetoothd that the process has read."""
+    await until(lambda: daemon.status.state is BluetoothState.READY)
+    return bluez
+
+
+def wake(address: str = ADDRESS) -> WakeRequest:
+    return WakeRequest(address, "fea6", b"", 10)
+
+
+async def test_without_the_package_there_is_no_bluetooth(daemon: ProcessBluetooth) -> None:
+    assert daemon.status.state is BluetoothState.ABSENT
+    assert "apt install wifimgrd-camera" in daemon.status.reason
+    with pytest.raises(BluetoothUnavailable, match="not installed"):
+        await daemon.search(1, GOPROS)
+
+
+async def test_what_the_process_says_counts_while_it_runs(
+    daemon: ProcessBluetooth, heard: Heard, service: CameraService, bluez: FakeBluez
+) -> None:
+    await until(lambda: daemon.status.state is BluetoothState.READY)
+    await bluez.stop()
+    await until(lambda: daemon.status.state is not BluetoothState.READY)
+    assert "bluetoothd" in daemon.status.reason or "BlueZ" in daemon.status.reason
+    assert heard.states[-1] == daemon.status
+
+
+async def test_a_search_reports_a_camera_that_sleeps(
+    daemon: ProcessBluetooth, heard: Heard, service: CameraService, ready: FakeBluez
+) -> None:
+    ready.add(FakeGoPro(ADDRESS, asleep=True))
+    await daemon.search(1, GOPROS)
+    [seen] = [one for one in heard.seen if one.address == ADDRESS][:1]
+    assert (seen.power_state, seen.service) == (PowerState.ASLEEP, "fea6")
+
+
+async def test_a_bonded_camera_is_woken_and_a_stranger_is_not(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    ready.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await daemon.wake(wake())
+    assert camera.access_point
+    await daemon.release(ADDRESS)
+    with pytest.raises(NotPaired):
+        await daemon.wake(wake("D4:32:60:00:00:00"))
+
+
+async def test_a_pairing_tells_the_network(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    ready.add(camera := FakeGoPro(ADDRESS, pairing_mode=True))
+    await daemon.search(1, GOPROS)
+    paired = await daemon.pair(ADDRESS, "fea6")
+    assert (paired.ssid, paired.password) == (camera.ssid, camera.password.decode())
+    await daemon.unpair(ADDRESS)
+
+
+async def test_a_cancelled_wake_ends_in_the_process_too(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    ready.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True, in_range=False))
+    waking = asyncio.create_task(daemon.wake(wake()))
+    await until(lambda: service._operations.are_under_way)
+    waking.cancel()
+    await until(lambda: not service._operations.are_under_way)
+
+
+async def test_a_camera_that_is_not_there_fails_with_a_sentence(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    ready.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True, in_range=False))
+    with pytest.raises(WakeFailed, match="out of range"):
+        await daemon.wake(wake())
+
+
+async def test_a_service_that_nobody_knows_is_not_asked(daemon: ProcessBluetooth) -> None:
+    with pytest.raises(NotSupported):
+        await daemon.sleep(ADDRESS, "180f")
+
+
+async def test_a_bluetoothd_that_was_stopped_stays_stopped(
+    daemon: ProcessBluetooth, service: CameraService, host: Path
+) -> None:
+    await until(lambda: daemon.status.state is not BluetoothState.READY)
+    with pytest.raises(BluetoothUnavailable):
+        await daemon.search(1, GOPROS)
