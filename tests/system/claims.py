@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+_BLUEZ: Final = (
+    "tests/test_bus_policy.py::test_the_camera_process_may_do_what_it_uses_of_bluez_and_nothing_else"
+)
 _CAGE: Final = "tests/system/test_cage.py::"
 _POLICY: Final = "tests/test_bus_policy.py::"
 _ALL: Final = _CAGE + "test_no_process_becomes_another_user"
@@ -61,6 +64,22 @@ CANNOT: Final[Claims] = {
         "read a report of a fault": (_CAGE + "test_the_bridge_gets_no_report_of_a_fault",),
         "listen on a port that it chooses": (_CAGE + "test_bridge_and_helper_have_no_port_of_their_choice",),
     },
+    "the camera process, `wifimgrd-camera`": {
+        "read a stored password or the state": (
+            _CAGE + "test_the_camera_process_reads_neither_state_nor_passwords",
+        ),
+        "open a network connection": (_CAGE + "test_the_camera_process_has_no_network_and_no_files",),
+        "write a file": (_CAGE + "test_the_camera_process_has_no_network_and_no_files",),
+        "join or leave a network": (
+            _CAGE + "test_the_camera_process_changes_nothing_in_the_services_that_join",
+        ),
+        "switch the Bluetooth adapter on or off, or register a profile": (_BLUEZ,),
+        "answer the pairings of other programs": (
+            _BLUEZ,
+            "tests/camera/test_service.py::test_the_agent_accepts_only_what_was_started_here",
+        ),
+        "start bluetoothd": ("tests/camera/test_service.py::test_no_call_starts_bluetoothd",),
+    },
     "the helper, `wifimgrd-net`": {
         "read `/var/lib/wifimgrd`": (_CAGE + "test_the_helper_reads_no_state",),
         "write files other than those and those in `/proc/sys/net/ipv4/conf`": (
@@ -91,6 +110,10 @@ CAN: Final[Claims] = {
         "connect, disconnect, register, change and remove cameras, also if `[mqtt] commands` is off": (
             _CAGE + "test_shim_and_bridge_control_cameras",
         ),
+    },
+    "the camera process, `wifimgrd-camera`": {
+        "connect to every Bluetooth device in range, pair with it, read it, write to it, and remove its "
+        "bond with this host": (_BLUEZ,),
     },
     "the helper, `wifimgrd-net`": {
         "make NetworkManager activate a profile of any content, delete any, end any connection, and stop "

@@ -44,7 +44,7 @@ SUPPLICANT_CHANGES = (
     "use another method of wpa_supplicant",
 )
 Outcomes = dict[str, str]
-UNITS = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-net")
+UNITS = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-camera", "wifimgrd-net")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,8 @@ def meeting(machine: Machine) -> Iterator[dict[str, str]]:
     hub.reset()
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     machine.sh(
-        f"{APT_INSTALL} /host/wifimgrd-mqtt_*.deb; systemctl start NetworkManager wpa_supplicant polkit\n"
+        f"{APT_INSTALL} /host/wifimgrd-mqtt_*.deb /host/wifimgrd-camera_*.deb\n"
+        "systemctl start NetworkManager wpa_supplicant polkit\n"
         "nmcli connection add type wifi con-name Home ifname '*' ssid Home autoconnect no "
         f"wifi-sec.key-mgmt wpa-psk wifi-sec.psk {SECRET}\n"
         "nmcli connection add type bridge con-name Uplink ifname uplink0 autoconnect no ipv6.method disabled "
@@ -124,6 +125,11 @@ def shim(in_place_of: dict[str, Outcomes]) -> Outcomes:
 @pytest.fixture
 def bridge(in_place_of: dict[str, Outcomes]) -> Outcomes:
     return in_place_of["wifimgrd-mqtt"]
+
+
+@pytest.fixture
+def camera_process(in_place_of: dict[str, Outcomes]) -> Outcomes:
+    return in_place_of["wifimgrd-camera"]
 
 
 @pytest.fixture
@@ -230,6 +236,24 @@ def test_bridge_and_helper_have_no_port_of_their_choice(
         )
         assert outcomes["make a TCP socket"] == "done"
         assert outcomes["listen on a port"].startswith("refused") == enforced
+
+
+# -- the camera process
+
+
+def test_the_camera_process_reads_neither_state_nor_passwords(camera_process: Outcomes) -> None:
+    assert camera_process["read the state"].startswith("refused")
+    assert PASSWORD not in json.dumps(camera_process)
+
+
+def test_the_camera_process_has_no_network_and_no_files(camera_process: Outcomes) -> None:
+    expect(camera_process, ("make a TCP socket", "make an IPv6 socket", "make a packet socket"), "refused")
+    expect(camera_process, tuple(act for act in camera_process if act.startswith("write /")), "refused")
+
+
+def test_the_camera_process_changes_nothing_in_the_services_that_join(camera_process: Outcomes) -> None:
+    expect(camera_process, (*NM_CHANGES, *SUPPLICANT_CHANGES, "look an interface up"), "refused")
+    assert SECRET not in json.dumps(camera_process)
 
 
 # -- the helper

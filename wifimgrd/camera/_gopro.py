@@ -10,7 +10,7 @@ from typing import Final
 from wifimgrd.camera import _gopro_protocol as protocol
 from wifimgrd.camera._credentials import Credentials, credentials_of
 from wifimgrd.camera._gopro_protocol import Answer, Assembler, Channel, HardwareInfo, Status
-from wifimgrd.camera._link import Link, Trouble
+from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.domain.errors import CameraBusy
 
 _HOST_NAME: Final = "wifimgrd"
@@ -79,7 +79,10 @@ class GoPro:
         answer = await self._answer(protocol.QUERY, protocol.get_statuses(Status.ENCODING))
         if answer is not None and protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING)):
             raise CameraBusy("the camera is recording")
-        answer = await self._answer(protocol.COMMAND, protocol.SLEEP)
+        try:
+            answer = await self._answer(protocol.COMMAND, protocol.SLEEP)
+        except LinkLost:
+            return  # it sleeps, and its answer came too late
         if answer is None or not answer.succeeded:
             raise Trouble("the camera refused to sleep")
 

@@ -16,7 +16,7 @@ from wifimgrd.camera._beacon import Beacon
 from wifimgrd.camera._central import Central
 from wifimgrd.camera._credentials import Credentials
 from wifimgrd.camera._gopro import GoPro
-from wifimgrd.camera._link import Link, Trouble
+from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._theta import Theta
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
@@ -155,6 +155,12 @@ class Operations:
     # -- what they do
 
     async def _wake(self, address: str, protocol: str) -> None:
+        try:
+            await self._wake_once(address, protocol)
+        except LinkLost:  # such as that of a camera that was just falling asleep
+            await self._wake_once(address, protocol)
+
+    async def _wake_once(self, address: str, protocol: str) -> None:
         match protocol:
             case names.GOPRO:
                 link = await self._taken_over(address, self._central.connect_bonded)

@@ -41,7 +41,7 @@ class _Control:
     async def answer(self, line: bytes) -> dict[str, Any]:
         """Carry out a line, and return the camera's state."""
         request = json.loads(line)
-        name = request.pop("camera", request.get("number", request.get("name")))
+        name = request.pop("camera", request.get("number", ""))
         try:
             await self._commands[request.pop("do")](name, **request)
         except Exception as error:  # noqa: BLE001 - the test is told
@@ -67,7 +67,7 @@ class _Control:
     async def _add_theta(self, name: str, number: str) -> None:
         await self._add(name, Theta(self._air, number))
 
-    async def _add_insta360(self, name: str, **_: Any) -> None:
+    async def _add_insta360(self, name: str) -> None:
         self._cameras[name] = Insta360(self._air, name)
 
     async def _add(self, name: str, camera: Camera) -> None:

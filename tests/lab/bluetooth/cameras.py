@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bumble import gatt, hci
+from bumble.att import ATT_Error
 from bumble.core import UUID
 from bumble.device import Device, DeviceConfiguration
 from bumble.host import Host
@@ -14,6 +15,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 from .radio import Air, Radio
 
 _INTERVAL_MS = 100
+_WRITE_NOT_PERMITTED = 0x03
 _Properties = gatt.Characteristic.Properties
 _Permissions = gatt.Characteristic
 
@@ -416,7 +418,7 @@ class Theta(Camera):
 
     def _set_network(self, value: bytes) -> None:
         if not self.authenticated or self.power != 1:
-            raise gatt.ATT_Error(0x03)
+            raise ATT_Error(_WRITE_NOT_PERMITTED)
         self.network = value[0]
 
 

@@ -147,9 +147,9 @@ async def test_a_camera_that_hangs_and_one_whose_link_is_lost(air: Air, hub: Dae
     air.do("hang", "1001", value=False)
     air.do("lose_links", "1001")
     measured(f"woken after that: {await hub.wake(ADDRESS):.2f} s")
-    air.do("set", "1001", lose_link_at="write")
     await hub.call("Release", "s", ADDRESS)
     poll_until(lambda: not air.state("1001")["connected"], "it is released")
-    name, message, _ = await hub.error_of(hub.wake(ADDRESS))
-    assert (name, message) == ("WakeFailed", "the Bluetooth connection to the camera was lost")
-    await hub.wake(ADDRESS)
+    air.do("set", "1001", lose_link_at="write")
+    before = air.state("1001")["events"].count("connected")
+    measured(f"woken although the link is lost once: {await hub.wake(ADDRESS):.2f} s")
+    assert air.state("1001")["events"].count("connected") == before + 2

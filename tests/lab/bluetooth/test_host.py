@@ -1,16 +1,61 @@
 """The host's Bluetooth: switched off, stopped, killed; what the process may, and what it costs."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from wifimgrd.bus.connection import BusError, Variant
+from wifimgrd.bus.connection import BusError, Signal, Variant
 
 from ..guest.deadline import poll_until
 from ..guest.namespace import run
 from .world import BLUETOOTHD, PROCESS, Air, Daemon, daemon, measured, until_powered
 
+PASSWORD = b"dive-1234"
+SECURITY = Path("/src/docs/security.md")
+DBUS = "org.freedesktop.DBus"
+PROPERTIES, OBJECT_MANAGER = DBUS + ".Properties", DBUS + ".ObjectManager"
+DOCTYPE = (
+    '<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"\n'
+    ' "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">\n'
+)
 ADDRESS = "D4:32:60:00:10:01"
+
+
+async def hear_values(user: Daemon) -> list[bytes]:
+    """What characteristics are read as, or notify of, as a local user hears it."""
+    heard: list[bytes] = []
+
+    def changed(signal: Signal) -> None:
+        properties = signal.body[1]
+        assert isinstance(properties, dict)
+        if "Value" in properties:
+            heard.append(properties["Value"])
+
+    await user.connection.watch(changed, interface=PROPERTIES, member="PropertiesChanged")
+    return heard
+
+
+async def values(user: Daemon) -> list[object]:
+    """The values that BlueZ keeps of characteristics, as a local user reads them."""
+    [objects] = await user.connection.call("org.bluez", "/", OBJECT_MANAGER, "GetManagedObjects")
+    assert isinstance(objects, dict)
+    characteristics = (interfaces.get("org.bluez.GattCharacteristic1", {}) for interfaces in objects.values())
+    return [one.get("Value") for one in characteristics]
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text()
+
+
+def write_policy(text: str) -> None:
+    """Replace the administrator's own bus policy."""
+    file = Path("/etc/dbus-1/system-local.conf")
+    if text:
+        file.write_text(DOCTYPE + text)
+    else:
+        file.unlink()
+    run("busctl", "call", "--quiet", DBUS, "/org/freedesktop/DBus", DBUS, "ReloadConfig")
 
 
 async def test_no_adapter(no_radios: None) -> None:
@@ -107,6 +152,32 @@ async def test_only_the_daemon_may_call(air: Air, hub: Daemon) -> None:
         with pytest.raises(BusError) as raised:
             await stranger.call("GetStatus")
     assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+
+
+async def test_who_can_read_the_password(air: Air, hub: Daemon) -> None:
+    """docs/security.md, "Cameras over Bluetooth"."""
+    air.do("gopro", number="1001")
+    async with daemon("nobody") as stranger:
+        heard = await hear_values(stranger)
+        await hub.pair(ADDRESS)
+        await hub.call("Release", "s", ADDRESS)
+        assert PASSWORD in heard
+        assert PASSWORD in await values(stranger)
+        await hub.call("Unpair", "s", ADDRESS)
+        assert PASSWORD not in await values(stranger)
+    air.do("forget", "1001", pairing_mode=True)
+    write_policy(re.findall(r"```xml\n(.*?)```", _text_of(SECURITY), re.DOTALL)[0])
+    try:
+        async with daemon("nobody") as stranger:
+            heard = await hear_values(stranger)
+            assert (await hub.pair(ADDRESS))["password"].encode() == PASSWORD
+            with pytest.raises(BusError) as raised:
+                await values(stranger)
+            assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+            await stranger.connection.round_trip()
+            assert heard == []
+    finally:
+        write_policy("")
 
 
 async def test_it_ends_by_itself_and_disconnects(air: Air, hub: Daemon) -> None:

@@ -12,7 +12,7 @@ THETA = "E0:00:00:10:12:34"
 
 
 async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon) -> None:
-    air.do("insta360", name=INSTA360)
+    air.do("insta360", INSTA360)
     waking = asyncio.create_task(hub.call("Wake", "ssayu", "7", "beacon", BEACON, 30))
     began_s = time.monotonic()
     poll_until(lambda: air.state(INSTA360)["awake"], "it is awake")
