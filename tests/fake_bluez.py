@@ -185,7 +185,7 @@ class FakeBluez:
         self.filter: dict[str, Any] = {}
         self.advertised: list[dict[str, Any]] = []
         """What was advertised, as it was read from the caller's object."""
-        self.advertising = False
+        self.advertising: set[str] = set()
         self.both_at_once = False
         """A discovery and an advertisement have run at the same time."""
         self.calls: list[str] = []
@@ -195,7 +195,7 @@ class FakeBluez:
     async def start(self) -> None:
         self.connection = await BusConnection.open(self._bus)
         self.connection.serve(self._called)
-        self.agents, self.discovering, self.advertising = [], set(), False
+        self.agents, self.discovering, self.advertising = [], set(), set()
         for camera in self.cameras:
             camera.known = camera.bonded
         await self.connection.request_name(bluez.BLUEZ)
@@ -361,7 +361,7 @@ class FakeBluez:
                 if call.sender in self.discovering:
                     raise BusError("org.bluez.Error.InProgress", "Operation already in progress")
                 self.discovering.add(call.sender)
-                self.both_at_once |= self.advertising
+                self.both_at_once |= bool(self.advertising)
                 for camera in self.cameras:
                     if camera.in_range:
                         self.hear(camera)
@@ -383,10 +383,10 @@ class FakeBluez:
                 call.sender, path, names.PROPERTIES, "GetAll", "s", [bluez.ADVERTISEMENT]
             )
             self.advertised.append(dict(read))  # type: ignore[call-overload]
-            self.advertising = True
+            self.advertising.add(path)
             self.both_at_once |= bool(self.discovering)
         else:
-            self.advertising = False
+            self.advertising.discard(path)
         return "", []
 
     async def _on_device(self, call: MethodCall, camera: FakeCamera) -> tuple[str, list[Any]]:

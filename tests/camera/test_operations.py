@@ -195,7 +195,7 @@ async def test_connect_waits_for_a_camera_that_comes_into_range(bluez: FakeBluez
             ("WakeFailed", "no answer within 40 s: the camera is out of range, or switched off"),
         ),
         ({"knows_host": False}, ("NotPaired", "the camera has forgotten this hub: pair it again")),
-        ({"hangs": True}, ("WakeFailed", "it was not done within 1 s")),
+        ({"hangs": True}, ("WakeFailed", "it took longer than 1 s")),
         ({"loses_link_at": "write"}, ("WakeFailed", "the Bluetooth connection to the camera was lost")),
         ({"access_point_stays_off": True}, ("WakeFailed", "the camera's access point does not come up")),
         ({"io_errors": 99}, ("WakeFailed", "the Bluetooth adapter could not connect to the camera")),

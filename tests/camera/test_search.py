@@ -168,12 +168,15 @@ async def test_a_beacon_ends_a_search_and_a_search_waits_for_a_beacon(
     assert not bluez.both_at_once
 
 
-async def test_one_beacon_after_the_other(bluez: FakeBluez, caller: Caller) -> None:
-    await asyncio.gather(
-        *(caller.call("Wake", "ssayu", key, "beacon", BEACON, 1) for key in ("7", "8")),
-        return_exceptions=True,
-    )
-    assert len(bluez.advertised) == 2
+async def test_two_cameras_are_woken_by_beacons_at_once(bluez: FakeBluez, caller: Caller) -> None:
+    other = BEACON.replace(b"34UQG5", b"ABCDEF")
+    waking = [
+        asyncio.create_task(caller.call("Wake", "ssayu", key, "beacon", data, 2))
+        for key, data in (("7", BEACON), ("8", other))
+    ]
+    await until(lambda: len(bluez.advertising) == 2)
+    await asyncio.gather(*waking)
+    assert {one["ManufacturerData"][0x4C] for one in bluez.advertised} == {BEACON[2:], other[2:]}
     assert not bluez.advertising
 
 

@@ -19,7 +19,7 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.api.definitions import definition
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.camera import _theta, names
-from wifimgrd.camera._beacon import BEACON_PATH
+from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import AGENT_PATH
 from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
@@ -76,7 +76,7 @@ async def test_only_the_daemons_user_is_answered(bus: MessageBusDaemon) -> None:
 async def test_only_bluetoothd_may_call_the_agent_and_the_beacon(bluez: FakeBluez, caller: Caller) -> None:
     for path, interface, member in (
         (AGENT_PATH, definitions_of_bluez.AGENT, "RequestAuthorization"),
-        (BEACON_PATH, definitions_of_bluez.ADVERTISEMENT, "Release"),
+        (BEACONS_PATH + "0", definitions_of_bluez.ADVERTISEMENT, "Release"),
     ):
         call = caller.connection.call(names.BUS_NAME, path, interface, member)
         assert await error_of(call) == "AccessDenied"

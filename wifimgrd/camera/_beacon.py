@@ -1,10 +1,12 @@
-"""An advertisement by this host that wakes a camera, such as that of Insta360's remote control."""
+"""Advertisements by this host that wake cameras, such as that of Insta360's remote control."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 
 from wifimgrd.bus import names as bus_names
@@ -14,20 +16,28 @@ from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import AdvertisingManager
 
-BEACON_PATH: Final = names.PATH + "/beacon"
+BEACONS_PATH: Final = names.PATH + "/beacon/"
 _ERROR: Final = bus_names.BUS_DAEMON + ".Error."
 _COMPANY: Final = 2
 """Bytes of the company's number, little endian, before the data."""
 
 
-class Beacon:
-    """The advertisement, as an object that bluetoothd reads; one at a time."""
+@dataclass(frozen=True, slots=True)
+class _Beacon:
+    """One advertisement: its properties, and an event that is set when bluetoothd ends it."""
+
+    properties: Mapping[str, Variant]
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Beacons:
+    """The advertisements that are under way, as objects that bluetoothd reads. Several can be at a time."""
 
     def __init__(self, connection: BusConnection) -> None:
         self._connection = connection
-        self._properties: dict[str, Variant] = {}
-        """Empty while nothing is advertised."""
-        self._released = asyncio.Event()
+        self._numbers = count()
+        self._beacons: dict[str, _Beacon] = {}
+        """By object path."""
 
     @asynccontextmanager
     async def advertise(self, adapter: str, data: bytes, limit_s: int) -> AsyncIterator[asyncio.Event]:
@@ -37,38 +47,43 @@ class Beacon:
         As captured from the remote control: connectable, with the flags Limited Discoverable and BR/EDR Not
         Supported.
         """
+        path = f"{BEACONS_PATH}{next(self._numbers)}"
         company = int.from_bytes(data[:_COMPANY], "little")
-        self._properties = {
-            "Type": Variant("s", "peripheral"),
-            "Discoverable": Variant("b", True),
-            "DiscoverableTimeout": Variant("q", limit_s),
-            "ManufacturerData": Variant("a{qv}", {company: Variant("ay", data[_COMPANY:])}),
-        }
-        self._released = asyncio.Event()
+        beacon = self._beacons[path] = _Beacon(
+            {
+                "Type": Variant("s", "peripheral"),
+                "Discoverable": Variant("b", True),
+                "DiscoverableTimeout": Variant("q", limit_s),
+                "ManufacturerData": Variant("a{qv}", {company: Variant("ay", data[_COMPANY:])}),
+            }
+        )
         manager = AdvertisingManager(self._connection, adapter)
         try:
-            await manager.register(BEACON_PATH)
-            yield self._released
+            await manager.register(path)
+            yield beacon.released
         except BusError as error:
             raise BluetoothUnavailable(f"the adapter cannot advertise: {error.message[:200]}") from None
         except TimeoutError:
             raise BluetoothUnavailable("bluetoothd does not answer") from None
         finally:
-            self._properties = {}
-            if not self._released.is_set():
+            del self._beacons[path]
+            if not beacon.released.is_set():
                 with suppress(BusError, BusClosed, TimeoutError):
-                    await manager.unregister(BEACON_PATH)
+                    await manager.unregister(path)
 
     def answer(self, call: MethodCall) -> None:
-        """Answer what bluetoothd asks the advertisement."""
+        """Answer what bluetoothd asks an advertisement."""
+        beacon = self._beacons.get(call.path)
+        properties = {} if beacon is None else beacon.properties
         match call.interface, call.member:
             case bluez.ADVERTISEMENT, "Release":
-                self._released.set()
+                if beacon is not None:
+                    beacon.released.set()
                 self._connection.reply(call)
-            case bus_names.PROPERTIES, "GetAll" if self._properties:
-                self._connection.reply(call, "a{sv}", [self._properties])
-            case bus_names.PROPERTIES, "Get" if self._properties and call.body[-1] in self._properties:
-                self._connection.reply(call, "v", [self._properties[str(call.body[-1])]])
+            case bus_names.PROPERTIES, "GetAll" if properties:
+                self._connection.reply(call, "a{sv}", [properties])
+            case bus_names.PROPERTIES, "Get" if call.body and call.body[-1] in properties:
+                self._connection.reply(call, "v", [properties[str(call.body[-1])]])
             case bus_names.PROPERTIES, _:
                 self._connection.reply_error(call, _ERROR + "InvalidArgs", "there is no such property")
             case _:

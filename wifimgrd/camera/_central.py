@@ -65,7 +65,7 @@ class Central:
         self._discovering = asyncio.Lock()
         self._radio = asyncio.Condition()
         """Notified when a discovery or an advertisement ends."""
-        self._advertising = False
+        self._advertisements = 0
         self._stop_discoveries = asyncio.Event()
         self.on_status: Callable[[], None] = lambda: None
 
@@ -126,7 +126,7 @@ class Central:
         async with self._radio:
             try:
                 async with asyncio.timeout(wait_s):
-                    await self._radio.wait_for(lambda: not self._advertising)
+                    await self._radio.wait_for(lambda: not self._advertisements)
             except TimeoutError:
                 raise BluetoothUnavailable("the adapter is waking another camera") from None
             if not self._discoveries:
@@ -164,20 +164,20 @@ class Central:
 
     @asynccontextmanager
     async def advertising(self) -> AsyncIterator[str]:
-        """The adapter without a discovery, for an advertisement; yields its path. A discovery that runs ends
-        early. Raises BluetoothUnavailable."""
+        """The adapter without a discovery, for an advertisement; yields its path. Discoveries that run end
+        early; several advertisements can run at a time. Raises BluetoothUnavailable."""
         async with self._radio:
             self._stop_discoveries.set()
             self.objects.wake()
-            await self._radio.wait_for(lambda: not self._discoveries and not self._advertising)
-            self._advertising = True
+            await self._radio.wait_for(lambda: not self._discoveries)
+            self._advertisements += 1
         try:
             async with self._discovering:  # its StopDiscovery was answered
                 adapter = self.require_ready()
             yield adapter
         finally:
             async with self._radio:
-                self._advertising = False
+                self._advertisements -= 1
                 self._radio.notify_all()
 
     async def find(self, address: str) -> str | None:

@@ -12,7 +12,7 @@ import structlog
 
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera import names
-from wifimgrd.camera._beacon import Beacon
+from wifimgrd.camera._beacon import Beacons
 from wifimgrd.camera._central import Central
 from wifimgrd.camera._credentials import Credentials
 from wifimgrd.camera._gopro import GoPro
@@ -49,7 +49,7 @@ class Operations:
         self._central = central
         self._limits = central.limits
         self._tasks = tasks
-        self.beacon = Beacon(connection)
+        self.beacons = Beacons(connection)
         self._running: dict[str, asyncio.Task[Any]] = {}
         """By the camera's address, or the key of a beacon."""
         self._held: dict[str, asyncio.Task[None]] = {}
@@ -150,7 +150,7 @@ class Operations:
         except TimeoutError:
             if not deadline.expired():
                 raise BluetoothUnavailable("bluetoothd does not answer") from None
-            raise failed(f"it was not done within {limit_s:g} s") from None
+            raise failed(f"it took longer than {limit_s:g} s") from None
 
     # -- what they do
 
@@ -217,7 +217,7 @@ class Operations:
     async def _advertise(self, data: bytes, timeout_s: int) -> None:
         async with (
             self._central.advertising() as adapter,
-            self.beacon.advertise(adapter, data, timeout_s) as released,
+            self.beacons.advertise(adapter, data, timeout_s) as released,
         ):
             objects = self._central.objects
             await objects.until(lambda: released.is_set() or objects.powered_adapter() is None, timeout_s)

@@ -23,7 +23,7 @@ from wifimgrd.bus.connection import (
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
-from wifimgrd.camera._beacon import BEACON_PATH
+from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import AGENT_PATH, Central, Status
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._operations import Operations, PairedCamera, protocol_of
@@ -85,7 +85,7 @@ class CameraService:
     # -- calls
 
     def _called(self, call: MethodCall) -> None:
-        if call.path in (AGENT_PATH, BEACON_PATH):
+        if call.path == AGENT_PATH or call.path.startswith(BEACONS_PATH):
             self._asked_by_bluez(call)
         else:
             task = self._tasks.start(call.member, self._answer(call))
@@ -98,7 +98,7 @@ class CameraService:
         elif call.path == AGENT_PATH:
             self.central.answer_agent(call)
         else:
-            self._operations.beacon.answer(call)
+            self._operations.beacons.answer(call)
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         self._calls.discard(task)

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
+from functools import partial
 
-from ..guest.deadline import poll_until
+from ..guest.deadline import async_poll_until, poll_until
 from .world import Air, Daemon, measured
 
 INSTA360 = "X4 34UQG5"
@@ -11,11 +12,15 @@ BEACON = bytes.fromhex("4c000215094f5242495409ff0f00") + b"34UQG5" + bytes.fromh
 THETA = "E0:00:00:10:12:34"
 
 
+async def _is_awake(air: Air, name: str) -> bool:
+    return bool(air.state(name)["awake"])
+
+
 async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon) -> None:
     air.do("insta360", INSTA360)
     waking = asyncio.create_task(hub.call("Wake", "ssayu", "7", "beacon", BEACON, 30))
     began_s = time.monotonic()
-    poll_until(lambda: air.state(INSTA360)["awake"], "it is awake")
+    await async_poll_until(partial(_is_awake, air, INSTA360), "it is awake")
     measured(f"heard after {time.monotonic() - began_s:.2f} s")
     assert air.state(INSTA360)["heard"] == ["0201051bff" + BEACON.hex()]
     searching = asyncio.create_task(hub.call("Search", "ua(ss)", 3, [["", "GoPro .*"]]))
@@ -26,6 +31,19 @@ async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon)
     air.do("gopro", number="1001")
     await searching
     assert [row["name"] for row in hub.rows] == ["GoPro 1001"]
+
+    other = BEACON.replace(b"34UQG5", b"ABCDEF")
+    air.do("insta360", "X4 ABCDEF")
+    began_s = time.monotonic()
+    both = [
+        asyncio.create_task(hub.error_of(hub.call("Wake", "ssayu", key, "beacon", data, 30)))
+        for key, data in (("7", BEACON), ("8", other))
+    ]
+    await async_poll_until(partial(_is_awake, air, "X4 ABCDEF"), "the other is awake, too", 20)
+    measured(f"two at once: the second heard after {time.monotonic() - began_s:.2f} s")
+    for key in ("7", "8"):
+        await hub.call("Cancel", "s", key)
+    assert [name for name, *_ in await asyncio.gather(*both)] == ["Cancelled"] * 2
 
     searching = asyncio.create_task(hub.call("Search", "ua(ss)", 20, [["fea6", ""]]))
     await asyncio.sleep(0.5)

@@ -64,7 +64,7 @@ def emulated_air() -> Iterator[Air]:
             stderr=subprocess.STDOUT,
         )
     try:
-        poll_until(lambda: Path(_SOCKET).exists() or process.poll() is not None, "the air is there", 30)
+        poll_until(lambda: Path(_SOCKET).exists() or process.poll() is not None, "the air is there", 90)
         assert process.poll() is None, _LOG.read_text()
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(_SOCKET)
@@ -80,7 +80,7 @@ def emulated_air() -> Iterator[Air]:
 
 def until_powered() -> None:
     """bluetoothd has switched the adapter on."""
-    poll_until(lambda: "Powered: yes" in _show(), "the adapter is on", 20)
+    poll_until(lambda: "Powered: yes" in _show(), "the adapter is on", 60)
 
 
 def measured(line: str) -> None:
