@@ -60,6 +60,8 @@ class FakeCamera:
     """It does not answer reads and writes, and the link stays up."""
     loses_link_at: str = ""
     """`read` or `write`."""
+    losses: int = 99
+    """How often it does."""
     connects: int = 0
     notifying: set[str] = field(default_factory=set)
 
@@ -96,6 +98,8 @@ class FakeGoPro(FakeCamera):
     pushes: bool = True
     encoding: bool = False
     asleep: bool = False
+    sleeps_at_once: bool = False
+    """Without an answer."""
     keep_alives: int = 0
     pairing_finished: bool = False
     garbage: tuple[bytes, ...] = ()
@@ -146,7 +150,7 @@ class FakeGoPro(FakeCamera):
                 return [b"\x17\x00"]
             case 0x05:
                 self.asleep = True
-                return [b"\x05\x00"]
+                return [] if self.sleeps_at_once else [b"\x05\x00"]
         return [message[:1] + b"\x02"]
 
     def _setting(self, message: bytes) -> list[bytes]:
@@ -466,7 +470,8 @@ class FakeBluez:
         if camera.hangs:
             await asyncio.Event().wait()
         at = {"ReadValue": "read", "WriteValue": "write"}.get(call.member, "")
-        if at and at == camera.loses_link_at:
+        if at and at == camera.loses_link_at and camera.losses:
+            camera.losses -= 1
             self.lose(camera)
             raise BusError(_FAILED, "Operation failed with ATT error: 0x0e")
         match call.member:
@@ -479,4 +484,6 @@ class FakeBluez:
             case "WriteValue":
                 for source, packet in camera.write(uuid, bytes(call.body[0])):  # type: ignore[call-overload]
                     self.notify(camera, source, packet)
+                if isinstance(camera, FakeGoPro) and camera.asleep and camera.sleeps_at_once:
+                    self.lose(camera)
         return "", []

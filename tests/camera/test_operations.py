@@ -294,6 +294,14 @@ async def test_a_link_that_is_lost_while_it_is_held_ends_the_hold(
     await caller.wake(ADDRESS)
 
 
+async def test_a_link_that_is_lost_once_is_tried_again(bluez: FakeBluez, caller: Caller) -> None:
+    """Such as that of a camera that was just falling asleep."""
+    camera = bonded(loses_link_at="write", losses=1)
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    assert camera.connects == 2
+
+
 # -- sleeping
 
 
@@ -304,6 +312,13 @@ async def test_a_camera_is_put_to_sleep_and_never_switched_off(bluez: FakeBluez,
     await caller.call("Sleep", "ss", ADDRESS, "gopro")
     assert camera.asleep
     await until(lambda: not camera.connected)
+
+
+async def test_a_camera_that_is_gone_before_it_answers_sleeps(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(sleeps_at_once=True)
+    bluez.add(camera)
+    await caller.call("Sleep", "ss", ADDRESS, "gopro")
+    assert camera.asleep
 
 
 async def test_a_camera_that_records_is_not_put_to_sleep(bluez: FakeBluez, caller: Caller) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 import structlog
@@ -57,6 +58,8 @@ class Central:
         """The bluetoothd that knows the agent."""
         self._pairing: set[str] = set()
         """The object paths that the agent accepts."""
+        self._disconnections: dict[str, asyncio.Task[None]] = {}
+        """Disconnect calls that are not answered, by the device's path."""
         self._removals: dict[str, asyncio.Task[None]] = {}
         """Devices that are being removed, by address."""
         self._lost: set[str] = set()
@@ -236,6 +239,8 @@ class Central:
         raise Trouble("the Bluetooth adapter could not connect to the camera")
 
     async def _try_to_connect(self, path: str) -> Link:
+        if path in self._disconnections:  # it would end the new link
+            await asyncio.wait({self._disconnections[path]})
         loop, link = asyncio.get_running_loop(), Link(self._connection, self.objects, path, self.limits)
         began_s = loop.time()
         self.objects.forget_values(path)
@@ -282,9 +287,15 @@ class Central:
         return _AdapterBusy()
 
     def disconnect(self, path: str) -> None:
-        """Disconnect from a device without waiting for it, which takes BlueZ 2 s."""
+        """Disconnect from a device, or end a Connect, without waiting for it, which takes BlueZ 2 s; the next
+        connection does."""
         self.objects.forget_values(path)
-        self._tasks.start("disconnect", self._disconnect(path))
+        task = self._disconnections[path] = self._tasks.start("disconnect", self._disconnect(path))
+        task.add_done_callback(partial(self._disconnected, path))
+
+    def _disconnected(self, path: str, task: asyncio.Task[None]) -> None:
+        if self._disconnections.get(path) is task:
+            del self._disconnections[path]
 
     async def _disconnect(self, path: str) -> None:
         with suppress(BusError, BusClosed, TimeoutError):

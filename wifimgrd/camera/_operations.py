@@ -226,6 +226,8 @@ class Operations:
     async def _or_disconnect(self, link: Link, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
+        except LinkLost:
+            raise
         except BaseException:
             self._central.disconnect(link.path)
             raise

@@ -318,6 +318,8 @@ class GoPro(Camera):
         return bytes([message[0], 0])
 
     def _query(self, message: bytes) -> bytes:
+        if message[0] == 0xF5:  # of the camera on another network: it is on none
+            return bytes([message[0], message[1] | 0x80]) + b"\x08\x00\x10\x00"
         if message[0] == 0x53:
             self._registered |= set(message[1:])
         if message[0] not in (0x13, 0x53):
@@ -427,20 +429,31 @@ class Insta360:
 
     def __init__(self, air: Air, name: str) -> None:
         self.name = name
-        self.expected = (
-            bytes.fromhex("0201051bff4c000215094f5242495409ff0f00")
+        self.remote = (
+            bytes.fromhex("ff4c000215094f5242495409ff0f00")
             + name[-6:].encode()
             + bytes.fromhex("00000000e401")
         )
+        """The manufacturer data of its remote's advertisement, as captured, with their type."""
         self.awake = False
         self.heard: list[bytes] = []
-        """Different advertisements, in their order."""
+        """Different advertisements, in their order. BlueZ has the flags at the end, the remote at the
+        beginning."""
         air.listeners.append(self._hear)
 
     def _hear(self, data: bytes) -> None:
         if not self.heard or self.heard[-1] != data:
             self.heard.append(data)
-        self.awake = self.awake or data == self.expected
+        self.awake = self.awake or self.remote in _structures(data)
+
+
+def _structures(data: bytes) -> list[bytes]:
+    """The structures of an advertisement, each from its type on: Core 5.4, volume 3, part C, 11."""
+    found = []
+    while data and data[0]:
+        found.append(data[1 : 1 + data[0]])
+        data = data[1 + data[0] :]
+    return found
 
 
 _running: set[asyncio.Future[Any]] = set()

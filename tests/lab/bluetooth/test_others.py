@@ -22,7 +22,7 @@ async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon)
     began_s = time.monotonic()
     await async_poll_until(partial(_is_awake, air, INSTA360), "it is awake")
     measured(f"heard after {time.monotonic() - began_s:.2f} s")
-    assert air.state(INSTA360)["heard"] == ["0201051bff" + BEACON.hex()]
+    assert air.state(INSTA360)["heard"] == ["1bff" + BEACON.hex() + "020105"]
     searching = asyncio.create_task(hub.call("Search", "ua(ss)", 3, [["", "GoPro .*"]]))
     await asyncio.sleep(0.5)
     assert not waking.done()

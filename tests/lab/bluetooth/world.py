@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,7 @@ def emulated_air() -> Iterator[Air]:
             stderr=subprocess.STDOUT,
         )
     try:
-        poll_until(lambda: Path(_SOCKET).exists() or process.poll() is not None, "the air is there", 90)
-        assert process.poll() is None, _LOG.read_text()
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(_SOCKET)
+        connection = poll_until(partial(_connection, process), "the air is there", 90)
         with connection, connection.makefile("rw") as stream:
             run("systemctl", "start", BLUETOOTHD)
             until_powered()
@@ -76,6 +74,18 @@ def emulated_air() -> Iterator[Air]:
         process.kill()
         process.wait()
         run("systemctl", "stop", BLUETOOTHD, PROCESS)
+
+
+def _connection(process: subprocess.Popen[bytes]) -> Any:
+    """A connection to the process, once that listens."""
+    assert process.poll() is None, _LOG.read_text()
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(_SOCKET)
+    except OSError:
+        connection.close()
+        return None
+    return connection
 
 
 def until_powered() -> None:
