@@ -87,7 +87,7 @@ async def test_what_the_process_says_counts_while_it_runs(
 async def test_a_search_reports_a_camera_that_sleeps(
     daemon: ProcessBluetooth, heard: Heard, service: CameraService, ready: FakeBluez
 ) -> None:
-    ready.add(FakeGoPro(ADDRESS, asleep=True))
+    ready.add(FakeGoPro(ADDRESS, manufacturer={0x02F2: bytes((2, 0, 0, 0))}))
     await daemon.search(1, GOPROS)
     [seen] = [one for one in heard.seen if one.address == ADDRESS][:1]
     assert (seen.power_state, seen.service) == (PowerState.ASLEEP, "fea6")

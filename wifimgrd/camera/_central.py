@@ -25,6 +25,7 @@ _log = structlog.get_logger()
 AGENT_PATH: Final = names.PATH + "/agent"
 _CAPABILITY: Final = "NoInputNoOutput"
 """Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
+_LOADED_S: Final = 5.0
 _LOST_AFTER: Final = 2
 """Refused connections in a row to a bonded camera that mean that its bond is lost."""
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
@@ -103,6 +104,11 @@ class Central:
         if not self.objects.adapters:
             return Status(names.OFF, "bluetoothd has not set the Bluetooth adapter up")
         return Status(names.OFF, "the Bluetooth adapter is switched off: bluetoothctl power on")
+
+    async def settled(self) -> None:
+        """Wait until a bluetoothd that has just started is read."""
+        objects = self.objects
+        await objects.until(lambda: objects.loaded or not objects.owner, _LOADED_S)
 
     def require_ready(self) -> str:
         """The path of the adapter to use; raises BluetoothUnavailable."""

@@ -135,6 +135,7 @@ class CameraService:
         return await self._carry_out(call)
 
     async def _carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        await self.central.settled()
         match call.member:
             case "GetStatus":
                 return "ss", self.central.status

@@ -51,6 +51,8 @@ _BLOCKED: Final = BluetoothStatus(BluetoothState.OFF, names.BLOCKED)
 _NO_BLUEZ: Final = BluetoothStatus(BluetoothState.ABSENT, names.NOT_INSTALLED)
 _NOT_RUNNING: Final = BluetoothStatus(BluetoothState.OFF, names.NOT_RUNNING)
 _READY: Final = BluetoothStatus(BluetoothState.READY)
+_BASE: Final = "-0000-1000-8000-00805f9b34fb"
+"""What follows on the 32 bits of a short UUID in a whole one (Core Specification, vol. 3, part B, 2.5.1)."""
 _GONE: Final = (
     "org.freedesktop.DBus.Error.ServiceUnknown",
     "org.freedesktop.DBus.Error.NameHasNoOwner",
@@ -273,6 +275,12 @@ def _protocol(service: str) -> str:
         raise NotSupported(f"nothing is known of cameras with the service {service}") from None
 
 
+def _short(uuid: str) -> str:
+    """A UUID as the catalog has it: its 16 bits, if the rest is that of all short ones."""
+    is_short = uuid.startswith("0000") and uuid.endswith(_BASE)
+    return uuid[4 : -len(_BASE)] if is_short else uuid
+
+
 def _advertiser(row: _Row) -> Advertiser:
     """One that is asleep is one whose Wi-Fi is off, if it says so."""
     state = None
@@ -283,8 +291,8 @@ def _advertiser(row: _Row) -> Advertiser:
     return Advertiser(
         row.get("address", ""),
         row.get("name", ""),
-        row.get("service", ""),
-        row.get("rssi"),
+        _short(row.get("service", "")),
+        row.get("rssi") or None,
         state,
         pairing_mode=row.get("pairing_mode", False),
         serial=row.get("serial", ""),
