@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from tests.http.conftest import START_S
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.client.hub import HubClient
@@ -88,6 +89,11 @@ async def test_what_the_channel_sends_is_as_described(shim: Served, hub: HubClie
     reported = [json.loads((await channel.receive()).data)]
     made = (await shim.post(P, json=_camera())).json["id"]
     await shim.get(f"{P}/wifi/connect?device_id={made}&wait=10")
+    sleeping = (await shim.post(P, json=_sleeping_camera())).json["id"]
+    await shim.post(f"{P}/bluetooth/search?seconds=1")
+    await hub.wait_until(lambda hub: hub.devices[sleeping].connection_error_code is not None, START_S)
+    await shim.post(f"{P}/{sleeping}/wake")
+    await shim.get(f"{P}/wifi/disconnect?device_id={sleeping}")
     await hub.simulate("UnplugAdapter", "s", hub.devices[made].interface)
     await hub.simulate("PlugAdapter", "s", "wlan0")
     await hub.simulate("SetFault", "sa{sv}", "backend-gone", {})
@@ -118,6 +124,11 @@ def _validator(schema: Mapping[str, Any]) -> Any:
     from jsonschema.validators import validator_for  # noqa: PLC0415
 
     return validator_for(schema, Draft202012Validator)(schema)
+
+
+def _sleeping_camera() -> dict[str, Any]:
+    settings = {"ssid": "X4 SIM360.OSC", "password": "insta-pass-1"}
+    return {"codename": "insta360-x4", "connection_type": "wifi", "connection_settings": settings}
 
 
 def _camera() -> dict[str, Any]:

@@ -20,6 +20,7 @@ from tests.http.tiles.making import pyramid, write_folder
 from tools.descriptions.examples import EXAMPLES
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import Map, TileSource
+from wifimgrd.domain.commands import PAIR
 from wifimgrd.http.settings import Fleet, Settings
 from wifimgrd.web_address import web_socket_address
 
@@ -27,7 +28,7 @@ TOKEN: Final = EXAMPLES["create_session"].body["token"]
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}
 SWITCHING_PROTOCOLS: Final = 101
 FIRST: Final = ("create_device",)
-LAST: Final = ("remove_device",)
+LAST: Final = ("wake", "sleep", "pair", "unpair", "remove_device")
 ELSEWHERE: Final = "relay"
 """Simulated cameras have no network: tests/http/relay sends these."""
 
@@ -103,7 +104,9 @@ def operations(document: Mapping[str, Any]) -> list[Documented]:
         for path, methods in document["paths"].items()
         for method, details in methods.items()
     ]
-    return sorted(found, key=lambda one: (one.name in LAST) - (one.name in FIRST))
+    return sorted(
+        found, key=lambda one: LAST.index(one.name) + 1 if one.name in LAST else -(one.name in FIRST)
+    )
 
 
 async def sent(shim: Served, one: Documented) -> Answer:
@@ -127,7 +130,16 @@ async def all_sent(shim: Served, hub: HubClient) -> list[tuple[Documented, Answe
         answers.append((one, await sent(shim, one)))
         if one.name in FIRST:
             await hub.wait_until(lambda hub: hub.devices[1].state == "connected", START_S)
+            await register_sleeping(hub)
     return answers
+
+
+async def register_sleeping(hub: HubClient) -> None:
+    """Device 2 of the examples, which is paired and sleeps."""
+    network = {"ssid": "GP25140001", "password": "gopro-pass-1"}
+    device = await hub.create_device({"codename": "gopro-hero12", "connection_type": "wifi"} | network)
+    await hub.wait_until(lambda hub: hub.devices[device].connection_error_code is not None, START_S)
+    await hub.command_device(PAIR, device, wait_s=START_S)
 
 
 def missing(example: Any, answer: Any, where: str) -> list[str]:

@@ -21,6 +21,10 @@ from wifimgrd.client.json_records import (
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 
+POWER = dict.fromkeys(
+    ("connection_phase", "power_state", "last_seen", "auto_wake", "paired", "bluetooth_address")
+)
+"""Those of a device that cannot be woken."""
 CONNECTED = DeviceRecord(
     3,
     "Front",
@@ -60,6 +64,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "connection_error_message": None,
         "connection_error_at": None,
         "waiting_since": None,
+        **POWER,
         "device_type_icon_url": None,
         "device_type_icon": "icons.device.video-camera",
         "auto_reconnect": True,
@@ -137,6 +142,7 @@ def test_a_status_has_the_contracts_members_and_no_other() -> None:
         "connection_error_message": None,
         "connection_error_at": None,
         "waiting_since": None,
+        **POWER,
         "is_wifi_connection": True,
     }
 

@@ -151,6 +151,8 @@ _DEVICE: Final = replace(
 )
 _SLEEPING: Final = replace(
     _NEW,
+    id=2,
+    name="Tail",
     state="disconnected",
     codename="gopro-hero12",
     ssid=b"GP25140001",
@@ -162,6 +164,7 @@ _SLEEPING: Final = replace(
     bluetooth_address="F4:DD:3C:5A:0F:6B",
     icon="/icons/action-camera.svg",
 )
+_OF_SLEEPING: Final[Mapping[str, Any]] = MappingProxyType({"id": _SLEEPING.id})
 _WAKING: Final = replace(_SLEEPING, connection_phase="waking")
 _AWAKE: Final = replace(_SLEEPING, power_state="awake")
 _HEARD: Final[BluetoothDevicesJson] = {
@@ -173,7 +176,7 @@ _HEARD: Final[BluetoothDevicesJson] = {
                 power_state="asleep",
                 pairing_mode=True,
                 rssi=-60,
-                device_id=1,
+                device_id=2,
             )
         )
     ]
@@ -307,10 +310,16 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
             body=_CHANGE, answer=device_json(replace(_DEVICE, name="Nose", priority=10))
         ),
         "remove_device": Example(),
-        "wake": Example(answer=device_json(_WAKING), further={200: device_json(_AWAKE)}),
-        "sleep": Example(answer=device_json(_AWAKE), further={200: device_json(_SLEEPING)}),
-        "pair": Example(body={}, answer=device_json(_SLEEPING), further={200: device_json(_SLEEPING)}),
-        "unpair": Example(),
+        "wake": Example(
+            parameters=_OF_SLEEPING, answer=device_json(_WAKING), further={200: device_json(_AWAKE)}
+        ),
+        "sleep": Example(
+            parameters=_OF_SLEEPING, answer=device_json(_AWAKE), further={200: device_json(_SLEEPING)}
+        ),
+        "pair": Example(
+            {}, parameters=_OF_SLEEPING, answer=device_json(_AWAKE), further={200: device_json(_AWAKE)}
+        ),
+        "unpair": Example(parameters=_OF_SLEEPING),
         "search_bluetooth": Example(answer=_HEARD),
         "list_bluetooth_devices": Example(answer=_HEARD),
         "list_models": Example(answer=_MODELS),

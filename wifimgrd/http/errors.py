@@ -112,7 +112,7 @@ class Problem(Exception):
     def response_headers(self) -> dict[str, str]:
         """The headers of that answer."""
         headers = dict(self.headers)
-        if self.code in (ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.TOO_MANY_REQUESTS):
+        if self.status in (429, 503):
             headers.setdefault("Retry-After", str(RETRY_AFTER_S))
         return headers
 

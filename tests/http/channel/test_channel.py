@@ -63,7 +63,13 @@ async def test_first_comes_a_snapshot_that_agrees_with_http(shim: Served) -> Non
     assert snapshot["type"] == "snapshot"
     assert snapshot["devices"] == (await shim.get(P)).json
     assert snapshot["interfaces"] == (await shim.get(P + "/wifi/interfaces")).json["interfaces"]
-    assert snapshot["service"] == {"backend": "simulated", "backend_state": "ready", "backend_reason": ""}
+    assert snapshot["service"] == {
+        "backend": "simulated",
+        "backend_state": "ready",
+        "backend_reason": "",
+        "bluetooth_state": "ready",
+        "bluetooth_reason": "",
+    }
 
 
 @pytest.mark.parametrize("path", ["/ws/management", "/ws/management/"])

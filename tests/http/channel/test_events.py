@@ -104,6 +104,12 @@ def test_a_step_of_the_connection_is_reported_with_what_the_contract_names(
                 "connection_error_message": None,
                 "connection_error_at": None,
                 "waiting_since": None,
+                "connection_phase": None,
+                "power_state": None,
+                "last_seen": None,
+                "auto_wake": None,
+                "paired": None,
+                "bluetooth_address": None,
             },
         )
     ]
@@ -226,6 +232,8 @@ def test_a_change_of_the_backend_is_reported(translator: ChannelMessages, name: 
                 "backend": "networkmanager",
                 "backend_state": "unavailable",
                 "backend_reason": "it is not running",
+                "bluetooth_state": "absent",
+                "bluetooth_reason": "",
             },
         )
     ]
@@ -240,7 +248,13 @@ def test_a_daemon_that_goes_away_is_an_unavailable_service(translator: ChannelMe
     assert translator.messages(DaemonVanished("it was stopped")) == [
         Message(
             "service.updated",
-            {"backend": "simulated", "backend_state": "unavailable", "backend_reason": "it was stopped"},
+            {
+                "backend": "simulated",
+                "backend_state": "unavailable",
+                "backend_reason": "it was stopped",
+                "bluetooth_state": "absent",
+                "bluetooth_reason": "",
+            },
         )
     ]
 
