@@ -218,7 +218,7 @@ async def test_signals_of_wpa_supplicant_arrive(supplicant: BusConnection, daemo
 
 
 def test_the_daemon_uses_no_method_that_the_policy_forbids() -> None:
-    folders = ("backends", "networkmanager", "wpa_supplicant")
+    folders = ("backends", "proxies/networkmanager", "proxies/wpa_supplicant")
     files = [file for folder in folders for file in (CHECKOUT / "wifimgrd" / folder).rglob("*.py")]
     assert len(files) > len(folders)
     used = "\n".join(file.read_text() for file in files)
@@ -236,9 +236,18 @@ def test_the_daemon_uses_no_method_that_the_policy_forbids() -> None:
 
 
 def test_the_helper_uses_what_its_policy_allows_and_nothing_is_allowed_that_it_does_not_use() -> None:
-    files = [CHECKOUT / "wifimgrd" / "helper" / f"{name}.py" for name in ("networkmanager", "supplicant")]
+    files = [CHECKOUT / "wifimgrd" / "helper" / f"_{name}.py" for name in ("networkmanager", "supplicant")]
     called = re.findall(r'\.(?:call|ask)\((?:\w+,)?\s*"(\w+)"', "\n".join(file.read_text() for file in files))
     assert set(called) == {member for *_, interface, member in HELPERS if interface != bus_names.PROPERTIES}
+
+
+def test_everybody_may_call_each_public_interface() -> None:
+    files = (CHECKOUT / "wifimgrd" / "api" / "introspection").glob("*.xml")
+    private = {"org.wifimgrd1.Net", "org.wifimgrd1.Cameras", names.SIMULATOR}
+    policy = ElementTree.parse(POLICIES / "org.wifimgrd1.conf").find("policy[@context='default']")
+    assert policy is not None
+    admitted = {one.get("send_interface") for one in policy.iter("allow")}
+    assert {file.stem for file in files} - private <= admitted
 
 
 def test_every_action_that_the_daemon_checks_is_known_to_polkit_and_granted_to_the_shim() -> None:
