@@ -61,7 +61,7 @@ def _json(file: Path) -> JsonObject:
 
 
 def _of_bus(introspection: Path) -> Iterator[str]:
-    for name in ("Manager", "Device", "Interface"):
+    for name in ("Manager", "Device", "Power", "Bluetooth", "Interface"):
         xml = (introspection / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
         [face] = ElementTree.fromstring(xml).findall("interface")  # noqa: S314 - our own file
         for member in face:

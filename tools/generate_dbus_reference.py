@@ -19,6 +19,7 @@ from tools.introspection_comments import Comment, Member, interface_of  # noqa: 
 from wifimgrd.api import _device_object as device_object  # noqa: E402
 from wifimgrd.api import _manager_object as manager_object  # noqa: E402
 from wifimgrd.api.errors import NAME_OF  # noqa: E402
+from wifimgrd.domain.commands import BLUETOOTH, POWER  # noqa: E402
 from wifimgrd.domain.errors import CLASSES  # noqa: E402
 
 REFERENCE: Final = CHECKOUT / "docs" / "dbus-api.md"
@@ -26,6 +27,8 @@ _INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
 _ACTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Manager": manager_object.ACTIONS,
     "Device": device_object.ACTIONS,
+    POWER: device_object.actions_of(POWER),
+    BLUETOOTH: device_object.actions_of(BLUETOOTH),
     "Interface": {},
     "Simulator": {},
 }

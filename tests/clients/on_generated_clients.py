@@ -59,7 +59,9 @@ async def test_c_of_gdbus_codegen(hub: Hub, tmp_path: Path) -> None:
         "Hub",
         "--generate-c-code",
     )
-    xml = [INTROSPECTION / f"org.wifimgrd1.{name}.xml" for name in ("Manager", "Device", "Interface")]
+    xml = [
+        INTROSPECTION / f"org.wifimgrd1.{name}.xml" for name in ("Manager", "Device", "Power", "Interface")
+    ]
     await run(*generate, tmp_path / "hub", *xml)
     flags = (await run("pkg-config", "--cflags", "--libs", "gio-2.0", "gio-unix-2.0")).split()
     sources = (Path(__file__).parent / "client.c", tmp_path / "hub.c")

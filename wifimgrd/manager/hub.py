@@ -37,13 +37,13 @@ from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._liveness import Liveness
 from wifimgrd.manager._no_bluetooth import NoBluetooth
+from wifimgrd.manager._power import Power
 from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._reconnecting import Reconnecting
 from wifimgrd.manager._recovering import Recovering
 from wifimgrd.manager._scans import ScanReport, Scans
 from wifimgrd.manager._state import Clock, HubState
 from wifimgrd.manager._waking import Waking
-from wifimgrd.manager.power import Power
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import (
     AdapterSource,
