@@ -138,7 +138,7 @@ class FakeGoPro(FakeCamera):
                 fields = (
                     b"\0\0\0\x39",
                     b"HERO12 Black",
-                    b"",
+                    b"\0\0\0\5",
                     b"H23.01.02",
                     b"C3501324501001",
                     b"GP1001",

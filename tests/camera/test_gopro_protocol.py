@@ -93,7 +93,7 @@ def test_an_error_and_the_answer_to_a_command_have_no_statuses(message: str) -> 
 
 
 def test_the_hardware_info_has_model_and_serial() -> None:
-    fields = (b"\0\0\0\x39", b"HERO12 Black", b"", b"H23.01.02", b"C3501324501001\0", b"GP1001", b"")
+    fields = (b"\0\0\0\x39", b"HERO12 Black", b"\0\0\0\5", b"H23.01.02", b"C3501324501001\0", b"GP1001", b"")
     data = b"".join(bytes([len(one)]) + one for one in fields)
     assert protocol.hardware_info_of(Answer(0x3C, 0, data)) == HardwareInfo("HERO12 Black", "C3501324501001")
 

@@ -160,10 +160,12 @@ class FakeTheta(FakeCamera):
     written: list[tuple[str, bytes]]
     refuses = ""
     password_state = b"\0"
+    has_bonds = False
+    """An X."""
 
     def uuids(self) -> tuple[str, ...]:
         return (
-            _theta._AUTH,
+            *(() if self.has_bonds else (_theta._AUTH,)),
             _theta._POWER,
             _theta._NETWORK,
             _theta._SERIAL,
@@ -200,6 +202,21 @@ async def test_a_theta_is_found_and_woken_without_a_bond(bluez: FakeBluez, calle
     await caller.call("Sleep", "ss", ADDRESS, "theta")
     assert theta.written[-1] == (_theta._POWER, b"\x02")
     assert (await caller.pair(ADDRESS, "theta"))["ssid"] == b"THETAYL00101234.OSC"
+
+
+async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Caller) -> None:
+    theta = FakeTheta(ADDRESS, "THETA X", ())
+    theta.has_bonds = True
+    bluez.add(theta)
+    assert (await caller.pair(ADDRESS, "theta"))["serial"] == "YL00101234"
+    assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+    await caller.call("Release", "s", ADDRESS)
+    await until(lambda: not theta.connected)
+    await caller.wake(ADDRESS, "theta")
+    assert [uuid for uuid, _ in theta.written] == [_theta._POWER, _theta._NETWORK] * 2
+    theta.knows_host = False
+    bluez.lose(theta)
+    assert await error_of(caller.wake(ADDRESS, "theta")) == "NotPaired"
 
 
 @pytest.mark.parametrize(

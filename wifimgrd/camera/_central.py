@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, NamedTuple
@@ -309,10 +309,12 @@ class Central:
 
     # -- bonds
 
-    async def bond(self, address: str) -> tuple[Link, bool]:
+    async def bond(
+        self, address: str, wants_bond: Callable[[Link], Awaitable[bool]] | None = None
+    ) -> tuple[Link, bool]:
         """Connect to a camera and bond with it if it is not, or if it has forgotten that; returns whether the
-        bond is new, in which case its failure must be followed by `remove`. Raises Trouble and
-        BluetoothUnavailable."""
+        bond is new, in which case its failure must be followed by `remove`. `wants_bond` tells by the
+        connection whether the camera is one that bonds. Raises Trouble and BluetoothUnavailable."""
         self.require_ready()
         if address in self._removals:
             await asyncio.wait({self._removals[address]})
@@ -324,7 +326,9 @@ class Central:
                 await self.remove(address)
         try:
             link = await self.connect_known(address)
-            await self._pair(link)
+            is_new = wants_bond is None or await wants_bond(link)
+            if is_new:
+                await self._pair(link)
         except NotPaired:
             await self.remove(address)
             raise Trouble(_NOT_IN_PAIRING_MODE) from None
@@ -332,7 +336,7 @@ class Central:
             self.remove_later(address)
             raise
         self._lost.discard(address)
-        return link, True
+        return link, is_new
 
     async def _pair(self, link: Link) -> None:
         """Bond over a link. What counts is the property `Paired`: the reply may never come."""

@@ -218,7 +218,7 @@ class HardwareInfo:
 
 
 def hardware_info_of(answer: Answer) -> HardwareInfo:
-    """Parse the answer to HARDWARE_INFO: number and name of the model, a field without use, firmware,
+    """Parse the answer to HARDWARE_INFO: number and name of the model, a number of no use, firmware,
     serial, SSID, MAC address, each with its length before it."""
     fields, data = [], answer.data
     while data and len(data) > data[0]:

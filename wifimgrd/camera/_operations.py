@@ -17,7 +17,7 @@ from wifimgrd.camera._central import Central
 from wifimgrd.camera._credentials import Credentials
 from wifimgrd.camera._gopro import GoPro
 from wifimgrd.camera._link import Link, LinkLost, Trouble
-from wifimgrd.camera._theta import Theta
+from wifimgrd.camera._theta import Theta, theta_bonds
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
@@ -187,7 +187,7 @@ class Operations:
         if protocol == names.GOPRO:
             link, is_new = await self._central.bond(address)
         else:
-            link, is_new = await self._central.connect_known(address), False
+            link, is_new = await self._central.bond(address, theta_bonds)
         try:
             return await (self._pair_gopro if protocol == names.GOPRO else self._pair_theta)(address, link)
         except BaseException:

@@ -36,6 +36,12 @@ def host_uuid() -> str:
     return str(uuid.uuid5(_NAMESPACE, machine_id()))
 
 
+async def theta_bonds(link: Link) -> bool:
+    """Whether the camera is one that pairs: an X, not a V or Z1. Raises Trouble."""
+    await Theta(link).start()
+    return not link.has(_AUTH)
+
+
 class Theta:
     """A camera that is connected."""
 

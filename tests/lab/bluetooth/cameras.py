@@ -289,7 +289,7 @@ class GoPro(Camera):
                 fields = (
                     b"\0\0\0\x39",
                     b"HERO12 Black",
-                    b"",
+                    b"\0\0\0\x05",
                     b"H23.01.02.32.00",
                     f"C350132450{self.number}".encode(),
                     self.ssid.encode(),
