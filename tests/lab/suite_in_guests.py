@@ -4,11 +4,14 @@ Settings come as environment variables, see README.md; arguments are pytest's. T
 with one guest, with several 0 only where every guest ran tests and all of them passed.
 """
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
@@ -21,7 +24,6 @@ CHECKOUT = LAB.parent.parent
 ENGINE = os.environ.get("LAB_ENGINE", "uml")
 DURATIONS = LAB / "durations.json"  # seconds per test file, as `make test-all` takes them
 MEASURED = LAB / "out" / "durations.json"  # as the last run took them, of which DURATIONS is a copy
-UNKNOWN_DURATION_S = 30.0
 
 # A boot takes 2 s (tcg: 15 s); a guest that takes this long is given up, and booted once more.
 BOOT_S = {"uml": 60, "tcg": 240}
@@ -35,25 +37,26 @@ OUTCOMES = ("failed", "passed", "skipped", "error")  # in the order of pytest's 
 
 @dataclass
 class Guest:
-    """One guest, the test files that it runs, and what came of them."""
+    """One guest, and what came of the tests that it has run."""
 
     number: int
-    paths: list[str]
     out: Path
+    claims: Path | None
     prefix: str = ""
     status: int = GUEST_DIED
     boots: int = 0
 
-    def run(self, options: list[str]) -> None:
+    def run(self, arguments: list[str]) -> None:
         """Boot, and run the suite; boot again where the guest was lost before pytest began."""
         command = [str(LAB / "boot.sh"), "-e", ENGINE, "-o", str(self.out), "-s", str(CHECKOUT)]
         command += ["-b", str(BOOT_S[ENGINE]), "-t", str(SUITE_S), "--"]
         command += [f"{name}={_quoted(os.environ[name])}" for name in FOR_THE_GUEST if name in os.environ]
+        command += [f"LAB_CLAIMS={_quoted(str(self.claims))}"] if self.claims else []
         command += ["tests/lab/guest/run_suite.sh"]
-        command += [_quoted(argument) for argument in (*self.paths, *options)]
+        command += [_quoted(argument) for argument in arguments]
         for self.boots in (1, 2):
             self.out.mkdir(parents=True, exist_ok=True)
-            for name in ("suite_started", "junit.xml"):
+            for name in ("suite_started", "junit.xml", "tests_to_run", "tests_run"):
                 (self.out / name).unlink(missing_ok=True)
             self.status = self._boot(command)
             if self.status not in (OUT_OF_TIME, GUEST_DIED) or (self.out / "suite_started").exists():
@@ -68,6 +71,12 @@ class Guest:
             for line in boot.stdout or ():
                 _say(f"{self.prefix}{line.rstrip()}")
         return boot.returncode
+
+    def listed(self, name: str) -> list[str]:
+        """Read the tests that `claims.py` has noted: those to run, or those that this guest has run."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.out / name).read_text().splitlines()
+        return []
 
     def cases(self) -> list[ElementTree.Element]:
         """Read the results of its tests, one element each."""
@@ -96,15 +105,18 @@ def main(arguments: list[str]) -> int:
     paths = [argument for argument in arguments if _is_test_path(argument)]
     options = [argument for argument in arguments if argument not in paths]
     files = paths or [str(path.relative_to(CHECKOUT)) for path in sorted(LAB.rglob("test_*.py"))]
-    # Options may leave one of several guests without a test, which counts as a failure: so one by default.
-    jobs = int(os.environ.get("LAB_JOBS") or (1 if options else min(2, os.cpu_count() or 1)))
+    jobs = int(
+        os.environ.get("LAB_JOBS") or (1 if options or ENGINE != "uml" else min(2, os.cpu_count() or 1))
+    )
+    if jobs > 1 and ENGINE != "uml":
+        sys.exit(f"LAB_JOBS={jobs}: guests side by side are for LAB_ENGINE=uml")
     out = LAB / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    shares = _shares(files, min(jobs, len(files)))
+    claims = Path(tempfile.mkdtemp(prefix="wifimgrd-lab-claims.")) if jobs > 1 else None
     guests = [
-        Guest(number, share, out / f"guest-{number}", f"[{number}] " if len(shares) > 1 else "")
-        for number, share in enumerate(shares, 1)
+        Guest(number, out / f"guest-{number}", claims, f"[{number}] " if claims else "")
+        for number in range(1, jobs + 1)
     ]
-    threads = [threading.Thread(target=guest.run, args=(options,)) for guest in guests]
+    threads = [threading.Thread(target=guest.run, args=([*files, *options],)) for guest in guests]
     try:
         for thread in threads:
             thread.start()
@@ -114,6 +126,8 @@ def main(arguments: list[str]) -> int:
         for boot in _BOOTS:
             if boot.poll() is None:
                 boot.terminate()
+        if claims:
+            shutil.rmtree(claims, ignore_errors=True)
     status = _summary(guests, time.monotonic() - started)
     _write_durations(guests)
     if status == 0 and "LAB_KEEP" not in os.environ:
@@ -128,16 +142,19 @@ def _summary(guests: list[Guest], seconds: float) -> int:
     outcomes = Counter(_outcome(case) for guest in guests for case in guest.cases())
     for guest in guests:
         if guest.status != 0:
-            _say(f"guest {guest.number}: {_meaning(guest)} ({' '.join(guest.paths)})")
+            _say(f"guest {guest.number}: {_meaning(guest)}")
         for case in guest.cases():
             if reason := _failure(case):
                 _say(f"  {case.get('classname')}::{case.get('name')}: {reason}")
+    missing = _not_run(guests)
+    for test in missing:
+        _say(f"  {test}: it was not run")
     _say(f"guests: {len(guests)} on {ENGINE}, boots retried: {sum(guest.boots - 1 for guest in guests)}")
     words = ", ".join(f"{outcomes[what]} {what}" for what in OUTCOMES if outcomes[what]) or "no tests ran"
     _say(f" {words} in {seconds:.0f}s ".center(80, "="))
     statuses = {guest.status for guest in guests}
-    if statuses == {0} and not all(guest.cases() for guest in guests):
-        return NO_TESTS_COLLECTED
+    if statuses == {0} and missing:
+        return 1
     return statuses.pop() if len(statuses) == 1 else 1
 
 
@@ -164,16 +181,10 @@ def _meaning(guest: Guest) -> str:
     return statuses.get(guest.status, f"status {guest.status}") + when
 
 
-def _shares(files: list[str], jobs: int) -> list[list[str]]:
-    """Share the files out, the longest first, each to the guest with the least to do."""
-    known = _durations()
-    shares: list[list[str]] = [[] for _ in range(jobs)]
-    loads = [0.0] * jobs
-    for file in sorted(files, key=lambda file: (-known.get(file, UNKNOWN_DURATION_S), file)):
-        least = loads.index(min(loads))
-        shares[least].append(file)
-        loads[least] += known.get(file, UNKNOWN_DURATION_S)
-    return shares
+def _not_run(guests: list[Guest]) -> list[str]:
+    """The tests that some guest was to run, and none has."""
+    wanted = {test: None for guest in guests for test in guest.listed("tests_to_run")}
+    return list(wanted.keys() - {test for guest in guests for test in guest.listed("tests_run")})
 
 
 def _durations() -> dict[str, float]:
