@@ -13,7 +13,7 @@ from .guest.adapters import Adapter, plug_in
 from .guest.deadline import poll_until
 from .guest.namespace import NAMESPACES, CommandError, run
 from .guest.network_manager import DeviceState, NetworkManager
-from .guest.services import without_networkmanager
+from .guest.services import mask_networkmanager, start_networkmanager, stop_others
 from .guest.supplicant import Supplicant
 from .guest.system_bus import SystemBus
 from .guest.whole_hub import WholeHub, whole_hub
@@ -43,15 +43,31 @@ def _configured() -> None:
     wanted.symlink_to(Path("/lib/systemd/system", _NM))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests without NetworkManager last: to mask and unmask it costs seconds."""
+    items.sort(key=_is_without_networkmanager)
+
+
+def _is_without_networkmanager(test: pytest.Item) -> bool:
+    parameters = (
+        test.callspec.params if isinstance(test, pytest.Function) and hasattr(test, "callspec") else {}
+    )
+    marked = test.get_closest_marker("without_networkmanager") is not None
+    return marked or parameters.get("backend") == "wpa_supplicant"
+
+
 @pytest.fixture(autouse=True)
-def no_radios(_configured: None) -> Iterator[None]:
-    """Start each test with NetworkManager up and no radio plugged in; fail it where something is left."""
-    try:
-        run("systemctl", "start", _NM)
-    except CommandError:  # killed more often than systemd starts it again
-        run("systemctl", "reset-failed", _NM)
-        run("systemctl", "start", _NM)
+def no_radios(request: pytest.FixtureRequest, _configured: None) -> Iterator[None]:
+    """Start each test with no radio plugged in, and with NetworkManager up, or masked where the test is for a
+    host without it; fail the test where something is left."""
+    is_without = _is_without_networkmanager(request.node)
+    if is_without:
+        mask_networkmanager()
+    else:
+        start_networkmanager()
     yield
+    if is_without:
+        stop_others()
     for profile in _profiles():
         with contextlib.suppress(CommandError):  # it went by itself: the profile of an adapter just unplugged
             run("nmcli", "connection", "delete", "filename", str(profile))
@@ -125,15 +141,8 @@ def backend() -> str:
 
 
 @pytest.fixture
-def host(backend: str, no_radios: None) -> Iterator[None]:
-    """A host on which the product chooses that backend by itself."""
-    with without_networkmanager() if backend == "wpa_supplicant" else contextlib.nullcontext():
-        yield
-
-
-@pytest.fixture
 async def plug(
-    bus: SystemBus, backend: str, host: None, adapters: Callable[..., Adapter]
+    bus: SystemBus, backend: str, adapters: Callable[..., Adapter]
 ) -> Callable[..., Awaitable[Adapter]]:
     """Plug adapters in, as `adapters`, and wait until the host lets the product use them."""
     nm = NetworkManager(bus)

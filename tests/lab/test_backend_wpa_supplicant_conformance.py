@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
@@ -19,10 +19,12 @@ from .backend_stage import LabStage, systemctl
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
-from .guest.services import SUPPLICANT, without_networkmanager
+from .guest.services import SUPPLICANT
 from .guest.traffic import fetch
 from .networkmanager_listener import Memory, request_for
 from .supplicant_changes import add_network, limit_networks, register_interface
+
+pytestmark = pytest.mark.without_networkmanager
 
 
 class WpaSupplicantStage(LabStage):
@@ -35,17 +37,10 @@ class WpaSupplicantStage(LabStage):
         await systemctl("unmask", "--runtime", SUPPLICANT)
 
 
-@pytest.fixture
-def server(no_radios: None) -> Iterator[None]:
-    """A host without NetworkManager."""
-    with without_networkmanager():
-        yield
-
-
 class TestWpaSupplicantBackend(BackendConformance):
     @pytest.fixture
     async def stage(
-        self, server: None, cameras: Callable[..., Camera], adapters: Callable[..., Adapter]
+        self, cameras: Callable[..., Camera], adapters: Callable[..., Adapter]
     ) -> AsyncIterator[LabStage]:
         connection = await BusConnection.open("system")
         links = NetworkdLinks(connection, LinkFiles())

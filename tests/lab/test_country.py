@@ -19,7 +19,7 @@ Plug = Callable[..., Awaitable[Adapter]]
 
 
 @pytest.fixture(autouse=True)
-def world_domain(host: None) -> Iterator[None]:
+def world_domain(no_radios: None) -> Iterator[None]:
     run("iw", "reg", "set", "00")
     yield
     run("iw", "reg", "set", "00")

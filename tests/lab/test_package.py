@@ -4,6 +4,8 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
@@ -84,7 +86,8 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
 
 
 @on_both
-def test_autopkgtest_passes(host: None) -> None:
+@pytest.mark.usefixtures("backend")
+def test_autopkgtest_passes(no_radios: None) -> None:
     with packaged():
         try:
             output = run("/src/packaging/debian/tests/camera")

@@ -23,7 +23,7 @@ Cameras = Callable[..., Camera]
 
 
 @pytest.fixture
-def wired(host: None, tmp_path: Path) -> Iterator[tuple[Download, dict[str, object]]]:
+def wired(no_radios: None, tmp_path: Path) -> Iterator[tuple[Download, dict[str, object]]]:
     """The link with a download through it, before any camera; and the host's network as it is then."""
     with wired_link(tmp_path), download() as ticks:
         ticks.expect_more()

@@ -2,6 +2,7 @@
 and D-Bus at once."""
 
 import asyncio
+import contextlib
 import json
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -17,7 +18,7 @@ from wifimgrd.client.hub import HubClient
 
 from .access_point import Camera
 from .deadline import async_poll_until, poll_until
-from .namespace import run
+from .namespace import CommandError, run
 from .traffic import Download, until_fetched
 
 URL = "http://127.0.0.1:8080"
@@ -251,5 +252,5 @@ def _begin_anew(configuration: str) -> None:
     shutil.rmtree(STATE, ignore_errors=True)
     CONFIGURATION.parent.mkdir(parents=True, exist_ok=True)
     CONFIGURATION.write_text(configuration)
-    for unit in ("wifimgrd.service", "wifimgrd-http.service"):
-        run("bash", "-c", f"systemctl reset-failed {unit} || true")
+    with contextlib.suppress(CommandError):  # never started yet
+        run("systemctl", "reset-failed", "wifimgrd.service", "wifimgrd-http.service")
