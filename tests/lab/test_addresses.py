@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from .backends import on_both
+from .backends import on_both, on_networkmanager, on_wpa_supplicant
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import poll_until
@@ -151,7 +151,7 @@ def echoed(address: str) -> str:
     return ""
 
 
-@on_both
+@on_networkmanager
 async def test_every_answer_is_from_the_right_camera(scene: Scene) -> None:
     """The cameras answer no request before all of them are waiting."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -192,7 +192,7 @@ async def test_a_camera_that_dies_and_returns_does_not_touch_the_others(scene: S
         c.expect_more()
 
 
-@on_both
+@on_wpa_supplicant
 async def test_a_flush_of_all_rules_is_healed(scene: Scene) -> None:
     with scene.ticks("B") as b:
         run("nft", "flush", "ruleset")
@@ -203,7 +203,7 @@ async def test_a_flush_of_all_rules_is_healed(scene: Scene) -> None:
         b.expect_more()
 
 
-@on_both
+@on_networkmanager
 async def test_a_killed_daemon_breaks_no_transfer(scene: Scene) -> None:
     with scene.ticks("A") as a, scene.ticks("D") as d:
         for _ in range(KILLS):
@@ -231,7 +231,7 @@ async def test_a_stop_leaves_nothing_and_a_start_finds_the_cameras_where_they_we
         poll_until(partial(scene.reached, name), f"{name} at its address", FIRST_S)
 
 
-@on_both
+@on_wpa_supplicant
 async def test_networks_of_the_host_are_not_hijacked(scene: Scene, lan: Lan) -> None:
     """Its LAN has the cameras' own subnet, and then part of the network that their addresses are from."""
     for network in ("192.168.42.0/24", "192.168.8.0/24"):
@@ -275,7 +275,7 @@ async def test_a_link_of_an_earlier_version_keeps_its_connection(scene: Scene) -
     await scene.hub.expect(device, "connected")
 
 
-@on_both
+@on_networkmanager
 async def test_hosts_of_a_shared_network_reach_every_camera(scene: Scene, lan: Lan) -> None:
     lan.attach("192.168.8.0/24")
     lan.machine.run("ip", "route", "add", "10.77.0.0/24", "via", "192.168.8.200")
@@ -290,7 +290,7 @@ async def test_hosts_of_a_shared_network_reach_every_camera(scene: Scene, lan: L
     assert answers == asked
 
 
-@on_both
+@on_wpa_supplicant
 async def test_what_four_cameras_push_has_their_own_addresses(scene: Scene) -> None:
     """Equal addresses, leases and ports; one socket receives all, and a port that is not accepted nothing."""
     CONFIGURATION.write_text('[cameras]\naccept = ["udp/8554"]\n')
