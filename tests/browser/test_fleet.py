@@ -457,6 +457,7 @@ async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fle
     assert [one for one in asked if "mqtt" in one]
 
 
+@pytest.mark.slow
 async def test_a_cut_cable_to_the_broker_is_noticed(page: Page, fleet: FleetPage) -> None:
     async with cable_to(f"http://127.0.0.1:{fleet.websocket_port}") as cable:
         settings = Settings(fleet=Fleet(web_socket_address(f"ws://127.0.0.1:{cable.port}"), "wifimgrd"))

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
@@ -87,6 +89,7 @@ async def quietly(command: object) -> None:
             raise
 
 
+@pytest.mark.slow
 async def test_a_crash_at_any_instant_loses_nothing_that_was_acknowledged(
     message_bus: MessageBusDaemon, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ WARM_UP: Final = 0.2
 CROWD: Final = 4
 
 
+@pytest.mark.slow
 async def test_a_random_life_breaks_nothing_and_leaves_nothing_behind(
     hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

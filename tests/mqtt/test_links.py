@@ -33,6 +33,7 @@ def ends() -> Iterator[tuple[PrivateHost, PrivateHost]]:
         yield theirs, ours
 
 
+@pytest.mark.slow
 async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_there(
     hub: Hub, ends: tuple[PrivateHost, PrivateHost], bridges: Start, tmp_path: Path
 ) -> None:
@@ -68,6 +69,7 @@ async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_
     await broker.kill()
 
 
+@pytest.mark.slow
 async def test_a_broker_that_stands_still_is_left_and_found_again(
     hub: Hub, broker: Mosquitto, bridges: Start
 ) -> None:
@@ -133,6 +135,7 @@ async def test_with_a_clock_before_the_certificate_the_log_says_so_and_it_connec
     await bridge.until_logged("broker_connected")
 
 
+@pytest.mark.slow
 async def test_pings_are_sent_at_the_brokers_interval_whatever_the_clock_shows(
     hub: Hub, broker: Mosquitto, bridges: Start, clock: Clock
 ) -> None:
