@@ -11,7 +11,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_PAUSE_S = 0.02
+_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.25
+"""In between as long as the question took, so that what is awaited has half of the processor."""
 
 
 class DeadlineError(AssertionError):
@@ -22,21 +23,27 @@ def poll_until(condition: Callable[[], T], what: str, seconds: float = 10.0) -> 
     """Ask `condition` until its answer is true, and return that answer."""
     end = time.monotonic() + seconds
     while True:
+        asked = time.monotonic()
         answer = condition()
         if answer:
             return answer
         if time.monotonic() >= end:
             raise DeadlineError(f"after {seconds:g} s still not so: {what} (last answer: {answer!r})")
-        time.sleep(_PAUSE_S)
+        time.sleep(_pause_s(asked))
 
 
 async def async_poll_until(condition: Callable[[], Awaitable[T]], what: str, seconds: float = 10.0) -> T:
     """Await `condition` until its answer is true, and return that answer; the event loop stays free."""
     end = time.monotonic() + seconds
     while True:
+        asked = time.monotonic()
         answer = await condition()
         if answer:
             return answer
         if time.monotonic() >= end:
             raise DeadlineError(f"after {seconds:g} s still not so: {what} (last answer: {answer!r})")
-        await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(_pause_s(asked))
+
+
+def _pause_s(asked: float) -> float:
+    return min(max(_PAUSE_S, time.monotonic() - asked), _LONGEST_PAUSE_S)
