@@ -31,7 +31,7 @@ ENVIRONMENT = (
 )
 NAMED_IN_TEXT = {"docs/api-guide.md": "jq", "docs/mqtt.md": "mosquitto mosquitto-clients"}
 """What documents want installed."""
-INSTALL_S, START_S = 420, 300
+INSTALL_S, START_S = 1200, 900
 MOUNTS = """
 root=$1
 mount --make-rprivate /

@@ -6,7 +6,7 @@ import pytest
 
 from wifimgrd.domain.errors import InternalError
 
-from .backends import on_both
+from .backends import on_networkmanager
 from .guest.access_point import Camera
 from .guest.namespace import run
 from .guest.state_disk import StateDisk
@@ -30,7 +30,7 @@ def refused(answer: tuple[int, Json]) -> None:
     assert (status, problem["code"]) == (500, "internal")
 
 
-@on_both
+@on_networkmanager
 async def test_a_disk_that_turns_read_only_costs_no_link_and_takes_nothing_new(
     disk: StateDisk, hub: WholeHub, cameras: Cameras
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .backends import on_both
+from .backends import on_both, on_networkmanager, on_wpa_supplicant
 from .guest.access_point import Camera
 from .guest.deadline import async_poll_until
 from .guest.namespace import run
@@ -51,7 +51,7 @@ def says(device: int, reachable: bool, message: Json) -> bool:
     return message["type"] == "device.updated" and data["id"] == device and data["reachable"] is reachable
 
 
-@on_both
+@on_networkmanager
 async def test_cameras_that_are_joined_and_silent_are_distinguished_from_those_that_are_gone(
     hub: WholeHub, cameras: Callable[..., Camera]
 ) -> None:
@@ -93,7 +93,7 @@ async def test_a_camera_that_hands_out_no_addresses_is_met_at_those_of_its_model
     await hub.dbus.wait_until(lambda client: client.devices[device].reachable, 15)
 
 
-@on_both
+@on_wpa_supplicant
 async def test_cameras_are_kept_awake_while_they_are_connected(
     models: None, hub: WholeHub, cameras: Callable[..., Camera]
 ) -> None:

@@ -31,9 +31,9 @@ CERTIFICATES: Final = ("PIP_CERT", "SSL_CERT_FILE")
 PACKAGES: Final = ("ca-certificates", "gcc", "libc6-dev", "python3-dev", "python3-venv")
 PYTHON: Final = "/opt/home-assistant/bin/python"
 PROGRAM: Final = Path(__file__).with_name("home_assistant.py")
-INSTALL_S: Final = 900
-START_S: Final = 240
-RETRY_S: Final = 30
+INSTALL_S: Final = 1800
+START_S: Final = 600
+RETRY_S: Final = 60
 """Home Assistant connects again 10 s after it has lost the broker."""
 
 

@@ -16,7 +16,7 @@ from tests.bare_roots import in_root, made_once, smallest
 from tests.mqtt.logs import lines_with
 from tests.mqtt.mosquitto import free_port
 
-START_S: Final = 60.0
+START_S: Final = 120.0
 AEDES: Final = ("aedes@1.2.0", "aedes-persistence-redis@11.2.2", "mqemitter-redis@7.2.1")
 NODE: Final = Path(__file__).with_name("aedes_node.mjs")
 """One node of the cluster; it wants Node 20, which Debian 13 has."""
