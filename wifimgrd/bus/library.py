@@ -8,7 +8,7 @@ Private names of the library that are used here, as no public one does the same:
 - `_private.unmarshaller.Unmarshaller`: reads a message of octets. The public way reads the socket itself.
 - `SignatureTree._get`: the signature of a variant, from the library's cache. The public way parses it again.
 - `Message._marshall`: the octets of a message. The public way writes them to the socket itself.
-- `MessageBus._sock`, `_negotiate_unix_fd`: the socket after authentication, for `_transport.py`.
+- `MessageBus._sock`, `_negotiate_unix_fd`: the socket after authentication, for the transport.
 - `MessageBus._stream`, `_disconnect_future`, `_user_disconnect`, `_finalize`: to close a connection that was
   not set up whole, of which the library keeps the socket.
 """
