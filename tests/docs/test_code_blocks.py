@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.docs.terminal import is_as_printed
 from wifimgrd import config
 
 BLOCKS = [block for document in DOCUMENTS for block in code_blocks(document)]
-TEXT = {"text", "diff", "json", "python", "toml", "yaml", "nginx", "js"}
+TEXT = {"text", "diff", "json", "python", "toml", "xml", "yaml", "nginx", "js"}
 
 PROGRAMS = tuple(
     f"{program} "
@@ -43,6 +44,11 @@ def test_text_is_no_command_that_no_test_would_run(block: CodeBlock) -> None:
 @pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "json"], ids=str)
 def test_json_is_json(block: CodeBlock) -> None:
     json.loads(block.text)
+
+
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "xml"], ids=str)
+def test_xml_is_xml(block: CodeBlock) -> None:
+    ElementTree.fromstring(block.text)
 
 
 @pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "python"], ids=str)

@@ -59,7 +59,9 @@ class NetworkManagerOnTheBus:
             return self.POINT
         return {"Options": {"ip_address": LINK.local_address, "routers": LINK.camera_address}}
 
-    async def call(self, destination: str, path: str, interface: str, member: str, *rest: Any) -> list[str]:
+    async def call(
+        self, destination: str, path: str, interface: str, member: str, *rest: Any, auto_start: bool = True
+    ) -> list[str]:
         assert member == "GetInterface"
         return ["/station"]
 

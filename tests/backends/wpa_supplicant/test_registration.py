@@ -32,8 +32,10 @@ class Host:
     """The name of the error with which CreateInterface is refused."""
     calls: list[str] = field(default_factory=list)
 
-    async def call(self, service: str, path: str, interface: str, member: str, *given: Any) -> list[Any]:
-        del service, path, interface
+    async def call(
+        self, service: str, path: str, interface: str, member: str, *given: Any, auto_start: bool = True
+    ) -> list[Any]:
+        del service, path, interface, auto_start
         self.calls.append(member)
         match member:
             case "GetInterface" if not self.registered:

@@ -63,7 +63,10 @@ class CreateInput(TypedDict):
 
     codename: Codename
     connection_type: Annotated[str, Keywords(const="wifi")]
-    connection_settings: SettingsInput
+    connection_settings: Annotated[
+        SettingsInput,
+        Keywords(oneOf=[{"required": ["ssid", "password"]}, {"required": ["bluetooth_address"]}]),
+    ]
     name: NotRequired[Name]
     auto_reconnect: NotRequired[AutoReconnect]
     priority: NotRequired[Priority]
