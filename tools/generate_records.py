@@ -22,7 +22,7 @@ sys.path.insert(0, str(CHECKOUT))
 from tools.descriptions.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
-from wifimgrd.client.json_members import SearchJson  # noqa: E402
+from wifimgrd.client.json_members import BluetoothDeviceJson, SearchJson  # noqa: E402
 from wifimgrd.domain.commands import BLUETOOTH, CONNECT, POWER  # noqa: E402
 from wifimgrd.domain.errors import ErrorCode  # noqa: E402
 from wifimgrd.domain.records import (  # noqa: E402
@@ -87,7 +87,7 @@ def _attempt_errors() -> str:
 def typescript() -> str:
     """The types of the JSON objects that the page uses, from their JSON Schemas."""
     schemas = Schemas()
-    for kind in (*DATA.values(), SearchJson, HubRecordJson):
+    for kind in (*DATA.values(), SearchJson, BluetoothDeviceJson, HubRecordJson):
         schemas.of(kind)
     lines = ["// Made by tools/generate_records.py from the fields in wifimgrd/domain/records.py.\n"]
     for name, schema in sorted(schemas.named.items()):

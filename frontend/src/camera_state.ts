@@ -2,21 +2,45 @@
 
 import type { Device, Interface } from "./types";
 
-export type CameraState = "connected" | "connecting" | "waiting" | "searching" | "not-answering" | "failed" | "off";
+export type CameraState =
+  | "connected"
+  | "connecting"
+  | "waking"
+  | "waiting"
+  | "searching"
+  | "not-answering"
+  | "failed"
+  | "asleep"
+  | "off";
 
 /** The order in which a list sorted by state has them: what needs a person comes first. */
-export const STATES: readonly CameraState[] = ["failed", "not-answering", "searching", "waiting", "connecting", "connected", "off"];
+export const STATES: readonly CameraState[] = [
+  "failed",
+  "not-answering",
+  "searching",
+  "waiting",
+  "waking",
+  "connecting",
+  "connected",
+  "asleep",
+  "off",
+];
 
 /** What a camera's state follows from. */
-export type StateFields = Pick<Device, "connected" | "connection_status" | "reachable" | "waiting_since" | "lost_at"> & {
+export type StateFields = Pick<
+  Device,
+  "connected" | "connection_status" | "connection_phase" | "power_state" | "reachable" | "waiting_since" | "lost_at"
+> & {
   connection_error_code: string | null;
 };
 
 export function stateOf(device: StateFields): CameraState {
   if (device.connected) return device.reachable === false ? "not-answering" : "connected";
-  if (device.connection_status === "connecting") return "connecting";
   if (device.connection_status === "disconnecting") return "off";
+  if (device.connection_phase === "waking") return "waking";
+  if (device.connection_status === "connecting") return "connecting";
   if (device.waiting_since) return "waiting";
+  if (device.power_state === "asleep") return "asleep";
   if (device.lost_at) return "searching";
   const code = device.connection_error_code;
   return code && code !== "cancelled" ? "failed" : "off";

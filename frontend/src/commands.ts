@@ -10,6 +10,16 @@ import type { Device } from "./types";
 
 export type Verb = "connect" | "disconnect";
 
+export interface ConnectOptions {
+  /** If no adapter is free, the camera waits for one. */
+  whenFree?: boolean;
+  /** If its network is not seen, it is woken. */
+  wake?: boolean;
+}
+
+/** Longer than the hub waits for a camera to fall asleep. */
+const SLEEP_S = 60;
+
 interface Answer {
   status: "connecting" | "connected" | "waiting" | "disconnecting" | "disconnected";
 }
@@ -26,8 +36,8 @@ function setUnderWay(id: number, isUnderWay: boolean): void {
 
 export const aboutDevice = (id: number) => `device ${id}`;
 
-async function send(id: number, verb: Verb, whenFree: boolean): Promise<Answer> {
-  const query = `device_id=${id}${whenFree ? "&when_free=1" : ""}`;
+async function send(id: number, verb: Verb, { whenFree, wake }: ConnectOptions = {}): Promise<Answer> {
+  const query = `device_id=${id}${whenFree ? "&when_free=1" : ""}${wake ? "&wake=1" : ""}`;
   setUnderWay(id, true);
   try {
     return await request<Answer>(deviceAddress(`wifi/${verb}?${query}`), { method: "POST" });
@@ -43,12 +53,12 @@ export function problemText(name: string, error: unknown): string {
   return failureText(name, error.code, error.message);
 }
 
-export async function command(device: Device, verb: Verb, whenFree = false): Promise<void> {
+export async function command(device: Device, verb: Verb, options: ConnectOptions = {}): Promise<void> {
   const name = printable(device.name);
   const about = aboutDevice(device.id);
   notify(about, t.answers.asking[verb](name), "plain");
   try {
-    const { status } = await send(device.id, verb, whenFree);
+    const { status } = await send(device.id, verb, options);
     const isThere = verb === "connect" && devices.value.get(device.id)?.connected;
     // The channel may have been faster than the answer.
     notify(about, t.answers[isThere ? "connected" : status](name), isThere || status === "connected" ? "good" : "plain");
@@ -57,13 +67,43 @@ export async function command(device: Device, verb: Verb, whenFree = false): Pro
   }
 }
 
-/** The same for several, one after the other, with one message about all of them. */
+/** Wake a camera; what came of it is an event. */
+export async function wake(device: Device): Promise<void> {
+  const name = printable(device.name);
+  const about = aboutDevice(device.id);
+  notify(about, t.answers.asking.wake(name), "plain");
+  try {
+    const now = await request<Device>(deviceAddress(`${device.id}/wake`), { method: "POST" });
+    if (now.power_state === "awake") notify(about, t.answers.awake(name), "good");
+  } catch (error) {
+    notify(about, problemText(name, error), "bad");
+  }
+}
+
+/** Disconnect a camera and put it to sleep. */
+export async function sleep(device: Device): Promise<void> {
+  const name = printable(device.name);
+  const about = aboutDevice(device.id);
+  notify(about, t.answers.asking.sleep(name), "plain");
+  setUnderWay(device.id, true);
+  try {
+    const address = deviceAddress(`${device.id}/sleep?wait=${SLEEP_S}`);
+    const now = await request<Device>(address, { method: "POST", timeoutMs: (SLEEP_S + 10) * 1_000 });
+    if (now.power_state === "asleep") notify(about, t.answers.asleep(name), "good");
+  } catch (error) {
+    notify(about, problemText(name, error), "bad");
+  } finally {
+    setUnderWay(device.id, false);
+  }
+}
+
+/** Connect or disconnect several, one after the other, with one message about all of them. */
 export async function commandMany(chosen: readonly Device[], verb: Verb): Promise<void> {
   notify("many", t.answers.many(verb, chosen.length), "plain");
   const failures: string[] = [];
   for (const device of chosen) {
     try {
-      await send(device.id, verb, false);
+      await send(device.id, verb);
     } catch (error) {
       failures.push(problemText(printable(device.name), error));
     }

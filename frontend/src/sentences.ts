@@ -20,6 +20,10 @@ export function detailOf(code: string | null, message: string): string {
   return rest.charAt(0).toUpperCase() + rest.slice(1) + (/[.!?]$/.test(rest) ? "" : ".");
 }
 
+/** An error in its own place: what went wrong, the detail, and what a person can do about it. */
+export const failureSentences = (code: string | null, message: string): string =>
+  [headingFor(code), printable(detailOf(code, message)), adviceFor(code)].filter(Boolean).join(" ");
+
 /** An error of a camera in one line. */
 export function failureText(name: string, code: string | null, message: string | null): string {
   const detail = code === "no-interface-available" ? "" : printable(detailOf(code, message ?? ""));
@@ -59,6 +63,12 @@ export function sentenceOf(event: Event, devices: ReadonlyMap<number, Device>, s
     }
     case "device.connection_status.update":
       return statusSentence(event.data, devices.get(event.data.id));
+    case "device.power_state.update":
+      return powerSentence(event.data.power_state, devices.get(event.data.id));
+    case "device.operation.failed": {
+      const { id, code, message } = event.data;
+      return bad(failureText(printable(devices.get(id)?.name ?? t.events.camera(id)), code, message));
+    }
     case "interface.added":
       return plain(t.events.adapterIn(event.data.name));
     case "interface.removed":
@@ -98,8 +108,23 @@ function statusSentence(
   }
 }
 
+/** A change from one state to the other; what a search finds out first is none. */
+function powerSentence(now: Device["power_state"], before: Device | undefined): Sentence | null {
+  if (!before || before.connected) return null;
+  const name = printable(before.name);
+  if (now === "awake" && before.power_state !== "awake") {
+    if (before.connection_phase === "waking") return good(t.events.awake(name));
+    return before.power_state === "asleep" ? plain(t.events.awake(name)) : null;
+  }
+  return now === "asleep" && before.power_state === "awake" ? plain(t.events.asleep(name)) : null;
+}
+
 export function serviceSentence(now: Service, before: Service | null): Sentence | null {
-  if (now.backend_state === before?.backend_state && now.backend_reason === before.backend_reason) return null;
+  if (now.backend_state === before?.backend_state && now.backend_reason === before.backend_reason) {
+    const isReady = now.bluetooth_state === "ready";
+    if (isReady === (before.bluetooth_state === "ready")) return null;
+    return plain(isReady ? t.events.bluetoothReady : t.events.bluetoothAway(now.bluetooth_reason));
+  }
   if (now.backend_state === "ready") return good(t.events.ready);
   return now.backend_state === "starting" ? plain(t.events.starting) : bad(t.events.away(now.backend_reason));
 }

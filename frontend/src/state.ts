@@ -109,6 +109,11 @@ export function takeEvent(event: Event): void {
       if (known) setDevice({ ...known, signal_strength: event.data.signal_strength });
       break;
     }
+    case "device.power_state.update": {
+      const known = devices.value.get(event.data.id);
+      if (known) setDevice({ ...known, ...event.data });
+      break;
+    }
     case "interface.added":
     case "interface.updated":
       interfaces.value = new Map(interfaces.value).set(event.data.name, event.data);

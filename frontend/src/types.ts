@@ -1,8 +1,8 @@
 // The API's values that the page uses; those of the records are made of the fields in wifimgrd/domain/records.py.
 
-import type { Device, Interface, Service, Signal, StatusUpdate } from "./records";
+import type { Device, Interface, OperationFailed, PowerState, Service, Signal, StatusUpdate } from "./records";
 
-export type { Device, Interface, Network, Search, Service, StatusUpdate } from "./records";
+export type { BluetoothDevice, Device, Interface, Network, Search, Service, StatusUpdate } from "./records";
 
 export interface Model {
   codename: string;
@@ -25,7 +25,7 @@ export interface HistoryRow {
   time: string;
   device_id: number | null;
   device_name: string | null;
-  kind: "session" | "interruption" | "failure" | "adapter" | "backend";
+  kind: "session" | "interruption" | "failure" | "wake" | "adapter" | "backend";
   interface: string | null;
   code: string | null;
   message: string | null;
@@ -69,6 +69,8 @@ export type Event =
   | Message<"device.removed", { id: number }>
   | Message<"device.connection_status.update", StatusUpdate>
   | Message<"device.signal", Signal>
+  | Message<"device.power_state.update", PowerState>
+  | Message<"device.operation.failed", OperationFailed>
   | Message<"interface.added" | "interface.updated", Interface>
   | Message<"interface.removed", { name: string }>
   | Message<"service.updated", Service>

@@ -242,7 +242,8 @@ async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Sc
 
 
 def _outcome(device: DeviceRecord) -> str:
-    return "connecting" if camera_state_of(device) is CameraState.CONNECTING else "not connected"
+    is_trying = camera_state_of(device) in (CameraState.CONNECTING, CameraState.WAKING)
+    return "connecting" if is_trying else "not connected"
 
 
 async def device_command(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

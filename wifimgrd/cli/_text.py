@@ -26,6 +26,7 @@ class Style(StrEnum):
 STYLE_OF_STATE: Final = {
     CameraState.CONNECTED: Style.GOOD,
     CameraState.CONNECTING: Style.BUSY,
+    CameraState.WAKING: Style.BUSY,
     CameraState.WAITING: Style.BUSY,
     CameraState.SEARCHING: Style.BUSY,
     CameraState.NOT_ANSWERING: Style.BUSY,

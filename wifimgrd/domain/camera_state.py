@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.records import DeviceRecord
@@ -33,10 +33,12 @@ class CameraState(StrEnum):
 
     CONNECTED = "connected"
     CONNECTING = "connecting"
+    WAKING = "waking"
     WAITING = "waiting"
     SEARCHING = "searching"
     NOT_ANSWERING = "not answering"
     FAILED = "failed"
+    ASLEEP = "asleep"
     OFF = "off"
 
     @property
@@ -52,8 +54,12 @@ def camera_state(
     waiting_since: object | None,
     lost_at: object | None,
     error_code: str | None,
+    phase: str | None = None,
+    power_state: str | None = None,
 ) -> CameraState:
     """The state for people of a device whose connection is in `state`; times matter only by being there."""
+    if phase == ConnectionPhase.WAKING and state in (DeviceState.CONNECTING, DeviceState.DISCONNECTED):
+        return CameraState.WAKING
     match state:
         case DeviceState.CONNECTED:
             return CameraState.NOT_ANSWERING if reachable is False else CameraState.CONNECTED
@@ -63,6 +69,8 @@ def camera_state(
             return CameraState.OFF
     if waiting_since is not None:
         return CameraState.WAITING
+    if power_state == PowerState.ASLEEP:
+        return CameraState.ASLEEP
     if lost_at is not None:
         return CameraState.SEARCHING
     has_failed = error_code is not None and error_code != ErrorCode.CANCELLED
@@ -77,4 +85,6 @@ def camera_state_of(device: DeviceRecord) -> CameraState:
         waiting_since=device.waiting_since,
         lost_at=device.lost_at,
         error_code=device.connection_error_code,
+        phase=device.connection_phase,
+        power_state=device.power_state,
     )

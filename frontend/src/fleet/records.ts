@@ -5,7 +5,7 @@ import type { Device, HubRecord, Interface, Settings } from "../records";
 /** The fields of a camera's record that this page uses. */
 export type CameraRecord = Pick<
   Device,
-  "id" | "name" | "codename" | "connection_status" | "connected" | "interface" | "signal_strength" | "reachable" | "waiting_since" | "lost_at"
+  "id" | "name" | "codename" | "connection_status" | "connected" | "interface" | "signal_strength" | "reachable" | "waiting_since" | "lost_at" | "power_state" | "connection_phase"
 > & {
   connection_settings: Pick<Settings, "ssid">;
   /** A newer hub may have other codes. */
@@ -47,6 +47,11 @@ class Members {
     const found = values.find((value) => value === this.members[name]);
     if (found === undefined) throw new Unreadable();
     return found;
+  }
+
+  /** A value that an earlier version does not have, and of which a later one may have others. */
+  oneOrNull<Value extends string>(name: string, values: readonly Value[]): Value | null {
+    return values.find((value) => value === this.members[name]) ?? null;
   }
 
   boolean(name: string): boolean {
@@ -126,6 +131,8 @@ export const parseCamera = (octets: Uint8Array, id: number) =>
       reachable: members.booleanOrNull("reachable"),
       waiting_since: members.textOrNull("waiting_since"),
       lost_at: members.textOrNull("lost_at"),
+      power_state: members.oneOrNull("power_state", ["asleep", "awake"]),
+      connection_phase: members.oneOrNull("connection_phase", ["waking", "joining"]),
       connection_error_code: members.textOrNull("connection_error_code"),
       connection_error_message: members.textOrNull("connection_error_message", LONGEST_SENTENCE),
     };

@@ -73,6 +73,12 @@ function State({ device }: { device: Device }) {
           <Name text={device.connection_settings.ssid} />
         </dd>
         <Facts device={device} />
+        {!device.connected && device.last_seen && (
+          <>
+            <dt>{t.camera.lastSeen}</dt>
+            <dd>{moment(device.last_seen)}</dd>
+          </>
+        )}
         {device.pin && (
           <>
             <dt>{t.camera.pin}</dt>
@@ -143,7 +149,7 @@ function Past({ device }: { device: Device }) {
       })
       .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
     return () => void (isWanted = false);
-  }, [device.id, device.connection_status, device.connection_error_at, device.last_disconnection]);
+  }, [device.id, device.connection_status, device.connection_phase, device.connection_error_at, device.last_disconnection]);
   const sessions = rows?.filter((row) => row.kind === "session") ?? [];
   const failures = rows?.filter((row) => row.kind === "failure") ?? [];
   const interruptions = rows?.filter((row) => row.kind === "interruption") ?? [];
@@ -215,12 +221,15 @@ function PastRow({ row }: { row: HistoryRow }) {
     row.signal_mean !== null && t.camera.signalRange(row.signal_minimum ?? row.signal_mean, row.signal_mean),
   ].filter(Boolean);
   const isError = row.kind === "failure" || isOutage(row);
+  const wake = isError ? t.camera.notWoken : t.camera.woken;
   return (
     <li data-kind={row.kind}>
       {row.kind === "session" ? (
         <strong>{row.ended ? t.camera.session(moment(row.time), moment(row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
       ) : row.kind === "interruption" && row.ended ? (
         <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
+      ) : row.kind === "wake" ? (
+        <strong>{wake(moment(row.time))}</strong>
       ) : (
         <strong>
           <time dateTime={row.time}>{moment(row.time)}</time>

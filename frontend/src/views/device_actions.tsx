@@ -2,13 +2,15 @@
 
 import { useState } from "preact/hooks";
 import { isFreeFor, stateOf } from "../camera_state";
-import { command, underWay } from "../commands";
+import { command, sleep, underWay, wake } from "../commands";
 import { t } from "../messages";
-import { interfaces, isCurrent } from "../state";
+import { interfaces, isCurrent, service } from "../state";
 import type { Device } from "../types";
-import { Edit, Password, Remove } from "./device_forms";
+import { Edit, Pair, Password, Remove } from "./device_forms";
 
-type Task = "edit" | "password" | "remove";
+type Task = "edit" | "password" | "pair" | "remove";
+/** These tell only that the camera's network is not there: it may sleep. */
+const MAY_SLEEP: ReadonlySet<string> = new Set(["device-not-reachable", "connection-lost", "wake-failed"]);
 
 export function DeviceActions({ device, describedBy }: { device: Device; describedBy: string }) {
   const [task, setTask] = useState<Task | null>(null);
@@ -38,35 +40,56 @@ export function DeviceActions({ device, describedBy }: { device: Device; describ
     </button>
   );
   const connect = (isPrimary: boolean) => button(t.camera.connect, () => void command(device, "connect"), isPrimary);
+  const changePassword = () => button(t.camera.changePassword, () => setTask("password"), true, false);
+  const canWake = device.auto_wake !== null && service.value?.bluetooth_state !== "absent";
+  // What is not paired yet is paired first.
+  const ifPaired = (act: () => Promise<void>) => () => (device.paired === false ? setTask("pair") : void act());
+  const wakes = canWake ? [button(t.camera.wake, ifPaired(() => wake(device)))] : [];
+  const wakeAndConnect = (isPrimary: boolean) =>
+    button(t.camera.wakeAndConnect, ifPaired(() => command(device, "connect", { wake: true })), isPrimary);
   const disconnect = (words: string) => button(words, () => void command(device, "disconnect"));
   const choices = {
-    connected: () => [disconnect(t.camera.disconnect)],
+    connected: () => [
+      disconnect(t.camera.disconnect),
+      ...(device.paired && canWake ? [button(t.camera.sleep, () => void sleep(device))] : []),
+    ],
     "not-answering": () => [disconnect(t.camera.disconnect)],
     connecting: () => [disconnect(t.camera.stop)],
+    waking: () => [disconnect(t.camera.stop)],
     waiting: () => [disconnect(t.camera.stopWaiting)],
-    searching: () => [connect(true), disconnect(t.camera.stopSearching)],
-    off: () => [connect(true)],
+    searching: () => [connect(true), disconnect(t.camera.stopSearching), ...wakes],
+    asleep: () =>
+      code === "authentication-failed"
+        ? [changePassword(), wakeAndConnect(false), ...wakes]
+        : [wakeAndConnect(true), ...(device.lost_at ? [disconnect(t.camera.stopSearching)] : []), ...wakes],
+    off: () => [connect(true), ...wakes],
     failed: () =>
       code === "authentication-failed"
-        ? [button(t.camera.changePassword, () => setTask("password"), true, false), connect(false)]
+        ? [changePassword(), connect(false)]
         : isRefused && !isAnyFree
-          ? [button(t.camera.connectWhenFree, () => void command(device, "connect", true), true), connect(false)]
-          : [connect(true)],
+          ? [button(t.camera.connectWhenFree, () => void command(device, "connect", { whenFree: true }), true), connect(false)]
+          : code === "not-paired" && device.paired === false
+            ? [button(t.bluetooth.pair, () => setTask("pair"), true, false), connect(false)]
+            : canWake && code !== null && MAY_SLEEP.has(code)
+              ? [wakeAndConnect(true), connect(false), ...wakes]
+              : [connect(true), ...wakes],
   };
   return (
     <>
       <div class="actions">
         {choices[state]()}
-        <span class="spread" />
-        <button type="button" class="quiet" disabled={!current} onClick={() => setTask("edit")} aria-describedby={describedBy}>
-          {t.camera.edit}
-        </button>
-        <button type="button" class="quiet" disabled={!current} onClick={() => setTask("remove")} aria-describedby={describedBy}>
-          {t.camera.remove}
-        </button>
+        <span class="further">
+          <button type="button" class="quiet" disabled={!current} onClick={() => setTask("edit")} aria-describedby={describedBy}>
+            {t.camera.edit}
+          </button>
+          <button type="button" class="quiet" disabled={!current} onClick={() => setTask("remove")} aria-describedby={describedBy}>
+            {t.camera.remove}
+          </button>
+        </span>
       </div>
       {task === "edit" && <Edit device={device} onClose={close} />}
       {task === "password" && <Password device={device} onClose={close} />}
+      {task === "pair" && <Pair device={device} onClose={close} />}
       {task === "remove" && <Remove device={device} onClose={close} />}
     </>
   );

@@ -89,11 +89,14 @@ function Reached({ device }: { device: Device }) {
 /** How long a step has taken so far; nobody knows how long it will take. */
 export function Progress({ device }: { device: Device }) {
   const status = device.connection_status;
-  if (!isCurrent.value || (status !== "connecting" && status !== "disconnecting")) return null;
+  if (!isCurrent.value) return null;
+  if (device.connection_phase === "waking") return <Elapsed key="waking" words={t.states.waking} />;
+  if (status !== "connecting" && status !== "disconnecting") return null;
   return <Elapsed key={status} words={status === "connecting" ? t.states.connecting : t.disconnecting} />;
 }
 
-function Elapsed({ words }: { words: string }) {
+/** A step that takes its time, and for how long it has. */
+export function Elapsed({ words }: { words: string }) {
   const [begun] = useState(Date.now());
   const [now, setNow] = useState(begun);
   useEffect(() => {

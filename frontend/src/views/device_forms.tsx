@@ -10,6 +10,7 @@ import { interfaces } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
+import { Pairing } from "./pairing";
 import { Dialog, Faults, Name, useFocusOnFault } from "./parts";
 
 interface FormProps {
@@ -71,7 +72,7 @@ function SavingForm({ title, faults, isSaving, saving, onSubmit, onClose, childr
   );
 }
 
-const FIELDS = ["name", "codename", "ssid", "password", "auto_reconnect", "priority", "pin"];
+const FIELDS = ["name", "codename", "ssid", "password", "auto_reconnect", "auto_wake", "priority", "pin"];
 type Pin = Device["pin"];
 const pinText = (pin: Pin) => JSON.stringify(pin);
 
@@ -97,6 +98,7 @@ export function Edit({ device, onClose }: FormProps) {
   const [ssid, setSsid] = useState(device.connection_settings.ssid);
   const [password, setPassword] = useState("");
   const [isReconnecting, setReconnecting] = useState(device.auto_reconnect);
+  const [isWoken, setWoken] = useState(device.auto_wake);
   const [priority, setPriority] = useState(String(device.priority));
   const [pin, setPin] = useState(pinText(device.pin));
   const { faults, isSaving, save } = useSaving(FIELDS, onClose);
@@ -112,6 +114,7 @@ export function Edit({ device, onClose }: FormProps) {
       ...(codename === device.codename ? {} : { codename }),
       ...(Object.keys(settings).length > 0 ? { connection_settings: settings } : {}),
       ...(isReconnecting === device.auto_reconnect ? {} : { auto_reconnect: isReconnecting }),
+      ...(isWoken === device.auto_wake ? {} : { auto_wake: isWoken }),
       ...(Number(priority) === device.priority ? {} : { priority: Number(priority) }),
       ...(pin === pinText(device.pin) ? {} : { pin: JSON.parse(pin) as unknown }),
     };
@@ -137,6 +140,15 @@ export function Edit({ device, onClose }: FormProps) {
         <input type="checkbox" checked={isReconnecting} onChange={(event) => setReconnecting(event.currentTarget.checked)} />
         {t.edit.reconnect}
       </label>
+      {isWoken !== null && (
+        <label class="check">
+          <input type="checkbox" checked={isWoken} onChange={(event) => setWoken(event.currentTarget.checked)} />
+          <span>
+            {t.edit.wake}
+            <small>{t.edit.wakeHint}</small>
+          </span>
+        </label>
+      )}
       <Field id="edit-priority" label={t.edit.priority} hint={t.edit.priorityHint} faults={faults.priority}>
         {(described) => (
           <input
@@ -163,7 +175,25 @@ export function Edit({ device, onClose }: FormProps) {
           </select>
         )}
       </Field>
+      <Pairing device={device} />
     </SavingForm>
+  );
+}
+
+/** Only the pairing, for a command that needs it. */
+export function Pair({ device, onClose }: FormProps) {
+  return (
+    <Dialog title={t.bluetooth.title} onClose={onClose}>
+      <form onSubmit={(event) => event.preventDefault()}>
+        <Pairing device={device} />
+        <div class="actions">
+          <span class="spread" />
+          <button type="button" onClick={onClose}>
+            {t.hub.close}
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 

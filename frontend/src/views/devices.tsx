@@ -1,5 +1,6 @@
 // The cameras: how many, each as a card, and one more.
 
+import { useWhoSleeps } from "../bluetooth";
 import { t } from "../messages";
 import { openStep, route } from "../route";
 import { devices, isCurrent } from "../state";
@@ -15,6 +16,7 @@ export function Devices() {
   const connected = everyone.filter((one) => one.connected).length;
   const silent = everyone.filter((one) => one.connected && one.reachable === false).length;
   const shown = route.value;
+  useWhoSleeps();
   return (
     <section aria-labelledby="cameras-title">
       <div class="section-head">

@@ -7,6 +7,9 @@ import { devices, interfaces, isCurrent } from "../state";
 import type { Device } from "../types";
 import { moment, Name } from "./parts";
 
+/** What ends an attempt or a link only because the camera sleeps. */
+const EXPLAINED_BY_SLEEP: ReadonlySet<string> = new Set(["device-not-reachable", "connection-lost"]);
+
 export function Trouble({ device }: { device: Device }) {
   const state = stateOf(device);
   const code = device.connection_error_code;
@@ -29,12 +32,22 @@ export function Trouble({ device }: { device: Device }) {
     );
   }
   if (device.connected || !device.connection_error_message) return null;
-  if (code === "no-interface-available" && state !== "connecting") return <Refused device={device} />;
+  if (state === "asleep" && code !== null && EXPLAINED_BY_SLEEP.has(code)) {
+    return (
+      <div class="trouble calm">
+        <p>
+          <strong>{t.trouble.asleep}</strong> {t.trouble.asleepAdvice}
+        </p>
+      </div>
+    );
+  }
+  const isTrying = state === "connecting" || state === "waking";
+  if (code === "no-interface-available" && !isTrying) return <Refused device={device} />;
   return (
     <div class="trouble">
       <p>
         <strong>
-          {headingFor(code)} {state === "connecting" && t.trouble.tryingAgain}
+          {headingFor(code)} {isTrying && t.trouble.tryingAgain}
         </strong>{" "}
         {device.connection_error_at && state !== "searching" && t.trouble.at(moment(device.connection_error_at))}{" "}
         <Name text={detailOf(code, device.connection_error_message)} />

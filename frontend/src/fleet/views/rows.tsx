@@ -101,15 +101,18 @@ interface Choice {
   verb: Verb;
   words: string;
   whenFree?: boolean;
+  wake?: boolean;
 }
 
 const CHOICES: Record<CameraState, Choice> = {
   connected: { verb: "disconnect", words: t.camera.disconnect },
   "not-answering": { verb: "disconnect", words: t.camera.disconnect },
   connecting: { verb: "disconnect", words: t.camera.stop },
+  waking: { verb: "disconnect", words: t.camera.stop },
   waiting: { verb: "disconnect", words: t.camera.stopWaiting },
   searching: { verb: "disconnect", words: t.camera.stopSearching },
   failed: { verb: "connect", words: t.camera.connect },
+  asleep: { verb: "connect", words: t.camera.wakeAndConnect, wake: true },
   off: { verb: "connect", words: t.camera.connect },
 };
 const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, whenFree: true };
@@ -169,13 +172,13 @@ function setUnderWay(key: string, isUnderWay: boolean): void {
 }
 
 /** Send a command; the answer is a message over the page, the state that follows is in the record. */
-async function send(hub: string, camera: number, cameraName: string, { verb, whenFree }: Choice): Promise<void> {
+async function send(hub: string, camera: number, cameraName: string, { verb, whenFree, wake }: Choice): Promise<void> {
   const key = `${hub}/${camera}`;
   const name = t.fleet.at(cameraName, hub);
   setUnderWay(key, true);
   notify(key, t.answers.asking[verb](name), "plain");
   try {
-    const { message } = await command(hub, camera, verb, whenFree ? { when_free: true } : {});
+    const { message } = await command(hub, camera, verb, { ...(whenFree ? { when_free: true } : {}), ...(wake ? { wake: true } : {}) });
     const known = ["connecting", "connected", "waiting", "disconnecting", "disconnected"] as const;
     const outcome = known.find((one) => one === message) ?? (verb === "connect" ? "connecting" : "disconnected");
     notify(key, t.answers[outcome](name), outcome === "connected" ? "good" : "plain");
