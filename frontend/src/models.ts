@@ -14,5 +14,8 @@ export async function loadModels(): Promise<void> {
 /** The model for cameras of which nothing is known. */
 export const GENERIC = "generic-wifi-camera";
 
+/** What GoPros call their networks, unless their owners do: all models alike. */
+export const isGoPro = (ssid: string): boolean => /^(GP\d{8}$|HERO)/.test(ssid);
+
 export const modelName = (codename: string): string =>
   models.value?.find((one) => one.codename === codename)?.device_name ?? codename;

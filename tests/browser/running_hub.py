@@ -21,6 +21,7 @@ START_S = 60.0
 STOP_S = 20.0
 SIGNATURES = {bool: "b", int: "u", float: "d", str: "s"}
 ADAPTERS = ("wlan0", "wlan1", "wlan2")
+SLEEPING = (b"GP25140001", b"X4 SIM360.OSC", b"THETAYR12345678.OSC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,12 @@ class RunningHub:
                 await self.set_fault("rfkill", interface=name, off=True)
             else:
                 await self.client.simulate("PlugAdapter", "s", name)
-        for fault in ("slow-join", "silent"):
+        for fault in ("slow-join", "silent", "bluetooth-off", "bond-lost", "out-of-range"):
             await self.set_fault(fault, off=True)
         for number in range(1, 5):
             await self.power(number, on=True)
+        for ssid in SLEEPING:
+            await self.client.simulate("SleepCamera", "ay", ssid)
 
     @asynccontextmanager
     async def without_daemon(self) -> AsyncIterator[None]:

@@ -2,15 +2,18 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { deviceAddress, Problem, request } from "../api";
+import { isBluetoothReady } from "../bluetooth";
 import { clear, draft, draftPassword, edit } from "../draft";
 import { t } from "../messages";
-import { GENERIC, loadModels, models } from "../models";
+import { GENERIC, isGoPro, loadModels, models } from "../models";
 import { closeSteps, openStep, stepBack } from "../route";
 import { printable } from "../sentences";
 import { devices } from "../state";
 import { notify } from "../toasts";
 import type { Device, Network, Search } from "../types";
 import { isWifiText, wifiText } from "../wifi_text";
+import { BluetoothCameras } from "./bluetooth_cameras";
+import { BluetoothLack } from "./bluetooth_lack";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
 import { Dialog, Faults, Name, Signal, useFocusOnFault } from "./parts";
 
@@ -32,6 +35,12 @@ export function AddCamera({ step }: { step: number }) {
     closeSteps();
   };
 
+  const finish = (added: Device) => {
+    clear();
+    closeSteps();
+    if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
+  };
+
   const save = async () => {
     const { codename, isOpen, name } = draft.value;
     const password = isOpen ? "" : draftPassword.value;
@@ -45,10 +54,7 @@ export function AddCamera({ step }: { step: number }) {
     const settings = { ssid, password };
     const body = { codename, connection_type: "wifi", connection_settings: settings, ...(name.trim() ? { name } : {}) };
     try {
-      const added = await request<Device>(deviceAddress(), { method: "POST", body });
-      clear();
-      closeSteps();
-      if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
+      finish(await request<Device>(deviceAddress(), { method: "POST", body }));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const fields = Object.keys(error.fields).filter((field) => field in STEP_OF);
@@ -76,7 +82,7 @@ export function AddCamera({ step }: { step: number }) {
       </ol>
       <form ref={form} onSubmit={submit} class="wizard" noValidate>
         <div class="wizard-body">
-          {shown === 0 ? <NetworkStep faults={faults} /> : <CameraStep faults={faults} />}
+          {shown === 0 ? <NetworkStep faults={faults} onAdded={finish} /> : <CameraStep faults={faults} />}
           <Faults id="add-fault" sentences={faults.all} />
         </div>
         <div class="actions">
@@ -104,11 +110,14 @@ function choose(network: Network): void {
     ssid: network.ssid,
     security: network.security,
     isOpen: OPEN.has(network.security),
-    ...(isChosen ? { codename } : { codename: network.codename ?? GENERIC, isGuessed: network.codename !== null }),
+    ...(isChosen ? { codename } : { codename: network.codename ?? unguessed(network.ssid), isGuessed: network.codename !== null }),
   });
 }
 
-function NetworkStep({ faults }: { faults: FieldFaults }) {
+/** The model of a network that does not say it. That of a GoPro a person has to select. */
+const unguessed = (ssid: string): string => (isGoPro(ssid) ? "" : GENERIC);
+
+function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added: Device) => void }) {
   const { ssid } = draft.value;
   const [results, setResults] = useState<Search | null>(null);
   const [fault, setFault] = useState("");
@@ -137,7 +146,7 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
     const name = found?.ssid ?? (isWifiText(text) ? "" : text);
     const seen = results?.networks.find((one) => one.ssid === name);
     if (seen) choose(seen);
-    else edit({ ssid: name, security: "", isOpen: false, ...(draft.value.isChosen ? {} : { codename: GENERIC, isGuessed: false }) });
+    else edit({ ssid: name, security: "", isOpen: false, ...(draft.value.isChosen ? {} : { codename: unguessed(name), isGuessed: false }) });
     if (found) {
       draftPassword.value = found.password;
       edit({ isOpen: found.isOpen });
@@ -148,6 +157,7 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
   const registered = registeredAs(ssid);
   return (
     <div ref={part} class="step">
+      {isBluetoothReady() && <BluetoothCameras onAdded={onAdded} />}
       <fieldset class="choices" aria-busy={isSearching}>
         <legend>{t.add.networks}</legend>
         {isSearching && <progress aria-label={t.add.searching} />}
@@ -165,6 +175,7 @@ function NetworkStep({ faults }: { faults: FieldFaults }) {
         {isPasted && <p>{t.add.pasted}</p>}
         {registered && <p class="warning">{t.add.registered(printable(registered.name))}</p>}
       </div>
+      <BluetoothLack />
     </div>
   );
 }
@@ -193,6 +204,7 @@ function NetworkChoice({ network }: { network: Network }) {
   const notes = [
     t.security[network.security] ?? network.security,
     network.bands.join(", "),
+    ...(network.codename === null && isGoPro(network.ssid) ? [t.add.whichGoPro] : []),
     ...(registered ? [t.add.registeredNote(printable(registered.name))] : []),
     ...(isText ? [] : [t.add.notText]),
   ];
@@ -221,7 +233,7 @@ function CameraStep({ faults }: { faults: FieldFaults }) {
   useEffect(() => {
     if (isOpen) nameInput.current?.focus();
   }, []);
-  const guess = isChosen ? undefined : isGuessed ? t.add.guessed : t.add.notGuessed;
+  const guess = isChosen ? undefined : isGuessed ? t.add.guessed : isGoPro(ssid) ? t.add.selectGoPro : t.add.notGuessed;
   // Offered where nothing is known of the network; one that was found says itself whether it is open.
   const canBeOpen = security === "";
   return (

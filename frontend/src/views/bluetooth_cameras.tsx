@@ -1,0 +1,93 @@
+// The cameras in pairing mode: one click pairs one, and adds it with the network and the password that it gives.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Problem } from "../api";
+import { addByPairing, useCamerasInRange } from "../bluetooth";
+import { t } from "../messages";
+import { modelName } from "../models";
+import { failureSentences, failureText, printable } from "../sentences";
+import { notify } from "../toasts";
+import type { BluetoothDevice, Device } from "../types";
+import { Elapsed } from "./device_card";
+import { ModelField } from "./fields";
+import { Faults, Name } from "./parts";
+
+interface CamerasProps {
+  onAdded: (added: Device) => void;
+}
+
+const titleOf = (camera: BluetoothDevice): string => printable(camera.name ?? camera.address);
+
+export function BluetoothCameras({ onAdded }: CamerasProps) {
+  const [paired, setPaired] = useState<BluetoothDevice | null>(null);
+  const [asked, setAsked] = useState<BluetoothDevice | null>(null);
+  const [codename, setCodename] = useState("");
+  const [faults, setFaults] = useState<{ model?: string[]; other?: string }>({});
+  const { heard, fault } = useCamerasInRange(paired === null);
+  const isShown = useRef(true);
+  useEffect(() => () => void (isShown.current = false), []);
+  useEffect(() => {
+    if (asked) document.getElementById("heard-model")?.focus();
+  }, [asked, faults]);
+
+  const add = async (camera: BluetoothDevice, model: string) => {
+    setPaired(camera);
+    setFaults({});
+    try {
+      const added = await addByPairing(camera.address, model);
+      if (isShown.current) onAdded(added);
+      else notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const aboutModel = error.fields.codename;
+      if (!isShown.current) notify("hub", failureText(titleOf(camera), error.code, error.message), "bad");
+      setAsked(aboutModel ? camera : null);
+      setFaults(aboutModel ? { model: aboutModel } : { other: failureSentences(error.code, error.message) });
+    }
+    setPaired(null);
+  };
+
+  const found = heard.filter((one) => one.pairing_mode && one.device_id === null);
+  // What is being paired stays where it is, whether it is still heard or not.
+  const lasting = paired ?? asked;
+  const listed = !lasting || found.some((one) => one.address === lasting.address) ? found : [lasting, ...found];
+  const other = faults.other ?? fault;
+  return (
+    <fieldset class="choices">
+      <legend>{t.bluetooth.cameras}</legend>
+      {listed.length === 0 && <small>{t.bluetooth.hint}</small>}
+      {listed.map((one) => (
+        <div key={one.address} class="choice heard" data-address={one.address}>
+          <span>
+            <Name text={one.name ?? one.address} />
+            <small>{one.codename ? modelName(one.codename) : one.address}</small>
+          </span>
+          <button
+            type="button"
+            aria-busy={paired?.address === one.address}
+            aria-disabled={paired !== null}
+            onClick={() => {
+              if (!paired) void add(one, asked?.address === one.address ? codename : "");
+            }}
+          >
+            {paired?.address === one.address && <span class="spinner" aria-hidden="true" />}
+            {t.bluetooth.add}
+            <span class="visually-hidden"> {titleOf(one)}</span>
+          </button>
+        </div>
+      ))}
+      {asked && !paired && (
+        <ModelField id="heard-model" codename={codename} onChoose={setCodename} faults={faults.model} />
+      )}
+      <div role="status">
+        {paired && (
+          <>
+            {t.bluetooth.pairing(titleOf(paired))} <small>{t.bluetooth.patience}</small>
+          </>
+        )}
+      </div>
+      {paired && <Elapsed words={t.bluetooth.pairing(titleOf(paired))} />}
+      <Faults id="heard-fault" sentences={other ? [other] : undefined} />
+    </fieldset>
+  );
+}
