@@ -103,6 +103,8 @@ async def test_a_model_is_asked_for_if_the_camera_does_not_tell(page: Page, hub:
         model = dialog.get_by_label("Model")
         await expect(model).to_be_focused()
         await expect(dialog.get_by_role("alert")).to_contain_text("HERO99 Black")
+        await pair.click()
+        await expect(dialog.get_by_role("alert")).to_have_text("Select the model.")
         await model.select_option("gopro-hero13")
         await pair.click()
         await shows(page, ssid.decode(), "Connected")

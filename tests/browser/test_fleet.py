@@ -35,6 +35,7 @@ from tests.browser.fleet import (
 )
 from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
+from tests.browser.test_bluetooth import asleep
 from tests.commands import disconnect
 from tests.docs.code_blocks import CHECKOUT, code_blocks
 from tests.http.fake_hub import FakeHub
@@ -94,6 +95,16 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await fleet.hub.client.remove_device(device)
     await expect(camera_row(page, OWN, device)).to_have_count(0)
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
+
+
+async def test_a_camera_that_sleeps_is_woken_at_its_hub(page: Page, fleet: FleetPage) -> None:
+    device = await asleep(fleet.hub)
+    await signed_in(page, fleet.url)
+    await fleet.hub.client.search_bluetooth(1)
+    await expect(count(page, "asleep")).to_have_text("Asleep (1)")
+    await open_all(page)
+    await camera_row(page, OWN, device).get_by_role("button", name="Wake and connect").click()
+    await expect(count(page, "connected")).to_have_text("Connected (1)")
 
 
 async def test_a_hub_goes_offline_by_its_last_will_and_comes_back(page: Page, fleet: FleetPage) -> None:

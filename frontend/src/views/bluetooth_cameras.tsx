@@ -47,6 +47,13 @@ export function BluetoothCameras({ onAdded }: CamerasProps) {
     setPaired(null);
   };
 
+  const choose = (camera: BluetoothDevice) => {
+    if (paired) return;
+    const isAsked = asked?.address === camera.address;
+    if (isAsked && !codename) setFaults({ model: [t.add.modelNeeded] });
+    else void add(camera, isAsked ? codename : "");
+  };
+
   const found = heard.filter((one) => one.pairing_mode && one.device_id === null);
   // What is being paired stays where it is, whether it is still heard or not.
   const lasting = paired ?? asked;
@@ -66,9 +73,7 @@ export function BluetoothCameras({ onAdded }: CamerasProps) {
             type="button"
             aria-busy={paired?.address === one.address}
             aria-disabled={paired !== null}
-            onClick={() => {
-              if (!paired) void add(one, asked?.address === one.address ? codename : "");
-            }}
+            onClick={() => choose(one)}
           >
             {paired?.address === one.address && <span class="spinner" aria-hidden="true" />}
             {t.bluetooth.add}
