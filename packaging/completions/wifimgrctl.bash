@@ -8,7 +8,7 @@ _wifimgrctl() {
         word=${COMP_WORDS[i]}
         case $word in
             --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
-            --auto-reconnect | --pin-mac | --pin-usb-port | --since) ((i++)) ;;
+            --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
@@ -22,30 +22,33 @@ _wifimgrctl() {
         --password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
-        --auto-reconnect) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
-        --priority | --pin-mac | --pin-usb-port | --since) return ;;
+        --auto-reconnect | --auto-wake) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
+        --priority | --pin-mac | --pin-usb-port | --since | --address | --seconds) return ;;
         --broker | --user | --prefix) return ;;
         --ssid | --ssid-hex | --name | --timeout | --tileset | --bbox | --zoom | --url) return ;;
     esac
     if [[ $cur == -* ]]; then
         words=(--json --bus --help)
         case $command in
-            '' | hubs | devices | connect | disconnect | monitor)
+            '' | hubs | devices | connect | disconnect | wake | sleep | pair | unpair | monitor)
                 words+=(--broker --user --password-file --ca-file --certificate --key --insecure-plaintext --prefix)
                 ;;
         esac
         case $command in
             '') words+=(--version) ;;
-            add) words+=(--ssid --ssid-hex --name --codename --password-file --password-stdin --open) ;;
+            add) words+=(--ssid --ssid-hex --bluetooth --name --codename --password-file --password-stdin --open) ;;
             set)
-                words+=(--name --ssid --ssid-hex --codename --priority --auto-reconnect --pin-mac --pin-usb-port)
+                words+=(--name --ssid --ssid-hex --codename --priority --auto-reconnect --auto-wake --pin-mac --pin-usb-port)
                 words+=(--no-pin --password-file --password-stdin --ask-password --open)
                 ;;
             models) words+=(--config) ;;
             history) words+=(--since) ;;
             remove) words+=(--history) ;;
-            connect) words+=(--all --no-wait --timeout --when-free) ;;
+            connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
+            wake | sleep) words+=(--no-wait --timeout) ;;
+            pair) words+=(--address --no-wait --timeout) ;;
+            bluetooth) [[ -z $action ]] || words+=(--seconds) ;;
             networks) words+=(--interface) ;;
             backup) words+=(--encrypt --passphrase-file) ;;
             restore) words+=(--replace --passphrase-file) ;;
@@ -56,11 +59,17 @@ _wifimgrctl() {
     fi
     case $command in
         '')
-            words=(devices hubs interfaces networks add set models remove connect disconnect status history tiles diagnose backup restore monitor completions)
+            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair bluetooth status history tiles diagnose backup restore monitor completions)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
-        connect | disconnect | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
+        connect | disconnect | wake | sleep | pair | unpair | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
         backup | restore) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+        bluetooth)
+            case $action in
+                '') mapfile -t COMPREPLY < <(compgen -W 'search check' -- "$cur") ;;
+                check) _wifimgrctl_of_service devices ;;
+            esac
+            ;;
         tiles) [[ -n $action ]] || mapfile -t COMPREPLY < <(compgen -W 'list check' -- "$cur") ;;
     esac
 }

@@ -24,6 +24,7 @@ async def test_an_empty_hub(hub: Hub) -> None:
         "  Backend     simulated, ready",
         "  Devices     none",
         "  Interfaces  3: 3 available",
+        "  Bluetooth   ready",
     ]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from wifimgrd.cli._event_text import EventText
 from wifimgrd.client.channel_messages import Message
-from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
+from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 
 STATUS = "device.connection_status.update"
 
@@ -180,11 +180,66 @@ def test_interfaces_come_change_and_go() -> None:
 
 
 def test_the_service() -> None:
-    ready = {"backend": "simulated", "backend_state": "ready", "backend_reason": ""}
+    ready = service_json(ServiceRecord(backend="simulated", backend_state="ready"))
     assert sentences(event_text(), "service.updated", ready) == ["wifimgrd: backend simulated ready"]
-    gone = {"backend": "", "backend_state": "unavailable", "backend_reason": "wifimgrd is not running"}
+    gone = service_json(ServiceRecord(backend_reason="wifimgrd is not running"))
     assert sentences(event_text(), "service.updated", gone) == [
         "wifimgrd: backend unavailable: wifimgrd is not running"
+    ]
+
+
+def test_bluetooth() -> None:
+    shown = event_text()
+    ready = ServiceRecord(backend="simulated", backend_state="ready", bluetooth_state="ready")
+    assert sentences(shown, "service.updated", service_json(ready)) == ["wifimgrd: backend simulated ready"]
+    off = replace(ready, bluetooth_state="off", bluetooth_reason="blocked by rfkill")
+    assert sentences(shown, "service.updated", service_json(off)) == [
+        "wifimgrd: Bluetooth off: blocked by rfkill"
+    ]
+    gone = replace(off, backend_state="unavailable", backend_reason="away")
+    assert sentences(shown, "service.updated", service_json(gone)) == [
+        "wifimgrd: backend simulated unavailable: away"
+    ]
+    assert sentences(shown, "service.updated", service_json(ServiceRecord(backend_reason="not there"))) == [
+        "wifimgrd: backend unavailable: not there"
+    ]
+    assert sentences(event_text(), "service.updated", service_json(off)) == [
+        "wifimgrd: backend simulated ready",
+        "wifimgrd: Bluetooth off: blocked by rfkill",
+    ]
+
+
+def test_a_camera_that_sleeps_and_wakes() -> None:
+    device = DeviceRecord(1, "Nose", auto_wake=False, paired=False)
+    shown = event_text(device)
+
+    def power(state: str | None, seen: int) -> list[str]:
+        data = {"id": 1, "power_state": state, "last_seen": str(seen)}
+        return sentences(shown, "device.power_state.update", data)
+
+    assert power("asleep", 1) == ["Nose (1): asleep"]
+    assert power("asleep", 2) == []
+    waking = replace(device, power_state="asleep", connection_phase="waking")
+    assert sentences(shown, STATUS, status(waking)) == ["Nose (1): waking up"]
+    assert power("awake", 3) == ["Nose (1): awake"]
+    assert power(None, 3) == []
+    joining = replace(waking, power_state="awake", state="connecting", interface="wlan0")
+    assert sentences(shown, STATUS, status(joining)) == [
+        "Nose (1): connecting through wlan0, waking the camera"
+    ]
+    joining = replace(joining, connection_phase="joining")
+    assert sentences(shown, STATUS, status(joining)) == ["Nose (1): connecting through wlan0"]
+    paired = replace(joining, paired=True)
+    assert sentences(shown, "device.updated", device_json(paired)) == ["Nose (1): paired"]
+    assert sentences(shown, "device.updated", device_json(joining)) == ["Nose (1): no longer paired"]
+    without = replace(joining, paired=None, auto_wake=None)
+    assert sentences(shown, "device.updated", device_json(without)) == []
+
+
+def test_an_operation_that_failed() -> None:
+    data = {"id": 1, "operation": "wake", "code": "wake-failed", "message": "no answer"}
+    assert sentences(event_text(DeviceRecord(1, "Nose")), "device.operation.failed", data) == [
+        "Nose (1): wake failed: no answer (wake-failed)"
     ]
 
 

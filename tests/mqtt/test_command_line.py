@@ -116,6 +116,36 @@ async def test_a_camera_of_another_host_is_disconnected_and_connected(
         assert (ran.status, ran.value["hub"], ran.value["connection_status"]) == (0, "boat", "connected")
 
 
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+async def test_a_camera_of_another_host_sleeps_and_wakes(
+    hub: Hub, broker: Mosquitto, bridge: BridgeProcess, at: At, version: str
+) -> None:
+    del bridge
+    properties = {"connection_type": "wifi", "bluetooth_address": "F4:DD:11:52:0A:9A", "name": "Nose"}
+    device_id = await hub.client.create_device(properties)
+    await hub.until(device_id, "connected", 20)
+    await online(broker)
+    async with old_broker(broker.port) as old_port:
+        port = broker.port if version == "5" else old_port
+        ran = await at("sleep", "boat/Nose", port=port)
+        assert (ran.status, ran.out) == (0, f"boat/Nose (device {device_id}) is asleep\n")
+        assert "Asleep" in (await at("devices", port=port)).out
+        ran = await at("wake", "boat/Nose", port=port)
+        assert (ran.status, ran.out) == (0, f"boat/Nose (device {device_id}) is awake\n")
+        assert (await at("sleep", "boat/Nose", "--json", port=port)).value["power_state"] == "asleep"
+        ran = await at("connect", "boat/Nose", "--wake", port=port)
+        assert (ran.status, ran.out.split(" through ")[0]) == (
+            0,
+            f"boat/Nose (device {device_id}) is connected",
+        )
+        ran = await at("unpair", "boat/Nose", port=port)
+        assert (ran.status, ran.out.split(" is ")[1]) == (0, "no longer paired with this hub\n")
+        ran = await at("pair", "boat/Nose", "--address", "F4:DD:11:52:0A:9A", port=port)
+        assert (ran.status, ran.out.split(" is ")[1].split(",")[0]) == (0, "paired with this hub")
+        ran = await at("sleep", "boat/Nose", "--no-wait", port=port)
+        assert (ran.status, ran.out.split(" is ")[1]) == (0, "going to sleep\n")
+
+
 async def test_a_camera_waits_for_an_adapter(
     hub: Hub, broker: Mosquitto, bridge: BridgeProcess, at: At
 ) -> None:

@@ -43,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen.of_process(json=arguments.json)
     try:
         _check_broker(arguments)
-        if arguments.command == "add":
+        if arguments.command == "add" and arguments.bluetooth is not None:
+            _check_no_password(arguments)
+        elif arguments.command == "add":
             arguments.password = read_password(arguments, Ssid(arguments.ssid).printable)
         elif arguments.command == "set":
             _read_change(arguments)
@@ -67,6 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return DONE if done else FAILED
+
+
+def _check_no_password(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if there is a password for a camera that tells its own."""
+    if arguments.password_file or arguments.password_stdin or arguments.open:
+        raise UsageError("add: with --bluetooth the camera tells its password")
 
 
 def _read_change(arguments: argparse.Namespace) -> None:

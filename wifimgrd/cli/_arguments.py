@@ -14,14 +14,15 @@ from typing import Final, NoReturn
 from wifimgrd import __version__
 from wifimgrd.cli._finding import meant
 from wifimgrd.config import TOPIC_PREFIX, Mqtt
-from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT
+from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
+from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.tiles.coordinates import DEEPEST, Box
 from wifimgrd.tiles.source import numbers_of
 from wifimgrd.web_address import BrokerAddress, broker_address
 
 DEFAULT_PREFIX: Final = Mqtt().prefix
 DEFAULT_CODENAME: Final = "generic-wifi-camera"
-AT_BROKER: Final = frozenset({"hubs", "devices", "connect", "disconnect", "monitor"})
+AT_BROKER: Final = frozenset({"hubs", "devices", "monitor", *DEVICE_COMMANDS})
 """The commands that `--broker` has."""
 BROKER_KEYS: Final = (
     "user",
@@ -38,6 +39,13 @@ _NO_SUCH_CHOICE: Final = re.compile(
     r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
 )
 _LONGEST_TIMEOUT_S: Final = 86400.0
+CONNECT_S: Final = 30.0
+CONNECT_WITH_WAKE_S: Final = 180.0
+"""How long `connect` waits, by default; with a wake before it the hub itself takes up to two minutes more."""
+SEARCH_S: Final = 10
+"""How long the command line searches for cameras over Bluetooth, by default."""
+_WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0}
+"""How long each waits, by default: longer than the hub's own limits."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -104,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
         help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
     )
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
+    _bluetooth(command("bluetooth", "list the cameras heard over Bluetooth, search, or check that it works"))
     command("diagnose", "print a fault report in which aliases replace all names")
     backup = command("backup", "write devices and passwords to a file (root only)")
     backup.add_argument("file", metavar="FILE", type=Path, help="the file to create; it must not exist yet")
@@ -132,14 +141,67 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         action="store_true",
         help="if no adapter is free, let the device wait for one and return at once",
     )
+    connect.add_argument(
+        "--wake",
+        action="store_true",
+        help="if the camera's network is not seen, wake it over Bluetooth first",
+    )
     waiting = connect.add_mutually_exclusive_group()
     waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt has started")
-    _timeout(waiting, 30)
+    _timeout(waiting, None, f"{CONNECT_S:g}, or {CONNECT_WITH_WAKE_S:g} if the camera may be woken")
     disconnect = command(DISCONNECT.name, "disconnect a device and wait until it is disconnected")
     _device(disconnect)
     _timeout(disconnect, 25)
-    for other in DEVICE_COMMANDS.keys() - {CONNECT.name, DISCONNECT.name}:
+    wake = command(WAKE.name, "wake a sleeping camera over Bluetooth, and wait until it is awake")
+    sleep = command(SLEEP.name, "disconnect a camera, put it to sleep, and wait until it is asleep")
+    pair = command(PAIR.name, "pair a camera with this hub over Bluetooth, and wait for the result")
+    for one, name in ((wake, WAKE.name), (sleep, SLEEP.name), (pair, PAIR.name)):
+        _device(one)
+        waiting = one.add_mutually_exclusive_group()
+        waiting.add_argument("--no-wait", action="store_true", help="return as soon as it has started")
+        _timeout(waiting, _WAIT_S[name])
+    pair.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        default=argparse.SUPPRESS,
+        help="the camera's Bluetooth address (default: the paired one, else the only one in pairing mode)",
+    )
+    _device(command(UNPAIR.name, "forget the pairing with a camera"))
+    written = {CONNECT.name, DISCONNECT.name, WAKE.name, SLEEP.name, PAIR.name, UNPAIR.name}
+    for other in DEVICE_COMMANDS.keys() - written:
         _device(command(other, DEVICE_COMMANDS[other].summary.lower().rstrip(".")))
+
+
+def _bluetooth(bluetooth: argparse.ArgumentParser) -> None:
+    bluetooth.set_defaults(action="list")
+    actions = bluetooth.add_subparsers(metavar="ACTION")
+    search = actions.add_parser(
+        "search", parents=[_everywhere()], help="search, and list the cameras heard", allow_abbrev=False
+    )
+    check = actions.add_parser(
+        "check",
+        parents=[_everywhere()],
+        help="check step by step that Bluetooth works with your camera",
+        allow_abbrev=False,
+    )
+    for name, action in (("search", search), ("check", check)):
+        action.set_defaults(action=name)
+        action.add_argument(
+            "--seconds",
+            type=_search_time,
+            default=SEARCH_S,
+            metavar="NUMBER",
+            help=f"how long to search, at most {LONGEST_SEARCH_S} (default: {SEARCH_S})",
+        )
+    check.add_argument(
+        "device", metavar="DEVICE", nargs="?", help="a device that is woken as the last step of the check"
+    )
+
+
+def _search_time(argument: str) -> int:
+    if not (argument.isascii() and argument.isdecimal() and 1 <= int(argument[:9]) <= LONGEST_SEARCH_S):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 to {LONGEST_SEARCH_S}")
+    return int(argument)
 
 
 def _passphrase(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +239,7 @@ def _broker() -> Parser:
         "--broker",
         type=_broker_address,
         metavar="mqtts://HOST[:8883]",
-        help="an MQTT broker; hubs, devices, connect, disconnect and monitor then cover all its hubs",
+        help="an MQTT broker; hubs, devices, monitor and the commands to a device then cover all its hubs",
     )
     broker.add_argument(
         "--user",
@@ -265,7 +327,14 @@ def _zooms(argument: str) -> tuple[int, int]:
 
 
 def _add(add: argparse.ArgumentParser) -> None:
-    _ssid(add, required=True)
+    _ssid(add, required=True).add_argument(
+        "--bluetooth",
+        metavar="ADDRESS",
+        nargs="?",
+        const="",
+        help="pair a camera that is in pairing mode over Bluetooth, and take network, password and model from"
+        " it; without an address: the one that a search finds",
+    )
     add.add_argument("--name", help="the name of the device (default: its SSID)")
     add.add_argument(
         "--codename",
@@ -274,7 +343,7 @@ def _add(add: argparse.ArgumentParser) -> None:
     _password(add)
 
 
-def _ssid(command: argparse.ArgumentParser, *, required: bool) -> None:
+def _ssid(command: argparse.ArgumentParser, *, required: bool) -> argparse._MutuallyExclusiveGroup:
     """The network, as text or as octets; without it there is no `ssid` among the arguments."""
     network = command.add_mutually_exclusive_group(required=required)
     network.add_argument(
@@ -288,6 +357,7 @@ def _ssid(command: argparse.ArgumentParser, *, required: bool) -> None:
         default=argparse.SUPPRESS,
         help="the name of the network in hexadecimal",
     )
+    return network
 
 
 def _password(command: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
@@ -319,6 +389,13 @@ def _set(change: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         metavar="yes|no",
         help="whether to reconnect it automatically when its link is lost",
+    )
+    change.add_argument(
+        "--auto-wake",
+        type=_switch,
+        default=argparse.SUPPRESS,
+        metavar="yes|no",
+        help="whether any attempt to connect may wake the camera, at most three times an hour",
     )
     pin = change.add_mutually_exclusive_group()
     pin.add_argument(
@@ -369,13 +446,14 @@ def _device(command: argparse.ArgumentParser) -> None:
     command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
 
 
-def _timeout(group: argparse._ActionsContainer, default_s: float) -> None:
+def _timeout(group: argparse._ActionsContainer, default_s: float | None, default_text: str = "") -> None:
+    shown = f"{default_s:g}" if default_s is not None else default_text
     group.add_argument(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
         default=default_s,
-        help=f"how long to wait; the operation continues after that (default: {default_s:g})",
+        help=f"how long to wait; the operation continues after that (default: {shown})",
     )
 
 

@@ -11,11 +11,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.cli._arguments import DEFAULT_CODENAME
+from wifimgrd.cli._bluetooth import bluetooth, choose_camera
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._history import history
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
-from wifimgrd.cli._outcome import TIMEOUT, progress, summary, title
+from wifimgrd.cli._outcome import TIMEOUT, outcome_text, progress, summary, timeout_s, title
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._views import (
@@ -31,10 +32,11 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current
 from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DeviceCommand
-from wifimgrd.domain.errors import AuthenticationFailed, DeviceNotFound, ErrorCode, WifimgrdError
+from wifimgrd.domain.device import CONNECTION_TYPE
+from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
-CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "pin")
+CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "auto_wake", "pin")
 """The settings that `set` can change: names of arguments, and of properties on D-Bus."""
 
 Command = Callable[[HubClient, argparse.Namespace, Screen], Awaitable[bool]]
@@ -104,21 +106,30 @@ async def status(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
 
 
 async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Register a device; its password was read before."""
+    """Register a device; its password was read before, unless Bluetooth tells it."""
     codename = arguments.codename
     if codename is not None:
         warn_of_unknown(codename, screen)
-    else:
-        with suppress(WifimgrdError):
-            codename = await hub.guess_codename(arguments.ssid)
+    if arguments.bluetooth is not None:
+        address = arguments.bluetooth or await choose_camera(hub, screen)
+        if address is None:
+            return False
+        screen.hint(f"Pairing with {safe(address)}. Confirm it on the camera if it asks.")
+        wanted = {"bluetooth_address": address, "connection_type": CONNECTION_TYPE}
         if codename is not None:
-            screen.hint(f"Model guessed from its network: {safe(codename)}.")
-    wanted = {
-        "codename": codename or DEFAULT_CODENAME,
-        "connection_type": "wifi",
-        "ssid": arguments.ssid,
-        "password": arguments.password,
-    }
+            wanted["codename"] = codename
+    else:
+        if codename is None:
+            with suppress(WifimgrdError):
+                codename = await hub.guess_codename(arguments.ssid)
+            if codename is not None:
+                screen.hint(f"Model guessed from its network: {safe(codename)}.")
+        wanted = {
+            "codename": codename or DEFAULT_CODENAME,
+            "connection_type": CONNECTION_TYPE,
+            "ssid": arguments.ssid,
+            "password": arguments.password,
+        }
     if arguments.name is not None:
         wanted["name"] = arguments.name
     device = _current(hub, await hub.create_device(wanted))
@@ -168,12 +179,7 @@ async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     if arguments.all:
         return await _connect_all(hub, arguments, screen)
     device = find_device(hub.devices, arguments.device)
-    try:
-        return await _command(hub, CONNECT, device, arguments, screen, "; the attempt continues")
-    except AuthenticationFailed as error:
-        screen.fail_with(error)
-        _show_way_out(device, error.code, screen)
-        return False
+    return await _command(hub, CONNECT, device, arguments, screen, "; the attempt continues")
 
 
 async def _command(
@@ -185,30 +191,43 @@ async def _command(
     goes_on: str = "",
 ) -> bool:
     """Carry out a command to a device, and show what has come of it."""
-    async with progress(lambda: hub.devices.get(device.id), screen):
-        outcome = await _carry_out(hub, command, device.id, arguments)
+    try:
+        async with progress(lambda: hub.devices.get(device.id), screen):
+            outcome = await _carry_out(hub, command, device, arguments)
+    except WifimgrdError as error:
+        screen.fail_with(error)
+        _show_way_out(device, error.code, screen)
+        return False
     device = _current(hub, device.id)
     if _is_late(outcome, arguments):
-        what = f"{title(device)} is still {device.state} after {arguments.timeout:g} s{goes_on}"
-        screen.fail(TIMEOUT, what)
+        what = f"is still {device.state}" if command.reaches is not None else f"{command.name} is not done"
+        screen.fail(TIMEOUT, f"{title(device)} {what} after {timeout_s(device, arguments):g} s{goes_on}")
         return False
-    screen.show(device_json(device), [summary(device)])
+    screen.show(device_json(device), [outcome_text(command, device, is_done=outcome.is_done)])
     return True
 
 
 def _show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> None:
-    if code == ErrorCode.AUTHENTICATION_FAILED:
-        name = shlex.quote(device.name) if device.name.isprintable() else device.id
-        screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
+    name = shlex.quote(device.name) if device.name.isprintable() else device.id
+    match code:
+        case ErrorCode.AUTHENTICATION_FAILED:
+            screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
+        case ErrorCode.NOT_PAIRED:
+            screen.hint(f"Switch it to pairing mode, and pair it: wifimgrctl pair {name}")
+        case ErrorCode.PAIRING_FAILED:
+            screen.hint("Cameras in pairing mode: wifimgrctl bluetooth search")
+        case ErrorCode.WAKE_FAILED | ErrorCode.BLUETOOTH_UNAVAILABLE:
+            screen.hint(f"See what is missing: wifimgrctl bluetooth check {name}")
 
 
 async def _carry_out(
-    hub: HubClient, command: DeviceCommand, device_id: int, arguments: argparse.Namespace
+    hub: HubClient, command: DeviceCommand, device: DeviceRecord, arguments: argparse.Namespace
 ) -> Outcome:
     given = vars(arguments)
-    switches = {name: True for name in command.options if given.get(name)}
-    wait_s = 0 if given.get("no_wait") else given.get("timeout", 0)
-    return await carry_out(hub, command, device_id, switches, wait_s=wait_s, until_waiting=True)
+    switches: dict[str, bool | str] = {name: True for name in command.options if given.get(name)}
+    switches |= {name: given[name] for name in command.texts if name in given}
+    wait_s = 0 if given.get("no_wait") else timeout_s(device, arguments)
+    return await carry_out(hub, command, device.id, switches, wait_s=wait_s, until_waiting=True)
 
 
 def _is_late(outcome: Outcome, arguments: argparse.Namespace) -> bool:
@@ -221,10 +240,10 @@ async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Sc
 
     async def one(device: DeviceRecord) -> str | None:
         try:
-            outcome = await _carry_out(hub, CONNECT, device.id, arguments)
+            outcome = await _carry_out(hub, CONNECT, device, arguments)
         except WifimgrdError as error:
             return f"{error.message} ({error.code})"
-        late = f"not done after {arguments.timeout:g} s; the attempt continues"
+        late = f"not done after {timeout_s(device, arguments):g} s; the attempt continues"
         return late if _is_late(outcome, arguments) else None
 
     wanted = [device for device in hub.devices.values() if device.state != "connected"]
@@ -277,6 +296,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "history": history,
         "remove": remove,
         "connect": connect,
+        "bluetooth": bluetooth,
         "monitor": monitor,
         "completions": completions,
     }

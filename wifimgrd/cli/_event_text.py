@@ -10,7 +10,9 @@ from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._views import reserved_for
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.camera_state import CameraState, camera_state
+from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.power import BluetoothState
 
 Data = Mapping[str, Any]
 
@@ -32,6 +34,7 @@ class EventText:
         self._shown: dict[int, str] = {}
         """The states of the devices, as they were shown last."""
         self._interfaces: dict[str, Data] = {}
+        self._service: Data = {}
 
     def text(self, message: Message) -> list[Sentence]:
         """The sentences for one message; none if it has nothing new for a person."""
@@ -40,7 +43,12 @@ class EventText:
             case "snapshot":
                 return self._snapshot(data)
             case "service.updated":
-                return [_service(data)]
+                return self._service_updated(data)
+            case "device.power_state.update":
+                return self._power(data)
+            case "device.operation.failed":
+                what = f"{data['operation']} failed: {data['message']} ({data['code']})"
+                return [Sentence(self._name(data["id"]), what, Style.BAD)]
             case "device.created":
                 self._devices[data["id"]] = data
                 self._shown[data["id"]] = _state_text(data)
@@ -67,12 +75,33 @@ class EventText:
         self._devices = {device["id"]: device for device in data["devices"]}
         self._shown = {device["id"]: _state_text(device) for device in data["devices"]}
         self._interfaces = {interface["name"]: interface for interface in data["interfaces"]}
+        self._service = {}
         counts = f"{_count(self._devices, 'device')}, {_count(self._interfaces, 'interface')}"
         return [Sentence("wifimgrd", f"watching {counts}", Style.FAINT)]
 
     def _name(self, device_id: int) -> str:
         device = self._devices.get(device_id)
         return f"device {device_id}" if device is None else f"{device['name']} ({device_id})"
+
+    def _service_updated(self, data: Data) -> list[Sentence]:
+        """What is new of the backend and of Bluetooth."""
+        before, self._service = self._service, data
+        backend, bluetooth = _backend(data), _bluetooth(data)
+        if not before:
+            return [backend, bluetooth] if data["bluetooth_state"] == BluetoothState.OFF else [backend]
+        is_known = data["bluetooth_state"] != BluetoothState.ABSENT or data["bluetooth_reason"]
+        if bluetooth == _bluetooth(before) or not is_known:
+            return [backend]
+        return [bluetooth] if backend == _backend(before) else [backend, bluetooth]
+
+    def _power(self, data: Data) -> list[Sentence]:
+        """Whether a camera sleeps; nothing if it was only seen again, or no longer."""
+        before = self._devices.get(data["id"], {})
+        self._devices[data["id"]] = {**before, **data}
+        state = data["power_state"]
+        if state is None or state == before.get("power_state"):
+            return []
+        return [Sentence(self._name(data["id"]), str(state))]
 
     def _updated(self, data: Data) -> list[Sentence]:
         before = self._devices.get(data["id"], {})
@@ -86,6 +115,8 @@ class EventText:
         camera = data["camera_address"]
         if camera is not None and camera != before.get("camera_address"):
             sentences.append(Sentence(subject, f"camera at {camera}, this host at {data['local_address']}"))
+        if before.get("paired") is not None and data["paired"] not in (None, before["paired"]):
+            sentences.append(Sentence(subject, "paired" if data["paired"] else "no longer paired"))
         return sentences + self._state_sentences(before, data)
 
     def _status(self, data: Data) -> list[Sentence]:
@@ -150,11 +181,14 @@ def _state_text(data: Data) -> str:
             return f"{state} for a free adapter"
         case CameraState.SEARCHING:
             return f"{state} for its network"
+        case CameraState.OFF | CameraState.FAILED if data.get("connection_phase") == ConnectionPhase.WAKING:
+            return "waking up"
         case CameraState.FAILED:
             return _failed(data)
         case CameraState.NOT_ANSWERING | CameraState.OFF:
             return state.value
-    return f"{state} through {data['interface']}" if data["interface"] is not None else state.value
+    what = f"{state} through {data['interface']}" if data["interface"] is not None else state.value
+    return f"{what}, waking the camera" if data.get("connection_phase") == ConnectionPhase.WAKING else what
 
 
 def _failed(data: Data) -> str:
@@ -162,7 +196,13 @@ def _failed(data: Data) -> str:
     return f"{CameraState.FAILED}: {error}" if error else CameraState.FAILED.value
 
 
-def _service(data: Data) -> Sentence:
+def _bluetooth(data: Data) -> Sentence:
+    state, reason = data["bluetooth_state"], data["bluetooth_reason"]
+    what = f"Bluetooth {state}: {reason}" if reason else f"Bluetooth {state}"
+    return Sentence("wifimgrd", what, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def _backend(data: Data) -> Sentence:
     state = data["backend_state"]
     what = f"backend {data['backend']} {state}" if data["backend"] else f"backend {state}"
     if data["backend_reason"]:

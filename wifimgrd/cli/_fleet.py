@@ -13,13 +13,14 @@ from wifimgrd.cli._arguments import DEFAULT_PREFIX
 from wifimgrd.cli._finding import find_device, meant
 from wifimgrd.cli._fleet_monitor import monitor
 from wifimgrd.cli._fleet_views import devices_of, fleet_devices_view, hubs_view
-from wifimgrd.cli._outcome import TIMEOUT, progress, summary, title
+from wifimgrd.cli._outcome import TIMEOUT, is_effect_shown, outcome_text, progress, timeout_s, title
 from wifimgrd.cli._password import UsageError, read_broker_password
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
+from wifimgrd.client.commands import DONE, STARTED
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
-from wifimgrd.domain.commands import DEVICE_COMMANDS, WHEN_FREE
+from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT, WHEN_FREE, WITH_WAKE, DeviceCommand
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.client import FleetClient, connected
@@ -33,7 +34,7 @@ _UNAVAILABLE: Final = "broker-unavailable"
 _NO_HUB: Final = "No hub publishes to this broker under this prefix, or this user may not read its topics."
 _ANSWER_S: Final = 10.0
 """How long the answer to a command may take that waits for nothing."""
-_UNDER_WAY: Final = frozenset({"connecting", "disconnecting"})
+_UNDER_WAY: Final = frozenset({"connecting", "disconnecting", STARTED})
 """What a hub answers to a command that has not ended within its own limit, of two minutes."""
 _RECORD_S: Final = 2.0
 """How long after the answer the record that shows it may arrive."""
@@ -53,7 +54,7 @@ async def _carried_out(access: Access, arguments: argparse.Namespace, screen: Sc
     match arguments.command:
         case "monitor":
             return await monitor(FleetClient(access, prefix), screen)
-        case "connect" | "disconnect":
+        case name if name in DEVICE_COMMANDS:
             return await _command(access, prefix, arguments, screen)
     async with connected(access, prefix) as client:
         (_hubs if arguments.command == "hubs" else _devices)(client, screen)
@@ -131,11 +132,11 @@ def _warn(client: FleetClient, screen: Screen) -> None:
         screen.hint(f"This user may not read the records of {len(client.refused)} hubs.")
 
 
-# -- connect, disconnect
+# -- commands to a device
 
 
 async def _command(access: Access, prefix: str, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Connect or disconnect HUB/DEVICE."""
+    """Carry out a command to HUB/DEVICE."""
     if getattr(arguments, "all", False):
         raise UsageError("connect --all is not possible with --broker")
     hub_id, slash, wanted = arguments.device.partition("/")
@@ -165,19 +166,26 @@ async def _carry_out(
     def is_waiting() -> bool:
         return (found := device()) is not None and camera_state_of(found) is CameraState.WAITING
 
-    command, options = DEVICE_COMMANDS[arguments.command], {"wait": not getattr(arguments, "no_wait", False)}
+    command, given = DEVICE_COMMANDS[arguments.command], vars(arguments)
+    options: dict[str, bool | str] = {name: given[name] for name in command.texts if name in given}
+    waits = not given.get("no_wait", False)
+    if WAIT in command.options:
+        options[WAIT] = waits
+    if given.get(WITH_WAKE):
+        options[WITH_WAKE] = True
     if getattr(arguments, WHEN_FREE, False):
         # A hub answers when the attempt has ended. A device that waits already does not change when it does.
-        options |= {WHEN_FREE: True, "wait": options["wait"] and not is_waiting()}
-    until_waiting = options["wait"] and options.get(WHEN_FREE, False)
-    limit_s = arguments.timeout if options["wait"] else _ANSWER_S
+        waits = waits and not is_waiting()
+        options |= {WHEN_FREE: True, WAIT: waits}
+    until_waiting = waits and bool(options.get(WHEN_FREE))
+    limit_s = timeout_s(hub.devices[device_id], arguments) if waits else _ANSWER_S
     sent = client.command(hub.id, device_id, command, options, timeout_s=limit_s)
     try:
         async with progress(device, screen):
             otherwise = client.until(lambda: not hub.online or (until_waiting and is_waiting()))
             answer = await _first(sent, otherwise)
             if answer is not None and answer.code is None:
-                await _until_shown(client, device, answer.message)
+                await _until_shown(client, device, command, answer.message)
     except TimeoutError:
         answer = None
     if answer is not None and answer.code is not None:
@@ -190,14 +198,14 @@ async def _carry_out(
         screen.fail("hub-offline", f"{hub.id} went offline, and has not answered")
         return False
     is_done = (
-        until_waiting and is_waiting()
-        if answer is None
-        else not (options["wait"] and answer.message in _UNDER_WAY)
+        until_waiting and is_waiting() if answer is None else not (waits and answer.message in _UNDER_WAY)
     )
     if not is_done:
-        screen.fail(TIMEOUT, f"{hub.id}/{title(now)} is still {now.state} after {limit_s:g} s")
+        what = f"is still {now.state}" if command.reaches is not None else f"{command.name} is not done"
+        screen.fail(TIMEOUT, f"{hub.id}/{title(now)} {what} after {limit_s:g} s")
         return False
-    screen.show(_device_json(hub, now), [f"{hub.id}/{summary(now)}"])
+    is_started = answer is not None and answer.message == STARTED
+    screen.show(_device_json(hub, now), [f"{hub.id}/{outcome_text(command, now, is_done=not is_started)}"])
     return True
 
 
@@ -215,12 +223,18 @@ async def _first(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _until_shown(client: FleetClient, device: Callable[[], DeviceRecord | None], state: str) -> None:
-    """Wait until the record of a device has a state, which its hub has answered before."""
+async def _until_shown(
+    client: FleetClient, device: Callable[[], DeviceRecord | None], command: DeviceCommand, state: str
+) -> None:
+    """Wait until the record of a device shows what its hub has answered before: a state, or `done`."""
 
     def is_shown() -> bool:
         found = device()
-        return found is None or state in (found.state, camera_state_of(found))
+        if found is None or state == STARTED:
+            return True
+        if state == DONE:
+            return is_effect_shown(command, found)
+        return state in (found.state, camera_state_of(found))
 
     with suppress(TimeoutError):
         async with asyncio.timeout(_RECORD_S):

@@ -13,7 +13,7 @@ from wifimgrd.cli._views import local_time, moment, span
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json
 from wifimgrd.domain.errors import DeviceNotFound
-from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
+from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
 from wifimgrd.domain.records import HistoryRecord
 
 _HEADS = ("TIME", "DEVICE", "ADAPTER", "WHAT", "(LASTED)", "(SIGNAL)", "(REASON)")
@@ -64,10 +64,12 @@ def _line(row: HistoryRecord, now_us: int) -> Row:
     if is_session or row.ended:
         lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
     what = _WHAT.get(row.kind, row.kind)
+    if row.kind == HistoryKind.WAKE:
+        what = "wake failed" if row.code else "woken"
     signal = None if row.signal_mean is None else f"{row.signal_mean} %"
     if signal and row.signal_minimum != row.signal_mean:
         signal += f" (lowest {row.signal_minimum} %)"
-    is_bad = row.kind in ("failure", "interruption") or (is_session and row.code)
+    is_bad = row.kind in ("failure", "interruption") or (row.kind in ("session", "wake") and row.code)
     reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
     return (
         local_time(row.time),

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+from wifimgrd.cli._arguments import CONNECT_S, CONNECT_WITH_WAKE_S
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
+from wifimgrd.domain.commands import PAIR, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
+from wifimgrd.domain.device import ConnectionPhase, PowerState
 from wifimgrd.domain.records import DeviceRecord
 
 TIMEOUT: Final = "timeout"
 """Code of a timeout of `--wait`; the daemon has none, since nothing has failed."""
 _TICK_S: Final = 0.2
+_DONE: Final = {
+    WAKE.name: "is awake",
+    SLEEP.name: "is asleep",
+    PAIR.name: "is paired with this hub",
+    UNPAIR.name: "is no longer paired with this hub",
+}
+_STARTED: Final = {
+    WAKE.name: "is waking up",
+    SLEEP.name: "is going to sleep",
+    PAIR.name: "is pairing with this hub",
+}
+"""What is said of a camera, by the command that is done, or that goes on."""
 
 
 def title(device: DeviceRecord) -> str:
@@ -34,7 +50,42 @@ def summary(device: DeviceRecord) -> str:
         sentence += f" through {safe(device.interface)}"
     if device.camera_address is not None:
         sentence += f", camera at {safe(device.camera_address)}"
+    if device.connection_phase == ConnectionPhase.WAKING:
+        sentence += ", waking the camera"
     return sentence
+
+
+def outcome_text(command: DeviceCommand, device: DeviceRecord, *, is_done: bool = True) -> str:
+    """What came of a command that has succeeded or goes on, as a sentence."""
+    words = (_DONE if is_done else _STARTED).get(command.name)
+    if words is None:
+        return summary(device)
+    sentence = f"{title(device)} {words}"
+    if command is PAIR and is_done and device.bluetooth_address is not None:
+        sentence += f", Bluetooth address {safe(device.bluetooth_address)}"
+    return sentence
+
+
+def is_effect_shown(command: DeviceCommand, device: DeviceRecord) -> bool:
+    """Whether a record has what a command that leads to no state has changed."""
+    match command.name:
+        case WAKE.name:
+            return device.is_connected or device.power_state == PowerState.AWAKE
+        case SLEEP.name:
+            return device.power_state == PowerState.ASLEEP
+        case PAIR.name:
+            return device.paired is True
+        case UNPAIR.name:
+            return device.paired is not True
+    return True
+
+
+def timeout_s(device: DeviceRecord, arguments: argparse.Namespace) -> float:
+    """How long to wait for the outcome of a command to a device."""
+    given: float | None = vars(arguments).get("timeout", CONNECT_S)
+    if given is not None:
+        return given
+    return CONNECT_WITH_WAKE_S if vars(arguments).get(WITH_WAKE) or device.auto_wake else CONNECT_S
 
 
 @asynccontextmanager

@@ -11,8 +11,8 @@ from typing import Final
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Row, fields
 from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
-from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
-from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.camera_state import UNKNOWN, CameraState, camera_state_of, is_current, last_known
+from wifimgrd.domain.device import ConnectionPhase, PowerState, Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 
@@ -156,6 +156,7 @@ def device_view(
                 ("Last connected", moment(device.last_successful_connection, now_us)),
                 ("Last disconnected", moment(device.last_disconnection, now_us)),
                 ("Last error", Cell(error, Style.PLAIN if device.waiting_since else Style.BAD)),
+                *_power_fields(device, now_us),
                 ("Priority", device.priority or None),
                 ("Pinned to", _pin(device)),
                 ("Warnings", Cell(" ".join(device.warnings) or None, Style.BUSY)),
@@ -180,6 +181,7 @@ def hub_view(
         backend += f": {service.backend_reason}"
     elif service.backend_choice:
         backend += f" ({service.backend_choice})"
+    bluetooth = ": ".join(filter(None, (service.bluetooth_state, service.bluetooth_reason)))
     return [
         screen.styled(f"wifimgrd {safe(service.version)}", Style.STRONG),
         *fields(
@@ -194,6 +196,7 @@ def hub_view(
                         if one.leads_radio
                     ),
                 ),
+                ("Bluetooth", Cell(bluetooth, STYLE_OF_STATE.get(service.bluetooth_state, Style.PLAIN))),
             ],
             colour=screen.colour,
         ),
@@ -202,15 +205,37 @@ def hub_view(
 
 def states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
     """How many devices there are, and in which states."""
-    return count_of(camera_state_of(device) if current else UNKNOWN for device in devices)
+    return count_of(shown_state(device) if current else UNKNOWN for device in devices)
+
+
+def shown_state(device: DeviceRecord) -> str:
+    """A camera's state, by the words that the page shows."""
+    state = camera_state_of(device)
+    is_asleep = state is CameraState.OFF and device.power_state == PowerState.ASLEEP
+    return PowerState.ASLEEP.value if is_asleep else state.value
 
 
 def _device_state(device: DeviceRecord, *, current: bool) -> Cell:
-    """A camera's state, by the words that the page shows."""
-    state = camera_state_of(device)
+    state = shown_state(device)
     if not current:
         return Cell(last_known(state), Style.FAINT)
-    return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
+    label = state.capitalize()
+    if device.connection_phase == ConnectionPhase.WAKING:
+        label += f", {device.connection_phase}"
+    return Cell(label, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def _power_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]:
+    """What is known over Bluetooth of a camera that can be woken."""
+    if device.auto_wake is None:
+        return []
+    seen = moment(device.last_seen, now_us)
+    power = ", ".join(filter(None, (device.power_state, seen and f"seen {seen}")))
+    known: list[tuple[str, object]] = [("Power", power or "not seen over Bluetooth yet")]
+    if device.paired is not None:
+        address = f", Bluetooth address {device.bluetooth_address}" if device.bluetooth_address else ""
+        known.append(("Paired", f"yes{address}" if device.paired else "no"))
+    return [*known, ("Wakes", "for any attempt to connect" if device.auto_wake else "on command only")]
 
 
 def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:

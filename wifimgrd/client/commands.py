@@ -16,6 +16,7 @@ from wifimgrd.domain.records import DeviceRecord
 
 WAITING: Final = "waiting"
 DONE: Final = "done"
+STARTED: Final = "started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,13 @@ class Outcome:
 
     @property
     def state(self) -> str:
-        """The state to which it has led, or that it is in; `waiting` for an adapter, or `done`."""
+        """The state to which it has led, or that it is in; `waiting` for an adapter; of a command that leads
+        to no state `done`, or `started` while it goes on."""
         if self.is_waiting:
             return WAITING
-        state = self.command.reaches if self.is_done else self.command.passes
-        return DONE if state is None else state
+        if self.is_done:
+            return self.command.reaches or DONE
+        return self.command.passes or STARTED
 
 
 def available(hub: HubClient) -> HubClient:
