@@ -142,10 +142,14 @@ async def home(root: Path, broker: Mosquitto, tmp_path: Path) -> AsyncIterator[H
 
 
 def is_complete(states: dict[str, str]) -> bool:
-    """Whether all entities of the hub and of the camera Nose, which is connected, have their states."""
+    """Whether all entities of the hub and of the camera Nose, which is connected and was never seen over
+    Bluetooth, have their states."""
     mine = {name: state for name, state in states.items() if "boat" in name or "nose" in name}
+    unknown = {name for name, state in mine.items() if state == "unknown"}
     return (
-        len(mine) == 10 and mine["binary_sensor.nose_connectivity"] == "on" and "unknown" not in mine.values()
+        len(mine) == 12
+        and mine["binary_sensor.nose_connectivity"] == "on"
+        and unknown == {"sensor.nose_power", "button.nose_wake"}
     )
 
 

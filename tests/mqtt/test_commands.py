@@ -11,6 +11,7 @@ from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
+from wifimgrd.domain.commands import SLEEP
 
 RESULT = f"{HUB}/result"
 OPEN: dict[str, Any] = {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "OPEN", "password": ""}
@@ -32,6 +33,53 @@ async def test_a_device_is_connected_and_disconnected(hub: Hub, seen: Observer) 
     answer = await seen.command(f"{topic}/command", command, f"{topic}/result")
     assert (answer["ok"], answer["message"]) == (True, "connected")
     assert hub.client.devices[device].state == "connected"
+
+
+async def test_a_camera_is_paired_put_to_sleep_and_woken(hub: Hub, seen: Observer) -> None:
+    gopro = "F4:DD:11:52:0A:9A"
+    options = {"connection_type": "wifi", "bluetooth_address": gopro}
+    device = (await seen.command(f"{HUB}/command", {"command": "create", "options": options}, RESULT))[
+        "device_id"
+    ]
+    await hub.until(device, "connected", 20)
+    topic = f"{HUB}/devices/{device}"
+
+    async def outcome(command: str, **options: object) -> str | None:
+        message = {"command": command, "options": options}
+        answer = await seen.command(f"{topic}/command", message, f"{topic}/result")
+        return str(answer["message"]) if answer["ok"] else answer["code"]
+
+    assert await outcome("sleep", wait=True) == "done"
+    await seen.until(lambda: seen.record(topic)["power_state"] == "asleep")
+    assert seen.record(topic)["bluetooth_address"] == gopro
+    assert await outcome("wake", wait=True) == "done"
+    await seen.until(lambda: seen.record(topic)["power_state"] == "awake")
+    assert await outcome("sleep", wait=True) == "done"
+    assert await outcome("connect", wake=True, wait=True) == "connected"
+    assert await outcome("unpair") == "done"
+    await seen.until(lambda: seen.record(topic)["paired"] is False)
+    assert await outcome("disconnect") == "disconnected"
+    assert await outcome("sleep", wait=True) == "not-paired"
+    assert await outcome("pair", address=gopro) == "started"
+    await seen.until(lambda: seen.record(topic)["paired"] is True)
+    assert await outcome("pair", address=5) == "invalid-request"
+    assert await outcome("unpair", wait=True) == "invalid-request"
+    assert await outcome("wake", address=gopro) == "invalid-request"
+
+
+async def test_being_seen_again_is_published_in_the_daemons_steps(hub: Hub, seen: Observer) -> None:
+    options = {"connection_type": "wifi", "bluetooth_address": "F4:DD:11:52:0A:9A"}
+    device = await hub.client.create_device(options)
+    topic = f"{HUB}/devices/{device}"
+    await hub.client.command_device(SLEEP, device, wait_s=20)
+    await seen.until(lambda: (seen.record(topic) or {}).get("power_state") == "asleep")
+    sent = len(seen.seen(topic))
+    for _ in range(3):
+        await hub.client.search_bluetooth(1)
+    await hub.client.update_device(device, {"name": "Nose"})
+    await seen.until(lambda: seen.record(topic)["name"] == "Nose")
+    # At most one for the 10 s that may have gone by.
+    assert len(seen.seen(topic)) <= sent + 2
 
 
 async def test_the_answer_comes_at_the_response_topic_with_the_correlation_data(seen: Observer) -> None:

@@ -18,7 +18,7 @@ from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd import catalog
 from wifimgrd.config import Config, Http, Mqtt
-from wifimgrd.domain.commands import CONNECT, DISCONNECT
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, SLEEP, WAKE
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._command_messages import CommandMessage, parse_command
@@ -31,11 +31,13 @@ from wifimgrd.mqtt.topics import Topics
 TOPICS = Topics("wifimgrd", "boat", ("homeassistant",))
 DISCOVERY = Discovery(TOPICS, "homeassistant", commands=True)
 CAMERA = DeviceRecord(3, name="Front", codename="insta360-x3")
+SLEEPER = replace(CAMERA, auto_wake=False)
 HUB_TOPIC = "homeassistant/device/wifimgrd_boat_hub/config"
 REQUIRED = {
     "binary_sensor": {"unique_id", "state_topic"},
     "sensor": {"unique_id", "state_topic"},
     "switch": {"unique_id", "state_topic", "command_topic"},
+    "button": {"unique_id", "command_topic"},
 }
 
 
@@ -60,7 +62,7 @@ def templates(value: Any) -> list[str]:
 # -- the messages
 
 
-@pytest.mark.parametrize("sent", [DISCOVERY.camera(CAMERA), DISCOVERY.hub("0.1.0", ["wlan0", "wlan1"])])
+@pytest.mark.parametrize("sent", [DISCOVERY.camera(SLEEPER), DISCOVERY.hub("0.1.0", ["wlan0", "wlan1"])])
 def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]) -> None:
     config = message(sent)
     assert config["device"]["identifiers"]
@@ -79,10 +81,10 @@ def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]
 def test_a_record_that_is_removed_is_an_unknown_state() -> None:
     """Home Assistant 2025.12.5 logged `Ignoring invalid option received on topic '.../interfaces/wlan2', got
     ''` for each adapter that was unplugged."""
-    configs = message(DISCOVERY.hub("0.1.0", ["wlan0"])), message(DISCOVERY.camera(CAMERA))
+    configs = message(DISCOVERY.hub("0.1.0", ["wlan0"])), message(DISCOVERY.camera(SLEEPER))
     components = [one for config in configs for one in config["components"].values()]
     states = [one["value_template"] for one in components if "value_template" in one]
-    assert len(states) == 1 + len(configs[1]["components"])
+    assert len(states) == 1 + len(configs[1]["components"].keys() - {"wake"})
     assert all(text.endswith("{% else %}None{% endif %}") for text in states)
 
 
@@ -157,11 +159,34 @@ def test_the_switch_sends_commands_that_are_carried_out() -> None:
         assert (command.name, command.device_id) == (action.name, 3)
 
 
-def test_without_commands_a_switch_of_earlier_is_removed() -> None:
+def test_the_button_sends_a_command_that_is_carried_out() -> None:
+    button = message(DISCOVERY.camera(SLEEPER))["components"]["wake"]
+    target = TOPICS.target(button["command_topic"])
+    assert target is not None
+    command = parse_command(CommandMessage(target, button["payload_press"].encode()))
+    assert (command.name, command.device_id) == (WAKE.name, 3)
+
+
+def test_without_commands_a_switch_and_a_button_of_earlier_are_removed() -> None:
     plain = replace(DISCOVERY, commands=False)
-    components = message(plain.camera(CAMERA))["components"]
+    components = message(plain.camera(SLEEPER))["components"]
     assert components["switch"] == {"platform": "switch"}
+    assert components["wake"] == {"platform": "button"}
     assert all("command_topic" not in one for one in components.values())
+
+
+def test_a_camera_that_cannot_be_woken_has_neither_button_nor_power() -> None:
+    components = message(DISCOVERY.camera(CAMERA))["components"]
+    assert components["wake"] == {"platform": "button"}
+    assert components["power"] == {"platform": "sensor"}
+    power = message(DISCOVERY.camera(SLEEPER))["components"]["power"]
+    assert power["options"] == ["asleep", "awake"]
+
+
+def test_a_message_is_the_same_whatever_is_known_over_bluetooth() -> None:
+    seen = replace(SLEEPER, power_state="asleep", last_seen=5, paired=True, bluetooth_address="F4:DD:00")
+    assert DISCOVERY.camera(seen) == DISCOVERY.camera(replace(seen, auto_wake=True))
+    assert DISCOVERY.camera(seen) == DISCOVERY.camera(SLEEPER)
 
 
 def test_the_ids_stay_the_same_after_a_renaming() -> None:
@@ -302,6 +327,22 @@ async def test_the_switch_connects_and_disconnects(hub: Hub, seen: Observer) -> 
     await hub.until(device, "disconnected", 20)
     seen.send(switch["command_topic"], switch["payload_on"].encode())
     await hub.until(device, "connected", 20)
+
+
+async def test_the_button_wakes_and_goes_with_the_model(hub: Hub, seen: Observer) -> None:
+    properties = {"connection_type": "wifi", "bluetooth_address": "F4:DD:11:52:0A:9A"}
+    device = await hub.client.create_device(properties)
+    await hub.until(device, "connected", 20)
+    topic, record = camera_topic(device), f"{HUB}/devices/{device}"
+    await hub.client.command_device(SLEEP, device, wait_s=20)
+    await seen.until(lambda: topic in seen.retained and seen.record(record)["power_state"] == "asleep")
+    sent = len(seen.seen(topic))
+    button = seen.record(topic)["components"]["wake"]
+    seen.send(button["command_topic"], button["payload_press"].encode())
+    await seen.until(lambda: seen.record(record)["power_state"] == "awake")
+    assert len(seen.seen(topic)) == sent, "it says nothing of the power state"
+    await hub.client.update_device(device, {"codename": "generic-wifi-camera"})
+    await seen.until(lambda: seen.record(topic)["components"]["wake"] == {"platform": "button"})
 
 
 async def test_a_camera_that_was_removed_while_the_bridge_was_away_is_removed(

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, NotRequired, TypedDict
 from tools.descriptions.json_schema import Schemas
 from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
-from wifimgrd.client.channel_messages import DATA, STATUS
-from wifimgrd.client.json_members import DeviceJson, InterfaceJson, NetworkJson
+from wifimgrd.client.channel_messages import DATA, POWER, STATUS
+from wifimgrd.client.json_members import DeviceJson, InterfaceJson, NetworkJson, PowerStateJson
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
 from wifimgrd.client.json_types import Id, Keywords
 from wifimgrd.domain.commands import DEVICE_COMMANDS
@@ -33,6 +33,9 @@ _ABOUT: Final = (
 )
 
 
+_MOST_OPTIONS: Final = max(len(one.options) + len(one.texts) for one in DEVICE_COMMANDS.values())
+
+
 class ClaimJson(TypedDict):
     """Which process publishes as this hub."""
 
@@ -46,7 +49,9 @@ class DeviceCommandJson(TypedDict):
     command: Annotated[str, Keywords(enum=list(DEVICE_COMMANDS))]
     options: NotRequired[
         Annotated[
-            dict[str, bool], "`wait`, and for connect `when_free`: as on D-Bus.", Keywords(maxProperties=2)
+            dict[str, bool | str],
+            "`wait`; for connect also `when_free` and `wake`, for pair `address`, a text: as on D-Bus.",
+            Keywords(maxProperties=_MOST_OPTIONS),
         ]
     ]
 
@@ -158,6 +163,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         ssid=b"X3 AB12.OSC",
         state="connected",
         interface="wlan1",
+        auto_wake=False,
     )
     interface = replace(InterfaceRecord("wlan1"), state="in-use", device_id=3)
     service = ServiceRecord(
@@ -166,6 +172,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
     hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True)
     answered = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connecting"}
     refused = answered | {"ok": False, "code": "busy", "message": "Front is disconnecting"}
+    failed = {"id": 3, "operation": "wake", "code": "wake-failed", "message": "the camera did not wake"}
     plain: dict[str, tuple[Any, list[Any]]] = {
         "hub": (HubRecordJson, [hub]),
         "device": (DeviceJson, [device_json(device)]),
@@ -189,6 +196,8 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         STATUS: [_event(STATUS, connection_status_json(device))],
         "device.created": [_event("device.created", device_json(device))],
         "device.removed": [_event("device.removed", {"id": 3})],
+        POWER: [_event(POWER, PowerStateJson.of(replace(device, power_state="asleep")))],
+        "device.operation.failed": [_event("device.operation.failed", failed)],
     }
     messages["discovery_message"] = _discovery_message(device, interface)
     for kind in (one for one in DATA if one not in _UNSENT):

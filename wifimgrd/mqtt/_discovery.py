@@ -2,8 +2,8 @@
 
 The topics and the shared members are those of https://www.home-assistant.io/integrations/mqtt/ ("Device
 discovery payload", "Using availability topics"), the members of the components those of
-https://www.home-assistant.io/integrations/binary_sensor.mqtt/, .../sensor.mqtt/ and .../switch.mqtt/; which
-of them are required is in `homeassistant/components/mqtt/schemas.py` of
+https://www.home-assistant.io/integrations/binary_sensor.mqtt/, .../button.mqtt/, .../sensor.mqtt/ and
+.../switch.mqtt/; which of them are required is in `homeassistant/components/mqtt/schemas.py` of
 https://github.com/home-assistant/core.
 
 Templates are constant. Names of cameras, models and adapters are plain text there (`cv.string` in those
@@ -24,7 +24,8 @@ from wifimgrd.catalog import Models
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.config import TOPIC_PREFIX
-from wifimgrd.domain.commands import CONNECT, DISCONNECT
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, WAKE
+from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt.topics import Topics
@@ -63,6 +64,7 @@ _REASON: Final = _of_record(
 )
 _SIGNAL: Final = _of_record("{{ value_json.signal_strength }}")
 _ADAPTER: Final = _of_record("{{ value_json.interface }}")
+_POWER: Final = _of_record("{{ value_json.power_state }}")
 # What a disconnect ends: also an attempt, the wait for an adapter, and reconnecting.
 _IS_WANTED: Final = _switched(
     "value_json.connection_status in ('connected', 'connecting')"
@@ -100,7 +102,7 @@ class Discovery:
     topics: Topics
     prefix: str
     commands: bool
-    """Cameras have a switch."""
+    """Cameras have a switch, and those that can be woken a button."""
     models: Models = field(default_factory=dict)
     """Those whose name is shown instead of the codename."""
     page: str = ""
@@ -166,6 +168,13 @@ class Discovery:
         if self.commands:
             components["switch"] |= {"unique_id": f"{node}_switch", **_SWITCH}
             components["switch"]["command_topic"] = self.topics.command(camera.id)
+        # Those of a camera that can be woken: another model may be chosen for a device.
+        components["power"], components["wake"] = {"platform": "sensor"}, {"platform": "button"}
+        if camera.auto_wake is not None:
+            components["power"] |= {"unique_id": f"{node}_power", **_POWER_STATE}
+            if self.commands:
+                components["wake"] |= {"unique_id": f"{node}_wake", **_WAKE_BUTTON}
+                components["wake"]["command_topic"] = self.topics.command(camera.id)
         shared = {
             "state_topic": self.topics.device(camera.id),
             "availability_mode": "all",
@@ -251,6 +260,21 @@ _SWITCH: Final[Mapping[str, object]] = {
     "optimistic": False,
     "qos": 1,
     "retain": False,  # a retained command is refused
+}
+
+_POWER_STATE: Final[Mapping[str, object]] = {
+    "name": "Power",
+    "icon": "mdi:sleep",
+    "device_class": "enum",
+    "options": [one.value for one in PowerState],
+    "value_template": _POWER,
+}
+_WAKE_BUTTON: Final[Mapping[str, object]] = {
+    "name": "Wake",
+    "icon": "mdi:alarm",
+    "payload_press": dumps({"command": WAKE.name}),
+    "qos": 1,
+    "retain": False,
 }
 
 
