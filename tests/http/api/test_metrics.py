@@ -68,6 +68,7 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
         "wifimgrd_devices[disconnecting]": 0,
         "wifimgrd_devices[unknown]": 0,
         "wifimgrd_devices_reachable": 1,
+        "wifimgrd_devices_asleep": 0,
         "wifimgrd_interfaces[available]": 1,
         "wifimgrd_interfaces[in-use]": 1,
         "wifimgrd_interfaces[unavailable]": 1,
@@ -176,6 +177,23 @@ async def test_an_attempt_that_was_cancelled_and_one_that_was_refused(
     now = await values(served)
     assert now["wifimgrd_connection_attempts_total[cancelled]"] == 1
     assert now["wifimgrd_connection_attempts_total[no-interface-available]"] == 1
+
+
+async def test_wakes_are_counted_by_outcome(fake_hub: FakeHub, served: Served) -> None:
+    device = DeviceRecord(1, auto_wake=True, power_state="asleep")
+    waking = replace(device, connection_phase="waking")
+    awake = replace(waking, power_state="awake")
+    fake_hub.happen(DeviceAdded(device), changed(waking), changed(awake))
+    fake_hub.happen(changed(replace(awake, connection_phase=None)))
+    fake_hub.happen(changed(waking), changed(device))
+    attempt = replace(waking, state="connecting", power_state="awake")  # as it was seen before
+    fake_hub.happen(changed(attempt, "State"), changed(replace(attempt, connection_phase="joining")))
+    fake_hub.happen(changed(attempt, "State"), changed(device, "State"))
+    counted = await values(served)
+    assert counted["wifimgrd_wakes_total[success]"] == 2
+    assert counted["wifimgrd_wakes_total[failed]"] == 2
+    assert counted["wifimgrd_devices_asleep"] == 1
+    assert counted["wifimgrd_bluetooth_ready"] == 0
 
 
 async def test_a_link_that_never_came_back_is_lost_once(fake_hub: FakeHub, served: Served) -> None:

@@ -26,10 +26,11 @@ from wifimgrd.client.changes import (
 )
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import UNKNOWN, is_current
-from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
 from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http.channel.channel import now_us
@@ -40,6 +41,7 @@ _ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
 _SENDING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
 _OUTAGE_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600)
 _SUCCESS: Final = "success"
+_FAILED: Final = "failed"
 _RESERVED: Final = "reserved"
 
 TileCounts = Callable[[], Mapping[tuple[str, str, str], int]]
@@ -104,6 +106,14 @@ class Metrics:
             "wifimgrd_links_lost", "Links that ended for good, by the error's code.", ["code"],
             registry=self._registry,
         )  # fmt: skip
+        self._wakes = Counter(
+            "wifimgrd_wakes",
+            "Wakes of cameras over Bluetooth that ended, by outcome: success, or failed, also if cancelled.",
+            ["outcome"],
+            registry=self._registry,
+        )
+        for outcome in (_SUCCESS, _FAILED):
+            self._wakes.labels(outcome)
         for outcome in (_SUCCESS, *ATTEMPT_CODES):
             self._attempts.labels(str(outcome))
         for code in (ErrorCode.CONNECTION_LOST, ErrorCode.INTERFACE_LOST):
@@ -135,6 +145,10 @@ class Metrics:
         yield _gauge("wifimgrd_daemon_up", "Whether the daemon is running.", client.available)
         yield _gauge("wifimgrd_backend_ready", "Whether cameras can be connected now.", ready)
         if client.available:
+            bluetooth = client.service.bluetooth_state == BluetoothState.READY
+            yield _gauge("wifimgrd_bluetooth_ready", "Whether sleeping cameras can be woken now.", bluetooth)
+            asleep = sum(device.power_state == PowerState.ASLEEP for device in client.devices.values())
+            yield _gauge("wifimgrd_devices_asleep", "Cameras that are known to sleep.", asleep)
             current = is_current(client.service.backend_state)
             devices = Tally(one.state if current else UNKNOWN for one in client.devices.values())
             yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
@@ -174,8 +188,10 @@ class Metrics:
                 self._attempting.discard(device_id)
             case AttemptFailed(device_id, code):
                 self._failed(device_id, code)
-            case DeviceChanged(before, after, is_step=True):
-                self._moved(before, after)
+            case DeviceChanged(before, after, is_step):
+                self._count_wake(before, after)
+                if is_step:
+                    self._moved(before, after)
 
     def _failed(self, device_id: int, code: str) -> None:
         """An attempt failed or was refused, or a link ended for good."""
@@ -186,6 +202,16 @@ class Metrics:
             self._attempts.labels(code).inc()
         else:
             self._lost.labels(code).inc()
+
+    def _count_wake(self, before: DeviceRecord, after: DeviceRecord) -> None:
+        """A wake ends with its phase: within an attempt the next one is joining, else the camera is awake."""
+        waking = ConnectionPhase.WAKING
+        if before.connection_phase != waking or after.connection_phase == waking:
+            return
+        in_attempt = before.state == DeviceState.CONNECTING
+        is_awake = after.power_state == PowerState.AWAKE
+        has_woken = after.connection_phase == ConnectionPhase.JOINING if in_attempt else is_awake
+        self._wakes.labels(_SUCCESS if has_woken else _FAILED).inc()
 
     def _moved(self, before: DeviceRecord, device: DeviceRecord) -> None:
         if before.state == DeviceState.CONNECTED and device.lost_at is not None:
