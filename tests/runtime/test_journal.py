@@ -120,6 +120,27 @@ def test_a_namesake_without_the_fields_is_no_known_message() -> None:
     assert known_message({"event": "link_interrupted", "reason": "deauthenticated"}) is None
 
 
+def test_bluetooth_has_messages_that_the_cause_tells_apart() -> None:
+    event = {
+        "device": 3,
+        "device_name": "Nose",
+        "reason": "the camera is out of range",
+        "code": "wake-failed",
+    }
+    missed = known_message({"event": "wake_failed", **event})
+    unpaired = known_message({"event": "wake_failed", **event, "code": "not-paired"})
+    assert missed is not None
+    assert unpaired is not None
+    assert missed.identity != unpaired.identity
+    assert missed.text.format_map(event) == (
+        '"Nose" (device 3): the camera did not wake: the camera is out of range (wake-failed)'
+    )
+    off = {"event": "bluetooth_changed", "state": "off", "reason": "blocked by rfkill"}
+    message = known_message(off)
+    assert message is not None
+    assert message.text.format_map(off) == "Bluetooth is off: blocked by rfkill"
+
+
 def test_the_catalog_explains_each_message_once_and_nothing_else() -> None:
     explained = re.findall(r"^-- ([0-9a-f]{32})$", CATALOG.read_text(), re.MULTILINE)
     assert sorted(explained) == sorted(message.identity for message in MESSAGES.values())

@@ -158,6 +158,7 @@ class Power:
             return
         self._waking.require_bluetooth()
         await self._bluetooth.unpair(address)
+        _log.info("unpaired", device=device_id, device_name=entry.device.name)
         entry.wakes = Wakes()
         await self._remember(entry, "")
 

@@ -133,6 +133,44 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
             "addresses",
             "a camera got no address: {reason}",
         ),
+        ("woken", ""): KnownMessage(
+            "16b811e015144cb99776c1be47914693", "wake", _DEVICE + "the camera is awake"
+        ),
+        ("wake_failed", ""): KnownMessage(
+            "9c2000da08ac485daecfff652e886e30", "wake", _DEVICE + "the camera did not wake: {reason} ({code})"
+        ),
+        ("wake_failed", "not-paired"): KnownMessage(
+            "77fc28da87cc47fcbf213c545df1457b", "wake", _DEVICE + "the camera did not wake: {reason} ({code})"
+        ),
+        ("asleep", ""): KnownMessage(
+            "cbec0300596f453686bef8864411d32e", "sleep", _DEVICE + "the camera is asleep"
+        ),
+        ("sleep_failed", ""): KnownMessage(
+            "5a492e7d23174dd481d610cd9ea8294a",
+            "sleep",
+            _DEVICE + "the camera was not put to sleep: {reason} ({code})",
+        ),
+        ("paired", ""): KnownMessage(
+            "09f91a299004456ea86c161c962e38ea",
+            "pair",
+            _DEVICE + "the camera {address} is paired with this hub",
+        ),
+        ("unpaired", ""): KnownMessage(
+            "d9561152918d44f294c1cf4ed8d2be06",
+            "pair",
+            _DEVICE + "the camera is no longer paired with this hub",
+        ),
+        ("pair_failed", ""): KnownMessage(
+            "c8fa7a941f9945288ea0616e9ec8c9f6",
+            "pair",
+            _DEVICE + "the camera was not paired: {reason} ({code})",
+        ),
+        ("bluetooth_changed", "ready"): KnownMessage(
+            "f67bea77bcfa496384ad6451b4ec1247", "bluetooth", "Bluetooth is ready"
+        ),
+        ("bluetooth_changed", ""): KnownMessage(
+            "ef66925dd4d942d99d92cd828cb35b37", "bluetooth", "Bluetooth is {state}: {reason}"
+        ),
         ("hub_id_taken", ""): KnownMessage("d41b7c9ea05f4b6c8e13f7d290ab6c58", "broker", "{reason}"),
         ("not_authorized", ""): KnownMessage(
             "087b4de3c5fa4961b2d09f8ea6713c11", "authorize", "user {uid} was denied {member}: {action}"
