@@ -446,6 +446,18 @@ def test_a_camera_is_registered_without_typing(on_bench: RunOnBench) -> None:
     on_bench(test)
 
 
+def test_a_camera_that_was_registered_by_typing_is_not_registered_again(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        await bench.hub.bluetooth.search(1)
+        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        assert await bench.hub.create({"bluetooth_address": address}) == device
+        assert status(bench, device).device.bluetooth_address == address
+        assert len(list(bench.hub.device_statuses())) == 1
+
+    on_bench(test)
+
+
 def test_a_repeated_key_joins_the_creation_that_runs(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         await bench.hub.bluetooth.search(1)

@@ -13,7 +13,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import Bluetooth
 from wifimgrd.domain.commands import PAIR, SLEEP, WAKE
-from wifimgrd.domain.device import ConnectionPhase, Device, DeviceId, DeviceState, PowerState
+from wifimgrd.domain.device import ConnectionPhase, Device, DeviceId, DeviceState, PowerState, Ssid
 from wifimgrd.domain.errors import (
     Busy,
     Cancelled,
@@ -192,6 +192,17 @@ class Power:
             sentence = f'The camera says that it is "{camera.model}": choose its model.'
             raise InvalidRequest(f"codename: {sentence}", {"codename": (sentence,)})
         return codename, camera
+
+    async def attach(self, address: str, camera: PairedCamera) -> DeviceId | None:
+        """The device that was registered by typing the network of a camera that is paired now, and has none
+        yet; None if there is no such device."""
+        for entry in self._state.registry.sharing(Ssid(camera.ssid)):
+            bluetooth = self._state.model(entry.device).bluetooth
+            is_pairable = bluetooth is not None and bluetooth.pairing
+            if is_pairable and not entry.device.bluetooth_address and not entry.removing:
+                await self._remember(entry, address)
+                return entry.device.id
+        return None
 
     def commanded(self, entry: DeviceEntry) -> None:
         """A client is about to have a device connected or disconnected: a wake of its own ends."""

@@ -309,6 +309,8 @@ class Hub:
     async def _pair_and_create(self, request: PairingRegistration) -> DeviceId:
         address = request.bluetooth_address
         codename, camera = await self.bluetooth.identify(request)
+        if (device_id := await self.bluetooth.attach(address, camera)) is not None:
+            return device_id
         try:
             fields = request.of_network(codename, camera.ssid, camera.password)
             registration = parse_registration(fields, self._state.settings.codenames)
