@@ -11,8 +11,8 @@ from typing import Final
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Row, fields
 from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
-from wifimgrd.domain.camera_state import UNKNOWN, CameraState, camera_state_of, is_current, last_known
-from wifimgrd.domain.device import ConnectionPhase, PowerState, Ssid
+from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
+from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 
@@ -205,24 +205,15 @@ def hub_view(
 
 def states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
     """How many devices there are, and in which states."""
-    return count_of(shown_state(device) if current else UNKNOWN for device in devices)
-
-
-def shown_state(device: DeviceRecord) -> str:
-    """A camera's state, by the words that the page shows."""
-    state = camera_state_of(device)
-    is_asleep = state is CameraState.OFF and device.power_state == PowerState.ASLEEP
-    return PowerState.ASLEEP.value if is_asleep else state.value
+    return count_of(camera_state_of(device) if current else UNKNOWN for device in devices)
 
 
 def _device_state(device: DeviceRecord, *, current: bool) -> Cell:
-    state = shown_state(device)
+    """A camera's state, by the words that the page shows."""
+    state = camera_state_of(device)
     if not current:
         return Cell(last_known(state), Style.FAINT)
-    label = state.capitalize()
-    if device.connection_phase == ConnectionPhase.WAKING:
-        label += f", {device.connection_phase}"
-    return Cell(label, STYLE_OF_STATE.get(state, Style.PLAIN))
+    return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
 
 
 def _power_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]:
