@@ -49,9 +49,9 @@ class DeviceCommandJson(TypedDict):
     command: Annotated[str, Keywords(enum=list(DEVICE_COMMANDS))]
     options: NotRequired[
         Annotated[
-            dict[str, bool | str],
+            dict[str, bool],
             "`wait`; for connect also `when_free` and `wake`, for pair `address`, a text: as on D-Bus.",
-            Keywords(maxProperties=_MOST_OPTIONS),
+            Keywords(maxProperties=_MOST_OPTIONS, properties={"address": {"type": "string"}}),
         ]
     ]
 

@@ -27,6 +27,7 @@ _ANYWHERE: Final = (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_AUTHORIZED, ErrorCo
 _TAGS: Final = {
     "devices": "Registered cameras.",
     "connection": "Connecting and disconnecting cameras.",
+    "power": "Cameras that sleep: found over Bluetooth, paired, woken.",
     "cameras": "The cameras' own HTTP.",
     "interfaces": "The host's Wi-Fi adapters, and their scan results.",
     "tiles": "Map tiles without a network.",

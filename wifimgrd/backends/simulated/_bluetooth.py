@@ -117,12 +117,14 @@ class SimulatedBluetooth:
                 await asyncio.sleep(self._times.wake_s)
                 self.on_wake(camera)
             return
+        is_heard = False
         for camera in self._cameras.values():
             hears = camera.plan.bluetooth is BluetoothKind.INSTA360 and camera.advertises
             if hears and camera.bluetooth_name[-6:].encode() in request.beacon:
                 await asyncio.sleep(self._times.wake_s)
                 self.on_wake(camera)
-        await asyncio.sleep(request.timeout_s)
+                is_heard = True
+        await asyncio.sleep(request.timeout_s if is_heard else self._times.absent_s)
 
     async def release(self, key: str) -> None:
         """Simulated cameras stay awake."""

@@ -12,7 +12,7 @@ from wifimgrd.http.description.operations import operation_of
 from wifimgrd.http.errors import Handler
 from wifimgrd.web_address import origin_of
 
-_METHODS: Final = "GET, HEAD, POST, PATCH, DELETE"
+_METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE"
 _HEADERS: Final = (
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, If-Modified-Since, Range, If-Range"
 )

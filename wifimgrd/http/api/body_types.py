@@ -65,7 +65,7 @@ class CreateInput(TypedDict):
     connection_type: Annotated[str, Keywords(const="wifi")]
     connection_settings: Annotated[
         SettingsInput,
-        Keywords(oneOf=[{"required": ["ssid", "password"]}, {"required": ["bluetooth_address"]}]),
+        Keywords(oneOf=[{"required": ["ssid", "password"]}, {"required": ["bluetooth_address"], "properties": {"ssid": False, "password": False}}]),
     ]
     name: NotRequired[Name]
     auto_reconnect: NotRequired[AutoReconnect]
