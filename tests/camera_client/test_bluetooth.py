@@ -104,6 +104,12 @@ async def test_a_bonded_camera_is_woken_and_a_stranger_is_not(
         await daemon.wake(wake("D4:32:60:00:00:00"))
 
 
+async def test_a_process_that_does_not_run_is_not_started_to_release_a_camera(
+    daemon: ProcessBluetooth,
+) -> None:
+    await daemon.release(ADDRESS)
+
+
 async def test_a_pairing_tells_the_network(
     daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
 ) -> None:

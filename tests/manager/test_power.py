@@ -504,3 +504,21 @@ def test_a_removed_device_ends_its_wake(on_bench: RunOnBench) -> None:
         assert bench.story.of(WakeEnded) == []
 
     on_bench(test)
+def test_a_connected_camera_is_not_kept_awake_over_bluetooth(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        released: list[str] = []
+
+        async def release(key: str) -> None:
+            released.append(key)
+
+        bench.world.bluetooth.release = release  # type: ignore[method-assign]
+        await bench.hub.bluetooth.search(1)
+        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        device = await bench.hub.create({"bluetooth_address": address})
+        await bench.hub.connections.connect(device, wait=True)
+        await asyncio.sleep(0)
+        assert released == [address]
+
+    on_bench(test)
+
+

@@ -113,6 +113,8 @@ class ProcessBluetooth:
         self._is_installed = False
         self._has_bluez = False
         self._has_bluetoothd = False
+        self._is_running = False
+        """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
         """What the process says while it runs."""
         self._published = _MISSING
@@ -131,7 +133,8 @@ class ProcessBluetooth:
             [installed] = typed(tuple[list[str]], reply)
             self._is_installed, self._has_bluez = names.BUS_NAME in installed, BLUEZ in installed
             self._has_bluetoothd = await self._has_owner(BLUEZ)
-            if await self._has_owner(names.BUS_NAME):
+            self._is_running = await self._has_owner(names.BUS_NAME)
+            if self._is_running:
                 self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         except (BusError, BusClosed, TimeoutError) as error:
             _log.warning("bluetooth_not_watched", reason=str(error))
@@ -171,7 +174,8 @@ class ProcessBluetooth:
         self._evaluate()
 
     def _process_changed(self, change: OwnerChange) -> None:
-        self._is_installed = self._is_installed or bool(change.after)
+        self._is_running = bool(change.after)
+        self._is_installed = self._is_installed or self._is_running
         self._reported = None
         if change.after:
             self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
@@ -233,8 +237,9 @@ class ProcessBluetooth:
             )
 
     async def release(self, key: str) -> None:
-        """See CameraBluetooth.release."""
-        await self._cameras.carry_out("Release", "s", [key], _SHORT_S)
+        """See CameraBluetooth.release. A process that does not run keeps none awake, and is not started."""
+        if self._is_running:
+            await self._cameras.carry_out("Release", "s", [key], _SHORT_S)
 
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""

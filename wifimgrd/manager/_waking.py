@@ -106,7 +106,7 @@ class Waking:
         self._set_sight(entry, Sight(power_state, self._state.clock()))
 
     def connected(self, entry: DeviceEntry) -> None:
-        """A device is connected: its camera does not sleep."""
+        """A device is connected: its camera does not sleep, and Wi-Fi keeps it awake."""
         if entry.sight.state is PowerState.ASLEEP:
             self.saw(entry, PowerState.AWAKE)
 
@@ -118,6 +118,18 @@ class Waking:
 
     def _set_sight(self, entry: DeviceEntry, sight: Sight) -> None:
         entry.sight = sight
+        if entry.device.bluetooth_address:
+            self._release(entry.device.bluetooth_address)
+
+    def lost(self, entry: DeviceEntry) -> None:
+        """A link ended by itself: a camera that was awake may have fallen asleep."""
+        if entry.sight.state is PowerState.AWAKE:
+            self.forget(entry)
+            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+
+    def _release(self, key: str) -> None:
+        """Have a camera that was woken or paired not kept awake over Bluetooth any more."""
+        self._tasks.start("release", self._bluetooth.release(key), expected=(WifimgrdError,))
         if sight.differs(entry.published_sight):
             entry.published_sight = sight
             self._state.publish(PowerChanged(self._state.status(entry)))
@@ -244,7 +256,7 @@ class Waking:
             yield
         finally:
             if not request.beacon:
-                self._tasks.start("release", self._bluetooth.release(request.key), expected=(WifimgrdError,))
+                self._release(request.key)
 
     async def _until_awake(
         self, request: WakeRequest, waking: asyncio.Task[None], is_visible: IsVisible | None
@@ -304,7 +316,7 @@ class Waking:
     # -- end
 
     def forget(self, entry: DeviceEntry) -> None:
-        """A device was removed."""
+        """It is not awaited any more that what is known of a camera is out of date."""
         if entry.sight_expiry is not None:
             entry.sight_expiry.cancel()
             entry.sight_expiry = None

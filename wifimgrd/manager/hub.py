@@ -147,6 +147,7 @@ class Hub:
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(self._liveness.start)
         state.device_connected.subscribe(self._waking.connected)
+        state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
