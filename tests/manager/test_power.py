@@ -196,6 +196,22 @@ def test_a_wake_by_beacon_alone_ends_when_an_idle_adapter_receives_the_network(o
         await bench.hub.bluetooth.wake(device, wait=True)
         assert asyncio.get_running_loop().time() - began_s < 5
         assert power_state(bench, device) is PowerState.AWAKE
+def test_the_network_of_a_woken_camera_is_joined_once_it_is_received(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        looks: list[float] = []
+
+        async def is_visible(*_: object) -> bool:
+            looks.append(asyncio.get_running_loop().time())
+            return len(looks) > 4
+
+        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign, assignment]
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert len(looks) == 5
+
+    on_bench(test)
+
+
 
     on_bench(test)
 

@@ -43,6 +43,8 @@ _LOOK_S: Final = 10.0
 """The time limit of one search for the network on the air."""
 _PAUSE_S: Final = 0.5
 """From such a search to the next one."""
+_APPEARS_S: Final = 20.0
+"""How long the network of a camera that is awake is looked for before it is joined all the same."""
 _ASLEEP_AFTER_S: Final = 5.0
 """After so much of an attempt without a link, Bluetooth is asked whether the camera sleeps."""
 _ASLEEP_SEARCH_S: Final = 5
@@ -289,6 +291,8 @@ class Waking:
     # -- asleep or gone
 
     @asynccontextmanager
+            if is_visible is not None:
+                await self._until_visible(is_visible)
     async def _told_asleep(self, entry: DeviceEntry) -> AsyncIterator[None]:
         """Ask Bluetooth whether the camera sleeps, if an attempt takes long, and say so if it fails."""
         model = self._state.model(entry.device)
@@ -297,6 +301,16 @@ class Waking:
             return
         asking = self._tasks.start("asleep", self._ask_whether_asleep(model), expected=(WifimgrdError,))
         try:
+    @staticmethod
+    async def _until_visible(is_visible: IsVisible) -> None:
+        """Wait for the network of a camera that has said that it is on: it may be received only later."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_APPEARS_S):
+                while True:
+                    if await is_visible():
+                        return
+                    await asyncio.sleep(_PAUSE_S)
+
             yield
         except DeviceNotReachable as error:
             if entry.sight.state is PowerState.ASLEEP:
