@@ -175,8 +175,7 @@ class Power:
                 models = self._state.settings.models
                 seen = self._waking.heard.get(address)
                 if seen is None:
-                    await self._waking.search(_PAIRING_SEARCH_S, models.values())
-                    seen = self._waking.heard.get(address)
+                    seen = await self._waking.find(address, _PAIRING_SEARCH_S, models.values())
                 if seen is None:
                     raise PairingFailed(f"no camera with the address {address} is in range")
                 fitting = [one for one in models.values() if matches(one, seen) and one.bluetooth]

@@ -68,6 +68,8 @@ class Waking:
         self._forgetting: dict[str, asyncio.TimerHandle] = {}
 
     # -- what Bluetooth reports
+        self._wanted: list[tuple[str, asyncio.Future[Advertiser]]] = []
+        """The addresses that are looked for, and who waits for them."""
 
     def bluetooth_changed(self, status: BluetoothStatus) -> None:
         """Bluetooth became ready or unavailable."""
@@ -91,6 +93,9 @@ class Waking:
         self.heard[one.address] = one
         loop = asyncio.get_running_loop()
         self._forgetting[one.address] = loop.call_later(SEEN_S, self._forget, one.address)
+        for address, found in self._wanted:
+            if address == one.address and not found.done():
+                found.set_result(one)
         if len(self.heard) > _HEARD_KEPT:
             self._forget(next(iter(self.heard)))
 
@@ -156,6 +161,25 @@ class Waking:
 
     def require_bluetooth(self) -> None:
         """Raise BluetoothUnavailable unless this host can find and wake cameras."""
+    async def find(self, address: str, seconds: int, models: Iterable[CameraModel]) -> Advertiser | None:
+        """The camera with an address, as soon as it is heard from now on; None if a search did not hear it.
+
+        Raises BluetoothUnavailable, Busy.
+        """
+        found: asyncio.Future[Advertiser] = asyncio.get_running_loop().create_future()
+        wanted = (address, found)
+        self._wanted.append(wanted)
+        searching = self._tasks.start("find", self.search(seconds, models), expected=(WifimgrdError,))
+        try:
+            await asyncio.wait((searching, found), return_when=asyncio.FIRST_COMPLETED)
+            if found.done():
+                return found.result()
+            await searching
+            return None
+        finally:
+            self._wanted.remove(wanted)
+            searching.cancel()
+
         status = self._bluetooth.status
         if status.state is not BluetoothState.READY:
             raise BluetoothUnavailable(status.reason or "Bluetooth is not available")
