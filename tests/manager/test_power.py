@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
-from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, DeviceStatus, PowerState
+from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, DeviceStatus, Link, PowerState
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
@@ -129,6 +129,39 @@ def test_a_failed_connect_says_that_the_camera_sleeps(on_bench: RunOnBench) -> N
     on_bench(test)
 
 
+def test_a_connect_that_fails_at_once_has_asked_whether_the_camera_sleeps(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await asyncio.sleep(SEEN_S + 1)
+        refusal = DeviceNotReachable("not found")
+
+        async def join(_: object) -> Link:
+            raise refusal
+
+        bench.world.backend.join = join  # type: ignore[method-assign, assignment]
+        began_s = asyncio.get_running_loop().time()
+        await fails(bench.hub.connections.connect(device, wait=True), DeviceNotReachable, "is asleep")
+        assert asyncio.get_running_loop().time() - began_s < 5
+
+    on_bench(test)
+
+
+def test_a_camera_that_was_connected_and_fell_asleep_is_not_taken_for_awake(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_reconnect=False)
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert power_state(bench, device) is PowerState.AWAKE
+        bench.world.sleep_camera(b"GP25140001")
+        await asyncio.sleep(20)
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        assert power_state(bench, device) is not PowerState.AWAKE
+        bench.story.forget()
+        await bench.hub.bluetooth.wake(device, wait=True)
+        assert [one.error for one in bench.story.of(WakeEnded)] == [None]
+
+    on_bench(test)
+
+
 # -- woken
 
 
@@ -159,6 +192,22 @@ def test_a_beacon_wakes_without_pairing_and_ends_when_the_network_is_there(on_be
         await bench.hub.connections.connect(device, wait=True, wake=True)
         assert bench.state(device) is DeviceState.CONNECTED
         assert asyncio.get_running_loop().time() - began_s < 5
+
+    on_bench(test)
+
+
+def test_the_network_of_a_woken_camera_is_joined_once_it_is_received(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        looks: list[float] = []
+
+        async def is_visible(*_: object) -> bool:
+            looks.append(asyncio.get_running_loop().time())
+            return len(looks) > 4
+
+        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign, assignment]
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert len(looks) == 5
 
     on_bench(test)
 
@@ -196,22 +245,6 @@ def test_a_wake_by_beacon_alone_ends_when_an_idle_adapter_receives_the_network(o
         await bench.hub.bluetooth.wake(device, wait=True)
         assert asyncio.get_running_loop().time() - began_s < 5
         assert power_state(bench, device) is PowerState.AWAKE
-def test_the_network_of_a_woken_camera_is_joined_once_it_is_received(on_bench: RunOnBench) -> None:
-    async def test(bench: Bench) -> None:
-        device = await paired(bench)
-        looks: list[float] = []
-
-        async def is_visible(*_: object) -> bool:
-            looks.append(asyncio.get_running_loop().time())
-            return len(looks) > 4
-
-        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign, assignment]
-        await bench.hub.connections.connect(device, wait=True, wake=True)
-        assert len(looks) == 5
-
-    on_bench(test)
-
-
 
     on_bench(test)
 
@@ -474,6 +507,24 @@ def test_a_camera_that_was_registered_by_typing_is_not_registered_again(on_bench
     on_bench(test)
 
 
+def test_a_connected_camera_is_not_kept_awake_over_bluetooth(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        released: list[str] = []
+
+        async def release(key: str) -> None:
+            released.append(key)
+
+        bench.world.bluetooth.release = release  # type: ignore[method-assign]
+        await bench.hub.bluetooth.search(1)
+        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        device = await bench.hub.create({"bluetooth_address": address})
+        await bench.hub.connections.connect(device, wait=True)
+        await asyncio.sleep(0)
+        assert released == [address]
+
+    on_bench(test)
+
+
 def test_a_repeated_key_joins_the_creation_that_runs(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         await bench.hub.bluetooth.search(1)
@@ -520,21 +571,3 @@ def test_a_removed_device_ends_its_wake(on_bench: RunOnBench) -> None:
         assert bench.story.of(WakeEnded) == []
 
     on_bench(test)
-def test_a_connected_camera_is_not_kept_awake_over_bluetooth(on_bench: RunOnBench) -> None:
-    async def test(bench: Bench) -> None:
-        released: list[str] = []
-
-        async def release(key: str) -> None:
-            released.append(key)
-
-        bench.world.bluetooth.release = release  # type: ignore[method-assign]
-        await bench.hub.bluetooth.search(1)
-        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
-        device = await bench.hub.create({"bluetooth_address": address})
-        await bench.hub.connections.connect(device, wait=True)
-        await asyncio.sleep(0)
-        assert released == [address]
-
-    on_bench(test)
-
-

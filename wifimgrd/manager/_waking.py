@@ -48,6 +48,8 @@ _APPEARS_S: Final = 20.0
 _ASLEEP_AFTER_S: Final = 5.0
 """After so much of an attempt without a link, Bluetooth is asked whether the camera sleeps."""
 _ASLEEP_SEARCH_S: Final = 5
+_ASLEEP_LIMIT_S: Final = 10.0
+"""The same with the start of the camera process."""
 _HEARD_KEPT: Final = 256
 """How many advertisers are remembered."""
 
@@ -66,10 +68,10 @@ class Waking:
         self.heard: dict[str, Advertiser] = {}
         """The cameras that were heard lately, by their addresses, the latest one last."""
         self._forgetting: dict[str, asyncio.TimerHandle] = {}
-
-    # -- what Bluetooth reports
         self._wanted: list[tuple[str, asyncio.Future[Advertiser]]] = []
         """The addresses that are looked for, and who waits for them."""
+
+    # -- what Bluetooth reports
 
     def bluetooth_changed(self, status: BluetoothStatus) -> None:
         """Bluetooth became ready or unavailable."""
@@ -91,11 +93,11 @@ class Waking:
     def _hear(self, one: Advertiser) -> None:
         self._forget(one.address)
         self.heard[one.address] = one
-        loop = asyncio.get_running_loop()
-        self._forgetting[one.address] = loop.call_later(SEEN_S, self._forget, one.address)
         for address, found in self._wanted:
             if address == one.address and not found.done():
                 found.set_result(one)
+        loop = asyncio.get_running_loop()
+        self._forgetting[one.address] = loop.call_later(SEEN_S, self._forget, one.address)
         if len(self.heard) > _HEARD_KEPT:
             self._forget(next(iter(self.heard)))
 
@@ -116,15 +118,6 @@ class Waking:
         """A device is connected: its camera does not sleep, and Wi-Fi keeps it awake."""
         if entry.sight.state is PowerState.ASLEEP:
             self.saw(entry, PowerState.AWAKE)
-
-    def _expire(self, entry: DeviceEntry) -> None:
-        """It was not seen for some time: whether it sleeps is no longer known."""
-        entry.sight_expiry = None
-        if self._state.entries.get(entry.device.id) is entry:
-            self._set_sight(entry, Sight(None, entry.sight.seen_us))
-
-    def _set_sight(self, entry: DeviceEntry, sight: Sight) -> None:
-        entry.sight = sight
         if entry.device.bluetooth_address:
             self._release(entry.device.bluetooth_address)
 
@@ -137,6 +130,15 @@ class Waking:
     def _release(self, key: str) -> None:
         """Have a camera that was woken or paired not kept awake over Bluetooth any more."""
         self._tasks.start("release", self._bluetooth.release(key), expected=(WifimgrdError,))
+
+    def _expire(self, entry: DeviceEntry) -> None:
+        """It was not seen for some time: whether it sleeps is no longer known."""
+        entry.sight_expiry = None
+        if self._state.entries.get(entry.device.id) is entry:
+            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+
+    def _set_sight(self, entry: DeviceEntry, sight: Sight) -> None:
+        entry.sight = sight
         if sight.differs(entry.published_sight):
             entry.published_sight = sight
             self._state.publish(PowerChanged(self._state.status(entry)))
@@ -159,8 +161,6 @@ class Waking:
         }
         await self._bluetooth.search(seconds, sorted(targets))
 
-    def require_bluetooth(self) -> None:
-        """Raise BluetoothUnavailable unless this host can find and wake cameras."""
     async def find(self, address: str, seconds: int, models: Iterable[CameraModel]) -> Advertiser | None:
         """The camera with an address, as soon as it is heard from now on; None if a search did not hear it.
 
@@ -180,6 +180,8 @@ class Waking:
             self._wanted.remove(wanted)
             searching.cancel()
 
+    def require_bluetooth(self) -> None:
+        """Raise BluetoothUnavailable unless this host can find and wake cameras."""
         status = self._bluetooth.status
         if status.state is not BluetoothState.READY:
             raise BluetoothUnavailable(status.reason or "Bluetooth is not available")
@@ -289,6 +291,8 @@ class Waking:
     ) -> None:
         if not request.beacon or is_visible is None:
             await waking
+            if is_visible is not None:
+                await self._until_visible(is_visible)
             return
         while not waking.done():
             if await is_visible():
@@ -296,6 +300,16 @@ class Waking:
             await asyncio.wait((waking,), timeout=_PAUSE_S)
         await waking  # raises its error
         raise TimeoutError
+
+    @staticmethod
+    async def _until_visible(is_visible: IsVisible) -> None:
+        """Wait for the network of a camera that has said that it is on: it may be received only later."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_APPEARS_S):
+                while True:
+                    if await is_visible():
+                        return
+                    await asyncio.sleep(_PAUSE_S)
 
     async def _is_visible(self, entry: DeviceEntry, interface: str) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""
@@ -315,8 +329,6 @@ class Waking:
     # -- asleep or gone
 
     @asynccontextmanager
-            if is_visible is not None:
-                await self._until_visible(is_visible)
     async def _told_asleep(self, entry: DeviceEntry) -> AsyncIterator[None]:
         """Ask Bluetooth whether the camera sleeps, if an attempt takes long, and say so if it fails."""
         model = self._state.model(entry.device)
@@ -325,18 +337,13 @@ class Waking:
             return
         asking = self._tasks.start("asleep", self._ask_whether_asleep(model), expected=(WifimgrdError,))
         try:
-    @staticmethod
-    async def _until_visible(is_visible: IsVisible) -> None:
-        """Wait for the network of a camera that has said that it is on: it may be received only later."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_APPEARS_S):
-                while True:
-                    if await is_visible():
-                        return
-                    await asyncio.sleep(_PAUSE_S)
-
             yield
         except DeviceNotReachable as error:
+            address = entry.device.bluetooth_address
+            if address and entry.sight.state is not PowerState.ASLEEP:
+                with suppress(WifimgrdError, TimeoutError):
+                    async with asyncio.timeout(_ASLEEP_LIMIT_S):
+                        await self.find(address, _ASLEEP_SEARCH_S, [model])
             if entry.sight.state is PowerState.ASLEEP:
                 raise DeviceNotReachable(
                     f"{error.message}; the camera is asleep: wake it, such as by wifimgrctl wake"
