@@ -507,6 +507,27 @@ def test_a_camera_that_was_registered_by_typing_is_not_registered_again(on_bench
     on_bench(test)
 
 
+def test_the_network_of_a_camera_that_was_just_paired_may_be_received_later(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        looks: list[float] = []
+
+        async def is_visible(*_: object) -> bool:
+            looks.append(asyncio.get_running_loop().time())
+            return len(looks) > 4
+
+        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign, assignment]
+        await bench.hub.bluetooth.search(1)
+        address = next(one.address for one in bench.hub.bluetooth.records() if one.name == "GoPro 0001")
+        device = await bench.hub.create({"bluetooth_address": address})
+        await bench.hub.connections.connect(device, wait=True)
+        assert len(looks) == 5
+        await bench.hub.connections.disconnect(device)
+        await bench.hub.connections.connect(device, wait=True)
+        assert len(looks) == 5
+
+    on_bench(test)
+
+
 def test_a_connected_camera_is_not_kept_awake_over_bluetooth(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         released: list[str] = []

@@ -46,6 +46,8 @@ class DeviceEntry:
     """The running release."""
     phase: ConnectionPhase | None = None
     """What its attempt, or its wake, does now."""
+    appears_by_s: float = 0.0
+    """Its camera is on: until then, on the loop's clock, its network may not be received yet."""
     wake_asked: bool = False
     """The next attempt is to wake it if its network is not on the air."""
     wakes: Wakes = field(default_factory=Wakes)

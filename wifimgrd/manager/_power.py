@@ -323,6 +323,7 @@ class Power:
             raise PairingFailed(pairing_error(ssid, camera.ssid))
         _log.info("paired", device=entry.device.id, device_name=entry.device.name, address=address)
         entry.wakes = Wakes()
+        self._waking.paired(entry)
         await self._remember(entry, address)
 
     async def _only_one(self, entry: DeviceEntry) -> str:

@@ -121,6 +121,11 @@ class Waking:
         if entry.device.bluetooth_address:
             self._release(entry.device.bluetooth_address)
 
+    @staticmethod
+    def paired(entry: DeviceEntry) -> None:
+        """The camera of a device was paired, and has switched its access point on."""
+        entry.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
+
     def lost(self, entry: DeviceEntry) -> None:
         """A link ended by itself: a camera that was awake may have fallen asleep."""
         if entry.sight.state is PowerState.AWAKE:
@@ -227,6 +232,10 @@ class Waking:
             request = self._possible(entry)
         look = partial(self._is_visible, entry, interface)
         if request is None or await look():
+            rest_s = entry.appears_by_s - asyncio.get_running_loop().time()
+            if request is None and rest_s > 0:
+                await self._until_visible(look, rest_s)
+            entry.appears_by_s = 0.0
             async with self._told_asleep(entry):
                 yield
             return
@@ -292,7 +301,7 @@ class Waking:
         if not request.beacon or is_visible is None:
             await waking
             if is_visible is not None:
-                await self._until_visible(is_visible)
+                await self._until_visible(is_visible, _APPEARS_S)
             return
         while not waking.done():
             if await is_visible():
@@ -302,10 +311,10 @@ class Waking:
         raise TimeoutError
 
     @staticmethod
-    async def _until_visible(is_visible: IsVisible) -> None:
+    async def _until_visible(is_visible: IsVisible, limit_s: float) -> None:
         """Wait for the network of a camera that has said that it is on: it may be received only later."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_APPEARS_S):
+            async with asyncio.timeout(limit_s):
                 while True:
                     if await is_visible():
                         return

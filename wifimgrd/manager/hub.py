@@ -358,6 +358,8 @@ class Hub:
             )
             device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
+            if bluetooth_address:
+                self._waking.paired(entry)
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)
         self._state.publish(DeviceCreated(self._state.status(entry)))
