@@ -33,6 +33,7 @@ class _Control:
             "forget": self._forget,
             "leave": self._leave,
             "come_back": self._come_back,
+            "doze": self._doze,
             "hang": self._hang,
             "lose_links": self._lose_links,
             "state": self._nothing,
@@ -90,6 +91,14 @@ class _Control:
 
     async def _come_back(self, name: str) -> None:
         await self._camera(name).come_back()
+
+    async def _doze(self, name: str) -> None:
+        camera = self._cameras[name]
+        if isinstance(camera, Insta360):
+            camera.awake = False
+        else:
+            assert isinstance(camera, GoPro)
+            await camera.doze()
 
     async def _hang(self, name: str, value: bool = True) -> None:
         self._camera(name).radio.hangs = value

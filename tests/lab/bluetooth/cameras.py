@@ -347,10 +347,17 @@ class GoPro(Camera):
             self._send(0x76, bytes([0x93, 0, 69, 1, on]))
         await self.advertise()
 
+    async def doze(self) -> None:
+        """Fall asleep by itself, as after minutes without use."""
+        self.awake = False
+        await self._fall_asleep()
+
     async def _fall_asleep(self) -> None:
         self.access_point = False
         if self.connection is not None:
             await self.connection.disconnect()
+        else:
+            await self.advertise()
 
 
 class Theta(Camera):

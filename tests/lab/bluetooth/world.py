@@ -31,10 +31,8 @@ PROCESS = "wifimgrd-camera.service"
 
 @dataclass
 class Air:
-    """The control of the process with the cameras."""
+    """A control of the process with the cameras, for one thread."""
 
-    process: subprocess.Popen[bytes]
-    connection: socket.socket
     stream: Any
 
     def do(self, command: str, camera: str = "", **values: Any) -> dict[str, Any]:
@@ -65,15 +63,24 @@ def emulated_air() -> Iterator[Air]:
             stderr=subprocess.STDOUT,
         )
     try:
-        connection = poll_until(partial(_connection, process), "the air is there", 90)
-        with connection, connection.makefile("rw") as stream:
-            run("systemctl", "start", BLUETOOTHD)
-            until_powered()
-            yield Air(process, connection, stream)
+        poll_until(partial(_connection, process), "the air is there", 90).close()
+        run("systemctl", "start", BLUETOOTHD)
+        until_powered()
+        with another_control() as air:
+            yield air
     finally:
         process.kill()
         process.wait()
         run("systemctl", "stop", BLUETOOTHD, PROCESS)
+
+
+@contextmanager
+def another_control() -> Iterator[Air]:
+    """A control of its own."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(_SOCKET)
+        with connection.makefile("rw") as stream:
+            yield Air(stream)
 
 
 def _connection(process: subprocess.Popen[bytes]) -> Any:
