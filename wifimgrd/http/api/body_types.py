@@ -58,15 +58,17 @@ class SettingsInput(TypedDict):
     bluetooth_address: NotRequired[BluetoothAddress]
 
 
+_NETWORK: Final = {"required": ["ssid", "password"], "properties": {"bluetooth_address": False}}
+_CAMERA: Final = {"required": ["bluetooth_address"], "properties": {"ssid": False, "password": False}}
+"""What identifies a camera: one of the two."""
+
+
 class CreateInput(TypedDict):
     """A camera to register. Unknown members are ignored."""
 
     codename: Codename
     connection_type: Annotated[str, Keywords(const="wifi")]
-    connection_settings: Annotated[
-        SettingsInput,
-        Keywords(oneOf=[{"required": ["ssid", "password"]}, {"required": ["bluetooth_address"], "properties": {"ssid": False, "password": False}}]),
-    ]
+    connection_settings: Annotated[SettingsInput, Keywords(oneOf=[_NETWORK, _CAMERA])]
     name: NotRequired[Name]
     auto_reconnect: NotRequired[AutoReconnect]
     priority: NotRequired[Priority]
