@@ -503,6 +503,7 @@ def test_a_camera_that_was_registered_by_typing_is_not_registered_again(on_bench
         assert await bench.hub.create({"bluetooth_address": address}) == device
         assert status(bench, device).device.bluetooth_address == address
         assert len(list(bench.hub.device_statuses())) == 1
+        await bench.hub.connections.connect(device, wait=True)
 
     on_bench(test)
 

@@ -311,6 +311,7 @@ class Hub:
         address = request.bluetooth_address
         codename, camera = await self.bluetooth.identify(request)
         if (device_id := await self.bluetooth.attach(address, camera)) is not None:
+            await self._connect_first(device_id)
             return device_id
         try:
             fields = request.of_network(codename, camera.ssid, camera.password)
@@ -366,12 +367,14 @@ class Hub:
         self._devices_changed()
         if len(self._state.registry.sharing(device.ssid)) == 2:  # a third one changes no other warnings
             self._state.publish_sharing(device.ssid, device.id)
-        if self._state.settings.connect_on_create:
-            try:
-                await self.connections.connect(device.id, wait=False)
-            except WifimgrdError:
-                return device.id  # the device is registered; the refusal was published
+        await self._connect_first(device.id)
         return device.id
+
+    async def _connect_first(self, device_id: DeviceId) -> None:
+        """Start the first attempt of a registered device, if so configured; a refusal is published."""
+        if self._state.settings.connect_on_create:
+            with suppress(WifimgrdError):
+                await self.connections.connect(device_id, wait=False)
 
     def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
         """Raises InvalidRequest if another device has a name."""
