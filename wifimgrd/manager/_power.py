@@ -324,8 +324,6 @@ class Power:
             await self._bluetooth.unpair(address)
             raise PairingFailed(pairing_error(ssid, camera.ssid))
         _log.info("paired", device=entry.device.id, device_name=entry.device.name, address=address)
-        entry.wakes = Wakes()
-        self._waking.paired(entry)
         await self._remember(entry, address)
 
     async def _only_one(self, entry: DeviceEntry) -> str:
@@ -356,7 +354,10 @@ class Power:
         return bluetooth
 
     async def _remember(self, entry: DeviceEntry, address: str) -> None:
-        """Store the camera that is paired for a device, safe on disk on return."""
+        """Store the camera that is paired for a device, or that none is, safe on disk on return."""
+        entry.wakes = Wakes()
+        if address:
+            self._waking.paired(entry)
         async with entry.editing:
             changed = replace(entry.device, bluetooth_address=address)
             await self._state.store.update(changed)
