@@ -128,9 +128,26 @@ async def test_a_gopro_is_registered_found_asleep_woken_and_removed(
     follow(camera, NUMBER, "access_point")
     device = await _registered(whole, air)
 
+    # A beacon, which also ends the search by which the GoPro was found.
+    air.do("insta360", INSTA360)
+    other = cameras("X4", ssid=f"{INSTA360}.OSC")
+    follow(other, INSTA360, "awake")
+    x4 = await whole.add(other, "insta360-x4")
+    await whole.disconnect(x4)
+    await _state(whole, x4, "disconnected")
+    assert not air.state(INSTA360)["awake"]
+    phases.clear()
+    began_s = time.monotonic()
+    await asyncio.to_thread(run, "wifimgrctl", "connect", "--wake", str(x4))
+    measured(f"beacon to connected: {_times(began_s, phases)}")
+    await whole.expect(x4, "connected")
+    assert _woke(phases)
+    x4_interface = whole.dbus.devices[x4].interface or ""
+    assert fetch(x4_interface) == "X4"
+
     # Asleep: a plain attempt fails and says so, one with `wake` does not.
     await whole.dbus.update_device(device, {"auto_reconnect": False})
-    poll_until(lambda: "Discovering: no" in run("bluetoothctl", "show"), "the search is over", 20)
+    assert "Discovering: no" in run("bluetoothctl", "show")
     await _asleep(whole, air, device)
     await _state(whole, device, "disconnected")
     began_s = time.monotonic()
@@ -151,23 +168,6 @@ async def test_a_gopro_is_registered_found_asleep_woken_and_removed(
     assert fetch(whole.dbus.devices[device].interface or "") == "GP"
     poll_until(lambda: not air.state(NUMBER)["connected"], "its Bluetooth link has ended")
 
-    # A beacon.
-    air.do("insta360", INSTA360)
-    other = cameras("X4", ssid=f"{INSTA360}.OSC")
-    follow(other, INSTA360, "awake")
-    x4 = await whole.add(other, "insta360-x4")
-    await whole.disconnect(x4)
-    await _state(whole, x4, "disconnected")
-    assert not air.state(INSTA360)["awake"]
-    phases.clear()
-    began_s = time.monotonic()
-    await whole.dbus.command_device(CONNECT, x4, {WITH_WAKE: True}, wait_s=60)
-    measured(f"beacon to connected: {_times(began_s, phases)}")
-    await whole.expect(x4, "connected")
-    assert _woke(phases)
-    x4_interface = whole.dbus.devices[x4].interface or ""
-    assert fetch(x4_interface) == "X4"
-
     # Put to sleep by command; then bluetoothd is stopped on purpose.
     await whole.dbus.command_device(SLEEP, device, wait_s=60)
     await _state(whole, device, "disconnected")
@@ -180,6 +180,7 @@ async def test_a_gopro_is_registered_found_asleep_woken_and_removed(
         assert whole.dbus.service.bluetooth_state == "off"
         status, problem = await whole.ask("GET", f"/wifi/connect?device_id={device}&wake=1&wait=30")
         assert (status, problem["code"]) == (503, "bluetooth-unavailable"), problem
+        assert names.NOT_RUNNING in run("wifimgrctl", "bluetooth")
         assert _active(BLUETOOTHD) == "inactive"
         download.expect_more()
         await whole.expect(x4, "connected")
