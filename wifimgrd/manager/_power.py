@@ -199,8 +199,6 @@ class Power:
             bluetooth = self._state.model(entry.device).bluetooth
             is_pairable = bluetooth is not None and bluetooth.pairing
             if is_pairable and not entry.device.bluetooth_address and not entry.removing:
-                entry.wakes = Wakes()
-                self._waking.paired(entry)
                 await self._remember(entry, address)
                 return entry.device.id
         return None
