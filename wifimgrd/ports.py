@@ -331,6 +331,10 @@ class CameraContact(Protocol):
     ) -> None:
         """Send the message that keeps the camera from sleeping. Ends within seconds and never raises."""
 
+    async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
+        """Send a magic packet to a camera that may sleep behind its access point `mac`. Ends within seconds
+        and never raises."""
+
 
 class EventSink(Protocol):
     """Receives the hub's events, in order."""

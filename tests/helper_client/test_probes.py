@@ -147,3 +147,13 @@ async def test_a_camera_that_does_not_answer_is_nobodys_fault() -> None:
         await SocketProbes(OwnSockets()).keep_alive(DEVICE, "lo", LOOPBACK, message)
         assert time.monotonic() >= begun + 0.3
     await SocketProbes(OwnSockets()).keep_alive(DEVICE, "lo", LOOPBACK, message)
+
+
+async def test_a_magic_packet_has_the_address_sixteen_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as camera:
+        camera.bind((LOOPBACK, 0))
+        camera.setblocking(False)
+        monkeypatch.setattr(contact, "WAKE_ON_LAN_PORT", camera.getsockname()[1])
+        await SocketProbes(OwnSockets()).wake_on_lan(DEVICE, "lo", LOOPBACK, "d4:d9:19:01:02:03")
+        received = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(camera, 2048), 5)
+    assert received == b"\xff" * 6 + bytes.fromhex("d4d919010203") * 16

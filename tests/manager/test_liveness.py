@@ -9,7 +9,7 @@ import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.camera_model import Addressing, CameraModel, KeepAlive, Probe
+from wifimgrd.domain.camera_model import Addressing, Bluetooth, CameraModel, KeepAlive, Probe, WakeMethod
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import ErrorCode, NoInterfaceAvailable
 from wifimgrd.domain.interface import BackendFacts
@@ -27,6 +27,7 @@ class Journal:
         self.answer = answer
         self.probes: list[tuple[float, str, str, Probe]] = []
         self.kept_awake: list[float] = []
+        self.magic_packets: list[tuple[str, str, str]] = []
 
     async def probe(self, device_id: DeviceId, interface: str, address: str, probe: Probe) -> Answer:
         self.probes.append((asyncio.get_running_loop().time(), interface, address, probe))
@@ -36,6 +37,9 @@ class Journal:
         self, device_id: DeviceId, interface: str, address: str, keep_alive: KeepAlive
     ) -> None:
         self.kept_awake.append(asyncio.get_running_loop().time())
+
+    async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
+        self.magic_packets.append((interface, address, mac))
 
     @property
     def pauses(self) -> list[float]:
@@ -224,6 +228,30 @@ def test_a_model_of_one_band_is_never_given_an_adapter_that_cannot_use_it(
         bench.learn("wlan1", BackendFacts())  # its bands are not known
         await bench.hub.connections.connect(device, wait=True)
         assert bench.story.devices[device].interface == "wlan1"
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_camera_that_sleeps_behind_its_network_gets_a_magic_packet(
+    on_bench: RunOnBench, listens: bool
+) -> None:
+    async def test(bench: Bench) -> None:
+        bluetooth = Bluetooth(WakeMethod.CONNECT, "fea6", wake_on_lan=listens)
+        await bench.hub.reconfigure(model(bluetooth=bluetooth))
+        journal = watched(bench, Journal(Answer.SILENT))
+        device = await bench.connected()
+        await asyncio.sleep(1)
+        link = bench.story.devices[device].link
+        assert link is not None
+        assert link.sighting is not None
+        expected = [("wlan0", "192.168.42.1", link.sighting.bssid)]
+        assert journal.magic_packets[:1] == (expected if listens else [])
+        journal.answer = Answer.ANSWERED
+        await asyncio.sleep(30)
+        sent = len(journal.magic_packets)
+        await asyncio.sleep(30)
+        assert len(journal.magic_packets) == sent
 
     on_bench(test)
 

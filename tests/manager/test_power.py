@@ -185,6 +185,20 @@ def test_a_paired_camera_is_woken_and_connected_in_one_attempt(
     on_bench(test)
 
 
+def test_a_camera_that_is_known_to_sleep_is_woken_without_a_search_for_its_network(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True, wake=True))
+        await asyncio.sleep(0.01)
+        assert status(bench, device).phase is ConnectionPhase.WAKING
+        await connecting
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
 def test_a_beacon_wakes_without_pairing_and_ends_when_the_network_is_there(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await asleep(bench, INSTA360)
@@ -216,6 +230,7 @@ def test_a_camera_whose_network_is_there_is_not_woken(on_bench: RunOnBench) -> N
     async def test(bench: Bench) -> None:
         device = await paired(bench)
         bench.world.power_on_camera(b"GP25140001")
+        await asyncio.sleep(SEEN_S + 1)
         await bench.hub.connections.connect(device, wait=True, wake=True)
         assert bench.state(device) is DeviceState.CONNECTED
         assert bench.story.of(WakeEnded) == []

@@ -124,6 +124,8 @@ class Bluetooth:
     """It has to be paired before it can be woken, and says then what its network and the password are."""
     sleep: bool = False
     """It can be put to sleep so that it can be woken again."""
+    wake_on_lan: bool = False
+    """While its network is still on the air, a magic packet to its access point's address wakes it."""
     wake_timeout_s: Annotated[float, within(1, 300, "seconds")] = 60.0
     """How long it may take from the beginning of a wake to its network."""
     awake_for_s: Annotated[float, within(0, 86400, "seconds")] = 0.0

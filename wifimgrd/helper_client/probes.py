@@ -24,6 +24,9 @@ _MOST_READ: Final = 65_536
 """Octets of an answer that are read before the connection is closed: cameras send a few hundred."""
 
 
+WAKE_ON_LAN_PORT: Final = 9
+
+
 class SocketProbes:
     """A CameraContact over sockets."""
 
@@ -61,6 +64,19 @@ class SocketProbes:
                         await asyncio.get_running_loop().sock_sendall(one, keep_alive.payload.encode())
         except (WifimgrdError, OSError) as error:
             _log.debug("keep_alive_failed", interface=interface, reason=str(error) or "no answer")
+
+    async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
+        """See CameraContact."""
+        # Six times 255, then sixteen times the address; port 9 is that of discard.
+        packet = b"\xff" * 6 + bytes.fromhex(mac.replace(":", "")) * 16
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                with await self._sockets.open(
+                    device_id, interface, address, WAKE_ON_LAN_PORT, SocketKind.UDP
+                ) as one:
+                    await asyncio.get_running_loop().sock_sendall(one, packet)
+        except (WifimgrdError, OSError) as error:
+            _log.debug("wake_on_lan_failed", interface=interface, reason=str(error) or "no answer")
 
 
 async def _answer(one: socket.socket, address: str, probe: Probe) -> Answer:

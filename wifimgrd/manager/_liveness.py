@@ -59,7 +59,15 @@ class Liveness:
                     self._apply(entry, entry.reachability.answered())
                 case Answer.SILENT:
                     self._apply(entry, entry.reachability.silent())
+                    await self._wake_on_lan(entry, model)
             await asyncio.sleep(ANSWERED_S if answer is Answer.UNKNOWN else entry.reachability.wait_s)
+
+    async def _wake_on_lan(self, entry: DeviceEntry, model: CameraModel) -> None:
+        """Wake a camera that is joined and does not answer, if its model listens for that."""
+        interface, address = self._where(entry)
+        sighting = None if entry.link is None else entry.link.sighting
+        if model.bluetooth is not None and model.bluetooth.wake_on_lan and address and sighting is not None:
+            await self._contact.wake_on_lan(entry.device.id, interface, address, sighting.bssid)
 
     async def _keep_alive_loop(self, entry: DeviceEntry, keep_alive: KeepAlive) -> None:
         await asyncio.sleep(_FIRST_S)

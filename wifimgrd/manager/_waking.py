@@ -231,7 +231,8 @@ class Waking:
         elif self.may_wake(entry):
             request = self._possible(entry)
         look = partial(self._is_visible, entry, interface)
-        if request is None or await look():
+        # A search of all channels takes seconds, and a camera that is known to sleep is not on any.
+        if request is None or (entry.sight.state is not PowerState.ASLEEP and await look()):
             rest_s = entry.appears_by_s - asyncio.get_running_loop().time()
             if request is None and rest_s > 0:
                 await self._until_visible(look, rest_s)

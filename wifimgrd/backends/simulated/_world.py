@@ -86,6 +86,9 @@ class SimulatedContact:
     ) -> None:
         """Does nothing."""
 
+    async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
+        """Does nothing: the network of a simulated camera that sleeps is gone."""
+
 
 class BriefMemory:
     """A backend memory that is not stored on disk."""
