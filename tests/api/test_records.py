@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tools import generate_records
 from wifimgrd.api import names
 from wifimgrd.api import properties as on_dbus
-from wifimgrd.api.definitions import definition
+from wifimgrd.api._definitions import definition
 from wifimgrd.api.kinds import FORMS
 from wifimgrd.api.properties import (
     has_interface,

@@ -16,7 +16,7 @@ import pytest
 from tests.camera.conftest import FAST, Caller, until
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.api.definitions import definition
+from wifimgrd.api._definitions import definition
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.camera import _theta, names
 from wifimgrd.camera._beacon import BEACONS_PATH

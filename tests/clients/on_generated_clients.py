@@ -20,7 +20,7 @@ from dbus_fast.aio import MessageBus
 from tests.http.served import P, Served
 from tests.processes import Hub, camera
 from wifimgrd.api import names
-from wifimgrd.api.definitions import definition
+from wifimgrd.api._definitions import definition
 from wifimgrd.http.settings import Settings
 
 CHECKOUT: Final = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.processes import Hub
 from wifimgrd.api import names
-from wifimgrd.api.definitions import parse_interface
+from wifimgrd.api._definitions import parse_interface
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
 

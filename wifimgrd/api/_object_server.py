@@ -17,8 +17,8 @@ import structlog
 
 from wifimgrd.api import names
 from wifimgrd.api._authorization import Authorization
+from wifimgrd.api._definitions import describe_object
 from wifimgrd.api._objects import ExportedInterface, Method, all_of
-from wifimgrd.api.definitions import describe_object
 from wifimgrd.api.errors import NAME_OF, error_arguments, name_of
 from wifimgrd.api.kinds import valid_text
 from wifimgrd.bus import names as bus_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from wifimgrd.api.definitions import definition
+from wifimgrd.api._definitions import definition
 from wifimgrd.bus.connection import MethodCall, Variant
 from wifimgrd.domain.errors import InvalidRequest
 

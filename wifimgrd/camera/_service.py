@@ -8,13 +8,10 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api.definitions import definition, describe_object
-from wifimgrd.api.errors import NAME_OF
-from wifimgrd.bus import names as bus_names
+from wifimgrd.api.private_service import PrivateService
 from wifimgrd.bus.connection import (
     BusClosed,
     BusConnection,
-    BusError,
     MethodCall,
     OwnerChange,
     Variant,
@@ -28,7 +25,7 @@ from wifimgrd.camera._central import AGENT_PATH, Central, Status
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._operations import Operations, PairedCamera, protocol_of
 from wifimgrd.camera._search import Row, Searches
-from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, WifimgrdError
+from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -47,18 +44,15 @@ class CameraService:
     ) -> None:
         """`uid` may call; `linger_s` is how long the process stays while nothing is under way."""
         self._connection = connection
-        self._uid = uid
         self._linger_s = linger_s
         self._tasks = tasks
-        self._definition = definition(names.INTERFACE)
+        self._private = PrivateService(connection, names.PATH, names.INTERFACE, uid, self._daemon_calls)
         self.central = Central(connection, tasks, limits or Limits())
         self.central.on_status = self._status_changed
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
         self._searches = Searches(self.central, self._report)
-        self._trusted = ""
-        """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
-        self._trusted_watch: Watch | None = None
+        self._daemon_watch: Watch | None = None
         self._calls: set[asyncio.Task[None]] = set()
         """The daemon's that are not answered yet."""
         self._published = Status("", "")
@@ -107,31 +101,16 @@ class CameraService:
     async def _answer(self, call: MethodCall) -> None:
         try:
             answer = await self._dispatch(call)
-        except WifimgrdError as error:
-            self._connection.reply_error(call, NAME_OF[error.code], error.message)
-        except BusError as error:
-            self._connection.reply_error(call, error.name, error.message)
         except BusClosed:
             return
-        except Exception:  # noqa: BLE001 - a bug is logged, not sent to the caller
-            _log.exception("call_crashed", member=call.member)
-            self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
+        except Exception as error:  # noqa: BLE001 - each failure is answered
+            self._private.refuse(call, error)
         else:
             self._connection.reply(call, *answer)
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        match call.path, call.interface, call.member, call.signature:
-            case _, bus_names.PEER, "Ping", "":
-                return "", ()
-            case names.PATH, bus_names.INTROSPECTABLE, "Introspect", "":
-                xml = describe_object([self._definition], is_object_manager=False, children=())
-                return "s", (xml,)
-        await self._require_daemon(call)
-        signatures = self._definition.methods.get(call.member)
-        if call.path != names.PATH or call.interface not in ("", names.INTERFACE) or signatures is None:
-            raise BusError(_ERROR + "UnknownMethod", f"there is no {call.member} at {call.path}")
-        if call.signature != signatures.question:
-            raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
+        if (standard := await self._private.admit(call)) is not None:
+            return standard
         return await self._carry_out(call)
 
     async def _carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
@@ -173,29 +152,17 @@ class CameraService:
             raise InvalidRequest(f"a beacon's key has 1 to {_LONGEST_KEY} characters")
         await self._operations.advertise(address, beacon, timeout_s)
 
-    async def _require_daemon(self, call: MethodCall) -> None:
-        if call.sender == self._trusted:
-            return
-        try:
-            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
-            uid: int | None = typed(int, reply[0])
-        except (BusError, BusClosed, TimeoutError):
-            uid = None
-        if uid != self._uid:
-            _log.warning("not_authorized", action=names.INTERFACE, member=call.member, uid=uid)
-            raise NotAuthorized("only wifimgrd may call this")
-        if call.sender != self._trusted:  # another call of this daemon may have come first
-            self._trusted = call.sender
-            if self._trusted_watch is not None:
-                self._trusted_watch.drop()
-            self._trusted_watch = await self._connection.watch_owner(self._daemon_went, call.sender)
+    async def _daemon_calls(self) -> None:
+        if self._daemon_watch is not None:
+            self._daemon_watch.drop()
+        self._daemon_watch = await self._connection.watch_owner(self._daemon_went, self._private.daemon)
 
     # -- when it ends
 
     def _daemon_went(self, change: OwnerChange) -> None:
         """End what a daemon that has gone had started."""
-        if not change.after and change.name == self._trusted:
-            self._trusted = ""
+        if not change.after and change.name == self._private.daemon:
+            self._private.daemon = ""
             self._tasks.start("cancel", self._operations.cancel_all())
             for task in self._calls:
                 task.cancel()

@@ -11,19 +11,16 @@ from typing import Final
 import structlog
 
 from wifimgrd.api import names
-from wifimgrd.api.definitions import definition, describe_object
 from wifimgrd.api.errors import NAME_OF
-from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, OwnerChange
+from wifimgrd.api.private_service import PrivateService
+from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, OwnerChange
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.errors import (
     DeviceNotReachable,
     InternalError,
     InvalidRequest,
-    NotAuthorized,
     ServiceRefused,
-    WifimgrdError,
 )
 from wifimgrd.helper import names as helper_names
 from wifimgrd.helper._call_arguments import (
@@ -58,7 +55,6 @@ from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_ERROR: Final = "org.freedesktop.DBus.Error."
 _SETTLE_S: Final = 0.8
 """From the first change by another program to the check: such changes come in bursts. A join is one, and is
 over by then."""
@@ -100,15 +96,14 @@ class NetService:
         self._policy = Policy()
         self._planned = asyncio.Condition()
         """Notified when there is a new plan."""
-        self._uid = uid
         self._linger_s = linger_s
-        self._definition = definition(helper_names.INTERFACE)
+        self._private = PrivateService(
+            connection, helper_names.PATH, helper_names.INTERFACE, uid, self._daemon_calls
+        )
         self._wanted: Plan | None = None
         self._conflict = ""
         self._suspected = ""
         """The part that the last check found changed."""
-        self._trusted = ""
-        """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
         self._tasks = tasks
         self._check_timer: asyncio.TimerHandle | None = None
         self._restore_timer: asyncio.TimerHandle | None = None
@@ -170,16 +165,11 @@ class NetService:
     async def _answer(self, call: MethodCall) -> None:
         try:
             answer = await self._dispatch(call)
-        except WifimgrdError as error:
-            self._connection.reply_error(call, NAME_OF[error.code], error.message)
-        except BusError as error:
-            self._connection.reply_error(call, error.name, error.message)
         except (KernelError, NftablesError) as error:
             _log.error("tables_unchanged", reason=str(error))
             self._connection.reply_error(call, NAME_OF[InternalError.code], str(error))
-        except Exception:  # noqa: BLE001 - a bug is logged, not sent to the caller
-            _log.exception("call_crashed", member=call.member)
-            self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
+        except Exception as error:  # noqa: BLE001 - each failure is answered
+            self._private.refuse(call, error)
         else:
             self._connection.reply(call, *answer)
             asyncio.get_running_loop().call_later(_LATER_S, self._do, self._kernel.settle)
@@ -193,22 +183,8 @@ class NetService:
             _log.error("tables_unknown", reason=str(error))
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        match call.path, call.interface, call.member, call.signature:
-            case _, bus_names.PEER, "Ping", "":
-                return "", ()
-            case helper_names.PATH, bus_names.INTROSPECTABLE, "Introspect", "":
-                xml = describe_object([self._definition], is_object_manager=False, children=())
-                return "s", (xml,)
-        await self._require_daemon(call)
-        signatures = self._definition.methods.get(call.member)
-        if (
-            call.path != helper_names.PATH
-            or call.interface not in ("", helper_names.INTERFACE)
-            or signatures is None
-        ):
-            raise BusError(_ERROR + "UnknownMethod", f"there is no {call.member} at {call.path}")
-        if call.signature != signatures.question:
-            raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
+        if (standard := await self._private.admit(call)) is not None:
+            return standard
         match call.member:
             case "Apply":
                 network, cameras = typed(tuple[str, list[helper_names.CameraEntry]], call.body)
@@ -341,22 +317,10 @@ class NetService:
         cameras = () if self._wanted is None else self._wanted.reachable
         return next((one for one in cameras if one.device_id == device_id), None)
 
-    async def _require_daemon(self, call: MethodCall) -> None:
-        if call.sender == self._trusted:
-            return
-        try:
-            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
-            uid: int | None = typed(int, reply[0])
-        except (BusError, BusClosed, TimeoutError):
-            uid = None
-        if uid != self._uid:
-            _log.warning("not_authorized", action=helper_names.INTERFACE, member=call.member, uid=uid)
-            raise NotAuthorized("only wifimgrd may call this")
-        if call.sender != self._trusted:  # another call of this daemon may have come first
-            self._policy = self._read_policy()
-            self._trusted = call.sender
-
     # -- the daemon
+
+    async def _daemon_calls(self) -> None:
+        self._policy = self._read_policy()
 
     def _daemon_came_or_went(self, change: OwnerChange) -> None:
         if change.after:

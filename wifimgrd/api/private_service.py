@@ -1,0 +1,84 @@
+"""Who may call the processes that only the daemon calls, and how they refuse a call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import structlog
+
+from wifimgrd.api._definitions import definition, describe_object
+from wifimgrd.api.errors import NAME_OF
+from wifimgrd.bus import names as bus_names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
+from wifimgrd.bus.values import typed
+from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, WifimgrdError
+
+_log = structlog.get_logger()
+
+_UNKNOWN_METHOD: Final = "org.freedesktop.DBus.Error.UnknownMethod"
+
+
+class PrivateService:
+    """One object with one interface, for the daemon's user alone."""
+
+    def __init__(
+        self,
+        connection: BusConnection,
+        path: str,
+        interface: str,
+        uid: int,
+        on_daemon: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`uid` may call; `on_daemon` is awaited before the first call of each daemon is carried out."""
+        self._connection = connection
+        self._path = path
+        self._interface = interface
+        self._definition = definition(interface)
+        self._uid = uid
+        self._on_daemon = on_daemon
+        self.daemon = ""
+        """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
+
+    async def admit(self, call: MethodCall) -> tuple[str, Sequence[object]] | None:
+        """The answer to a call of a standard interface; None for one of the object's own that may be carried
+        out. Raises NotAuthorized, InvalidRequest, BusError."""
+        match call.path, call.interface, call.member, call.signature:
+            case _, bus_names.PEER, "Ping", "":
+                return "", ()
+            case self._path, bus_names.INTROSPECTABLE, "Introspect", "":
+                xml = describe_object([self._definition], is_object_manager=False, children=())
+                return "s", (xml,)
+        await self._require_daemon(call)
+        signatures = self._definition.methods.get(call.member)
+        if call.path != self._path or call.interface not in ("", self._interface) or signatures is None:
+            raise BusError(_UNKNOWN_METHOD, f"there is no {call.member} at {call.path}")
+        if call.signature != signatures.question:
+            raise InvalidRequest(f"{call.member} takes {signatures.question!r}")
+        return None
+
+    async def _require_daemon(self, call: MethodCall) -> None:
+        if call.sender == self.daemon:
+            return
+        try:
+            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
+            uid: int | None = typed(int, reply[0])
+        except (BusError, BusClosed, TimeoutError):
+            uid = None
+        if uid != self._uid:
+            _log.warning("not_authorized", action=self._interface, member=call.member, uid=uid)
+            raise NotAuthorized("only wifimgrd may call this")
+        if call.sender != self.daemon:  # another call of this daemon may have come first
+            self.daemon = call.sender
+            await self._on_daemon()
+
+    def refuse(self, call: MethodCall, error: Exception) -> None:
+        """Answer a call with the error that is being handled; a bug is logged, not sent to the caller."""
+        match error:
+            case WifimgrdError():
+                self._connection.reply_error(call, NAME_OF[error.code], error.message)
+            case BusError():
+                self._connection.reply_error(call, error.name, error.message)
+            case _:
+                _log.exception("call_crashed", member=call.member)
+                self._connection.reply_error(call, NAME_OF[InternalError.code], "an internal error")
