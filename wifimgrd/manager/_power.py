@@ -159,7 +159,6 @@ class Power:
         self._waking.require_bluetooth()
         await self._bluetooth.unpair(address)
         _log.info("unpaired", device=device_id, device_name=entry.device.name)
-        entry.wakes = Wakes()
         await self._remember(entry, "")
 
     async def identify(self, registration: PairingRegistration) -> tuple[str, PairedCamera]:
@@ -303,8 +302,7 @@ class Power:
             async with asyncio.timeout(_SLEEP_S):
                 await self._bluetooth.sleep(request.key, request.service)
         except NotPaired:
-            entry.wakes = entry.wakes.lost()
-            self._state.publish(DeviceUpdated(self._state.status(entry)))
+            self._waking.bond_lost(entry)
             raise
         _log.info("asleep", device=entry.device.id, device_name=entry.device.name)
         self._waking.saw(entry, PowerState.ASLEEP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
@@ -80,15 +80,10 @@ class Waking:
 
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         """Cameras were heard."""
-        devices = [
-            entry for entry in self._state.entries.values() if self._state.model(entry.device).bluetooth
-        ]
         for one in seen:
             self._hear(one)
-            for entry in devices:
-                device = entry.device
-                if is_device(self._state.model(device), device.ssid, device.bluetooth_address, one):
-                    self.saw(entry, one.power_state)
+            for entry in list(self._entries_of(one)):
+                self.saw(entry, one.power_state)
 
     def _hear(self, one: Advertiser) -> None:
         self._forget(one.address)
@@ -132,6 +127,11 @@ class Waking:
             self.forget(entry)
             self._set_sight(entry, Sight(None, entry.sight.seen_us))
 
+    def bond_lost(self, entry: DeviceEntry) -> None:
+        """The camera of a device, or this host, has forgotten the other."""
+        entry.wakes = entry.wakes.lost()
+        self._state.publish(DeviceUpdated(self._state.status(entry)))
+
     def _release(self, key: str) -> None:
         """Have a camera that was woken or paired not kept awake over Bluetooth any more."""
         self._tasks.start("release", self._bluetooth.release(key), expected=(WifimgrdError,))
@@ -150,11 +150,14 @@ class Waking:
 
     def device_of(self, seen: Advertiser) -> DeviceId | None:
         """The registered device that an advertiser is, or None."""
+        return next((entry.device.id for entry in self._entries_of(seen)), None)
+
+    def _entries_of(self, seen: Advertiser) -> Iterator[DeviceEntry]:
+        """The registered devices that an advertiser may be: several that were registered with one name."""
         for entry in self._state.entries.values():
             device = entry.device
             if is_device(self._state.model(device), device.ssid, device.bluetooth_address, seen):
-                return device.id
-        return None
+                yield entry
 
     # -- searches
 
@@ -272,8 +275,7 @@ class Waking:
                     " off, or its setting for that is off"
                 ) from None
             except NotPaired:
-                entry.wakes = entry.wakes.lost()
-                self._state.publish(DeviceUpdated(self._state.status(entry)))
+                self.bond_lost(entry)
                 raise
         except WifimgrdError as error:
             _log.warning(
