@@ -29,22 +29,18 @@ from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.commands import BLUETOOTH, POWER
 from wifimgrd.domain.device import DeviceId, DeviceState, Sighting, Ssid
+from wifimgrd.domain.fields import BoundField, Field, Kind, Record, fields_of
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.network import Network, ScanResult, Security
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
-    BoundField,
     DeviceRecord,
-    Field,
     HistoryRecord,
     InterfaceRecord,
-    Kind,
     NetworkRecord,
-    Record,
     ServiceRecord,
     absent_record,
-    fields_of,
     history_record,
     network_record,
 )

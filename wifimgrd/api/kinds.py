@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.api import names
-from wifimgrd.domain.records import NOTHING, Kind
+from wifimgrd.domain.fields import NOTHING, Kind
 
 _LONGEST_TEXT: Final = 2048
 _LONGEST_SSID: Final = 32

@@ -13,17 +13,15 @@ from wifimgrd.api.kinds import FORMS, Conversion
 from wifimgrd.bus.library import Variant
 from wifimgrd.bus.packing import Value
 from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.fields import BoundField, Record, fields_of
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
-    BoundField,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
-    Record,
     ServiceRecord,
-    fields_of,
 )
 
 Properties = Mapping[str, Any]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord, fields_of
+from wifimgrd.domain.fields import fields_of
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 
 BACKEND: Final = frozenset(one.dbus_name for one in fields_of(ServiceRecord) if one.field.in_status)
 """The properties of the manager object that `service.updated` reports."""

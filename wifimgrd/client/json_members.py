@@ -15,17 +15,15 @@ from wifimgrd.api.kinds import FORMS, settings_json, unchanged
 from wifimgrd.client.json_types import FAILED, Id, InterfaceName, Keywords, SettingsJson
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.fields import BoundField, Record, fields_of
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
-    BoundField,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
-    Record,
     ServiceRecord,
-    fields_of,
 )
 
 _PANORAMA_ICON: Final = "/icons/panorama-camera.svg"

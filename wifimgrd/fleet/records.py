@@ -16,15 +16,9 @@ from wifimgrd.api.kinds import FORMS, RecordError, read_flag, read_number, read_
 from wifimgrd.client.json_text import loads
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.fields import BoundField, Record, fields_of
 from wifimgrd.domain.interface import InterfaceState
-from wifimgrd.domain.records import (
-    BoundField,
-    DeviceRecord,
-    InterfaceRecord,
-    Record,
-    ServiceRecord,
-    fields_of,
-)
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt.hub_record import OF_SERVICE
 
 LARGEST_RECORD: Final = 64 * 1024

@@ -1,0 +1,114 @@
+"""How a field of a record is declared, for the records that clients see (`wifimgrd.domain.records`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Final, get_args, get_origin, get_type_hints
+
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+class Kind(StrEnum):
+    """What the value of a field is; `wifimgrd.api.kinds` has how it is written.
+
+    If the field may be None, D-Bus has 0, an empty value or `/` for that, which is no value of its own then,
+    unless it is `while_connected`. OCTETS, lists and COUNTS are never None, and FLAG is only if the D-Bus
+    interface of the field may be missing.
+    """
+
+    ID = "id"
+    TEXT = "text"
+    OCTETS = "octets"
+    TIME = "time"
+    """Microseconds since the epoch; RFC 3339 in JSON."""
+    PERCENT = "percent"
+    NUMBER = "number"
+    """Signed, 32 bits."""
+    COUNT = "count"
+    """Unsigned, 32 bits."""
+    NUMBERS = "numbers"
+    """Unsigned, 32 bits each."""
+    DBM = "dbm"
+    """A received signal strength."""
+    FLAG = "flag"
+    TEXTS = "texts"
+    MAPPING = "mapping"
+    """Text -> text."""
+    COUNTS = "counts"
+    """Text -> count."""
+    INTERFACE = "interface"
+    """An interface's name; its object's path on D-Bus."""
+    DEVICE = "device"
+    """A device's id; its object's path on D-Bus."""
+    RECORDS = "records"
+    """Rows: records of another class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What is declared of a field beside its name and its type: the metadata of an Annotated."""
+
+    kind: Kind
+    description: str
+    """For clients, of D-Bus and of JSON alike."""
+    keywords: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    """Further keywords of its JSON Schema; those of a list are for each item."""
+    dbus: str = ""
+    """Its name on D-Bus if that is not its name, for a property in camel case."""
+    json: str = ""
+    """Its name in JSON if that is not its name; `outer.inner` for a member of an inner object."""
+    in_status: bool = False
+    """It is part of the messages and answers about the state of a device's connection, or of the backend."""
+    is_constant: bool = False
+    """It never changes."""
+    while_connected: bool = False
+    """It has its default unless the device is connected; JSON has null then."""
+    interface: str = ""
+    """The D-Bus interface that has it, which an object may lack; empty = the record's own. Without it, the
+    field is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The base of what clients see; each of its attributes is declared as a Field."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundField:
+    """A field of a record."""
+
+    name: str
+    field: Field
+    is_nullable: bool
+    records: type[Record] | None = None
+    """The class of its RECORDS."""
+
+    @property
+    def dbus_name(self) -> str:
+        """The name of its property on D-Bus."""
+        return self.field.dbus or "".join(part.capitalize() for part in self.name.split("_"))
+
+    @property
+    def row_name(self) -> str:
+        """The name of its entry in a row on D-Bus."""
+        return self.field.dbus or self.name
+
+    @property
+    def json_name(self) -> str:
+        """The name of its member in JSON; `outer.inner` for a member of an inner object."""
+        return self.field.json or self.name
+
+
+def fields_of(record: type[Record]) -> tuple[BoundField, ...]:
+    """The fields of a record class, in the order of their declaration."""
+    hints = get_type_hints(record, include_extras=True)
+    bound = []
+    for name, hint in hints.items():
+        if get_origin(hint) is Annotated:
+            plain, declared = get_args(hint)
+            records = get_args(plain)[0] if declared.kind is Kind.RECORDS else None
+            bound.append(BoundField(name, declared, type(None) in get_args(plain), records))
+    return tuple(bound)
