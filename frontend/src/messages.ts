@@ -206,6 +206,8 @@ const en = {
     "wake-failed": "The camera did not wake.",
     "bluetooth-unavailable": "Bluetooth is not available.",
     "camera-busy": "The camera is busy with something else.",
+    "camera-refused": "The camera refused.",
+    "not-connected": "The camera is not connected.",
     internal: "Internal error in the hub.",
   } as Record<string, string>,
   /** What a person can do about it. */
@@ -227,6 +229,8 @@ const en = {
     "wake-failed": "Bring the camera closer, check that it may be woken by Bluetooth, or switch it on by hand.",
     "bluetooth-unavailable": "Switch the hub's Bluetooth on, or switch the camera on by hand.",
     "camera-busy": "Stop what the camera does, such as a recording, and try again.",
+    "camera-refused": "Look at the camera: its screen says what it needs.",
+    "not-connected": "Connect the camera first.",
     internal: "The hub's log has the details: journalctl -u wifimgrd.",
   } as Record<string, string>,
 

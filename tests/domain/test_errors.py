@@ -51,6 +51,8 @@ def test_the_codes_are_those_of_the_contract() -> None:
         "wake-failed",
         "bluetooth-unavailable",
         "camera-busy",
+        "camera-refused",
+        "not-connected",
         "internal",
     }
 

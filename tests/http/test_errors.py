@@ -37,6 +37,8 @@ OF_CONTRACT = {
     "wake-failed": 504,
     "bluetooth-unavailable": 503,
     "camera-busy": 409,
+    "camera-refused": 502,
+    "not-connected": 409,
     "internal": 500,
 }
 

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.addresses import parse_port
+from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.checks import Check, expect, matching, within
 
 HTTP_PORT: Final = 80
@@ -145,6 +146,13 @@ class Bluetooth:
 
 
 @dataclass(frozen=True, slots=True)
+class Control:
+    """How a connected camera is spoken to."""
+
+    driver: CameraDriver
+
+
+@dataclass(frozen=True, slots=True)
 class FormField:
     """A field of the form in which a camera is registered."""
 
@@ -197,6 +205,8 @@ class CameraModel:
     """The ports of the host that the camera sends to by itself, e.g. `udp/8554`."""
     bluetooth: Bluetooth | None = None
     """How it is woken; None if it cannot be, or if that is not known."""
+    control: Control | None = None
+    """How its state is read, and how it is commanded; None if no driver is known."""
     wizard: Wizard = Wizard()
     sources: tuple[str, ...] = ()
     """Addresses of the pages with these properties."""

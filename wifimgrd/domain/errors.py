@@ -39,6 +39,8 @@ class ErrorCode(StrEnum):
     WAKE_FAILED = "wake-failed"
     BLUETOOTH_UNAVAILABLE = "bluetooth-unavailable"
     CAMERA_BUSY = "camera-busy"
+    CAMERA_REFUSED = "camera-refused"
+    NOT_CONNECTED = "not-connected"
     INTERNAL = "internal"
 
 
@@ -265,6 +267,22 @@ class CameraBusy(WifimgrdError):
     code = ErrorCode.CAMERA_BUSY
     status = 409
     title = "The camera is busy"
+
+
+class CameraRefused(WifimgrdError):
+    """The camera answered a command with a refusal, or with what it should not; the message says which."""
+
+    code = ErrorCode.CAMERA_REFUSED
+    status = 502
+    title = "The camera refused"
+
+
+class NotConnected(WifimgrdError):
+    """The command needs a camera that is connected."""
+
+    code = ErrorCode.NOT_CONNECTED
+    status = 409
+    title = "The camera is not connected"
 
 
 class InternalError(WifimgrdError):

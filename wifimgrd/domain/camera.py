@@ -1,0 +1,272 @@
+"""What a connected camera says of itself: battery, card, recording, temperature, clock.
+
+Values and rules, without a clock and without I/O; what is not known is None, and never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from wifimgrd.domain.errors import WifimgrdError
+
+COMMAND_S: Final = 10.0
+"""How long a command to one camera may take."""
+COMMAND_OF_MANY_S: Final = 15.0
+"""How long one to several may take."""
+DIFFERS_S: Final = 10.0
+"""How long a camera may record though it should not, or the other way round, before that is a problem."""
+LOW_BATTERY: Final = 15
+"""Percent; below it that is a problem."""
+LITTLE_TIME_S: Final = 600
+"""Seconds of recording that fit on the card; fewer are a problem."""
+WRONG_CLOCK_US: Final = 5_000_000
+"""By how much a camera's clock may differ from this host's before that is a problem."""
+_READ_STEP_US: Final = 10_000_000
+_TIME_LEFT_STEP_S: Final = 60
+_SHORT_TIME_LEFT_S: Final = 300
+"""Below it the steps are shorter."""
+_SHORT_TIME_LEFT_STEP_S: Final = 10
+_CLOCK_STEP_US: Final = 1_000_000
+"""Cameras tell whole seconds."""
+
+
+class CameraDriver(StrEnum):
+    """What a camera is spoken to in, over its network."""
+
+    GOPRO = "gopro"
+    """Open GoPro over HTTP: HERO9 and newer."""
+    INSTA360 = "insta360"
+    """Insta360's own messages at TCP port 6666: ONE RS, X3, X4, X5."""
+    OSC = "osc"
+    """Open Spherical Camera over HTTP: Ricoh Theta, and Insta360 models without port 6666."""
+
+
+class BatteryState(StrEnum):
+    """Whether the battery is being charged."""
+
+    CHARGING = "charging"
+    DISCHARGING = "discharging"
+
+
+class RecordingState(StrEnum):
+    """Whether a camera records video."""
+
+    RECORDING = "recording"
+    IDLE = "idle"
+
+
+class StorageState(StrEnum):
+    """The state of the card, or of the memory inside."""
+
+    OK = "ok"
+    FULL = "full"
+    MISSING = "missing"
+    ERROR = "error"
+    """It cannot be read or written, or is write-protected."""
+    SLOW = "slow"
+
+
+class TemperatureState(StrEnum):
+    """Whether the camera is too hot or too cold."""
+
+    TOO_COLD = "too-cold"
+    NORMAL = "normal"
+    WARNING = "warning"
+    TOO_HOT = "too-hot"
+
+
+class StopReason(StrEnum):
+    """Why a recording ended."""
+
+    STOPPED = "stopped"
+    """By a command, of this hub or at the camera."""
+    FULL = "full"
+    BATTERY = "battery"
+    TOO_HOT = "too-hot"
+    SLOW_CARD = "slow-card"
+    UNKNOWN = "unknown"
+
+
+class Problem(StrEnum):
+    """What is wrong with a camera, in the order in which people need it."""
+
+    NOT_RECORDING = "not-recording"
+    """It should record, and has not for 10 s."""
+    STILL_RECORDING = "still-recording"
+    """It should not record, and has for 10 s."""
+    TOO_HOT = "too-hot"
+    TOO_COLD = "too-cold"
+    BATTERY_LOW = "battery-low"
+    STORAGE_MISSING = "storage-missing"
+    STORAGE_FULL = "storage-full"
+    STORAGE_ERROR = "storage-error"
+    STORAGE_SLOW = "storage-slow"
+    STORAGE_LOW = "storage-low"
+    CLOCK_WRONG = "clock-wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class CameraReading:
+    """The state of a camera when it was last read."""
+
+    read_us: int = 0
+    """When, microseconds since the epoch; 0 = never."""
+    battery_level: int | None = None
+    """Percent."""
+    battery_state: BatteryState | None = None
+    recording: RecordingState | None = None
+    recording_since_us: int | None = None
+    """Since when it records, microseconds since the epoch."""
+    stop_reason: StopReason | None = None
+    """Why the last recording ended, as far as the camera has said; None while it records."""
+    storage_state: StorageState | None = None
+    storage_free: int | None = None
+    """Bytes."""
+    storage_total: int | None = None
+    """Bytes."""
+    time_left_s: int | None = None
+    """How long it can record, seconds."""
+    temperature: TemperatureState | None = None
+    clock_offset_us: int | None = None
+    """Its clock minus this host's, microseconds."""
+    clock_read_us: int = 0
+    """When that was read, microseconds since the epoch; 0 = the offset is not known."""
+    model: str = ""
+    """What it calls itself; empty if it has not said."""
+    serial_number: str = ""
+    firmware_version: str = ""
+
+    @property
+    def is_recording(self) -> bool | None:
+        """Whether it records."""
+        return None if self.recording is None else self.recording is RecordingState.RECORDING
+
+    def after_link(self) -> CameraReading:
+        """What is still true once its link has ended."""
+        return replace(
+            self,
+            recording=None,
+            recording_since_us=None,
+            stop_reason=None,
+            time_left_s=None,
+            temperature=None,
+            clock_offset_us=None,
+            clock_read_us=0,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What a command has done at one camera."""
+
+    after_us: int = 0
+    """From the sending of the request to the camera's answer, microseconds; 0 without an answer."""
+    error: WifimgrdError | None = None
+    """None if it is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class CameraStatus:
+    """A camera that the hub has a driver for, for clients, at one moment."""
+
+    reading: CameraReading = CameraReading()
+    requested: bool = False
+    """Whether the last command was to record."""
+    problems: tuple[Problem, ...] = ()
+
+    def differs(self, published: CameraStatus) -> bool:
+        """Whether clients, who were told another one, are told this one: each value has a step."""
+        now, before = self.reading, published.reading
+        if (self.requested, self.problems) != (published.requested, published.problems):
+            return True
+        if _without_numbers(now) != _without_numbers(before):
+            return True
+        return (
+            _has_moved(now.battery_level, before.battery_level, 1)
+            or _has_moved(now.storage_free, before.storage_free, _storage_step(before))
+            or _has_moved(now.time_left_s, before.time_left_s, _time_left_step(now))
+            or _has_moved(now.clock_offset_us, before.clock_offset_us, _CLOCK_STEP_US)
+            or now.read_us - before.read_us >= _READ_STEP_US
+        )
+
+
+def _without_numbers(reading: CameraReading) -> CameraReading:
+    """What is published with every change."""
+    return replace(
+        reading,
+        read_us=0,
+        battery_level=None,
+        storage_free=None,
+        time_left_s=None,
+        clock_offset_us=None,
+        clock_read_us=0,
+    )
+
+
+def _has_moved(now: int | None, before: int | None, step: int) -> bool:
+    if now is None or before is None:
+        return now is not before
+    return abs(now - before) >= step
+
+
+def _storage_step(before: CameraReading) -> int:
+    """One percent of the card; of what was free if its size is not known."""
+    return max(1, (before.storage_total or before.storage_free or 0) // 100)
+
+
+def _time_left_step(now: CameraReading) -> int:
+    is_short = (now.time_left_s or 0) < _SHORT_TIME_LEFT_S
+    return _SHORT_TIME_LEFT_STEP_S if is_short else _TIME_LEFT_STEP_S
+
+
+def problems_of(reading: CameraReading, *, requested: bool, differs_s: float) -> tuple[Problem, ...]:
+    """What is wrong with a camera; `differs_s` is for how long it records though it should not, or the other
+    way round."""
+    is_late = differs_s >= DIFFERS_S
+    found = {
+        Problem.NOT_RECORDING: is_late and requested,
+        Problem.STILL_RECORDING: is_late and not requested,
+        Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
+        Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
+        Problem.BATTERY_LOW: reading.battery_level is not None
+        and reading.battery_level < LOW_BATTERY
+        and reading.battery_state is not BatteryState.CHARGING,
+        Problem.STORAGE_MISSING: reading.storage_state is StorageState.MISSING,
+        Problem.STORAGE_FULL: reading.storage_state is StorageState.FULL,
+        Problem.STORAGE_ERROR: reading.storage_state is StorageState.ERROR,
+        Problem.STORAGE_SLOW: reading.storage_state is StorageState.SLOW,
+        Problem.STORAGE_LOW: reading.storage_state is StorageState.OK
+        and reading.time_left_s is not None
+        and reading.time_left_s < LITTLE_TIME_S,
+        Problem.CLOCK_WRONG: reading.clock_offset_us is not None
+        and abs(reading.clock_offset_us) >= WRONG_CLOCK_US,
+    }
+    return tuple(problem for problem, is_there in found.items() if is_there)
+
+
+def stop_reason(reading: CameraReading, *, commanded: bool) -> StopReason:
+    """Why a recording that was seen has ended."""
+    if commanded:
+        return StopReason.STOPPED
+    if reading.stop_reason is not None:
+        return reading.stop_reason
+    if reading.storage_state is StorageState.FULL:
+        return StopReason.FULL
+    if reading.storage_state is StorageState.SLOW:
+        return StopReason.SLOW_CARD
+    if reading.temperature is TemperatureState.TOO_HOT:
+        return StopReason.TOO_HOT
+    return StopReason.UNKNOWN
+
+
+def differ(reading: CameraReading, *, requested: bool) -> bool:
+    """Whether a camera does another thing than it should, as far as that is known."""
+    return reading.recording is not None and reading.is_recording is not requested
+
+
+def first_of(problems: Iterable[Problem]) -> Problem | None:
+    """The problem that people need first."""
+    return next(iter(problems), None)
