@@ -18,6 +18,7 @@ class StoreInMemory:
         self.secrets: dict[DeviceId, Passphrase] = {}
         self.keys: dict[str, DeviceId] = {}
         self.requests: dict[DeviceId, bytes] = {}
+        self.requests_of_keys: dict[str, bytes] = {}
         self.last = 0
         self.is_closed = False
 
@@ -42,8 +43,8 @@ class StoreInMemory:
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)
 
-    async def request_of(self, device_id: DeviceId) -> bytes:
-        return self.requests[device_id]
+    async def request_of(self, key: str) -> bytes:
+        return self.requests_of_keys.get(key) or self.requests.get(self.keys[key], b"")
 
     async def passphrase(self, device_id: DeviceId) -> Passphrase:
         await asyncio.sleep(0.001)
@@ -51,8 +52,16 @@ class StoreInMemory:
             raise DeviceNotFound(f"there is no device {device_id}")
         return self.secrets[device_id]
 
-    async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
+    async def update(
+        self,
+        device: Device,
+        passphrase: Passphrase | None = None,
+        key: str | None = None,
+        request: bytes = b"",
+    ) -> None:
         await asyncio.sleep(0.001)
+        if key is not None:
+            self.keys[key], self.requests_of_keys[key] = device.id, request
         self.devices[device.id] = device
         if passphrase is not None:
             self.secrets[device.id], self.requests[device.id] = passphrase, b""

@@ -282,8 +282,9 @@ class DeviceStore(Protocol):
         """Write a new device (its `id` is ignored) and return it with its new id, after it
         is safe on disk. `key` is the idempotency key of the request, `request` what it asked for."""
 
-    async def request_of(self, device_id: DeviceId) -> bytes:
-        """The request that created a device; empty without a key, and once the passphrase was changed."""
+    async def request_of(self, key: str) -> bytes:
+        """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was
+        changed."""
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The device that was created under an idempotency key, also where it was removed since."""
@@ -291,8 +292,15 @@ class DeviceStore(Protocol):
     async def passphrase(self, device_id: DeviceId) -> Passphrase:
         """A device's secret; raises DeviceNotFound."""
 
-    async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
-        """Write a changed device, safe on disk on return; None leaves the secret as it is."""
+    async def update(
+        self,
+        device: Device,
+        passphrase: Passphrase | None = None,
+        key: str | None = None,
+        request: bytes = b"",
+    ) -> None:
+        """Write a changed device, safe on disk on return; None leaves the secret as it is. `key` is the
+        idempotency key of a request, without a passphrase, that was answered with this device."""
 
     def record(self, device: Device, *, at_once: bool = False) -> None:
         """Write what was learned from an attempt or a link, in the background and in order. `at_once` skips

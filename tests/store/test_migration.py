@@ -89,7 +89,7 @@ def of_schema(directory: Path, version: int) -> None:
         opened.execute(
             "INSERT INTO secret (device_id, passphrase) VALUES (5, ?)", (SECRET.reveal().encode(),)
         )
-        opened.execute("INSERT INTO idempotency_key VALUES ('key', 5)")
+        opened.execute("INSERT INTO idempotency_key (key, device_id) VALUES ('key', 5)")
 
 
 def files(directory: Path) -> dict[str, bytes]:

@@ -131,11 +131,25 @@ async def test_update_leaves_the_secret_unless_it_has_one(store: SqliteStore) ->
 
 async def test_the_request_of_a_device_goes_with_its_old_passphrase(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET, "key", b"asked with a-secret")
-    assert await store.request_of(device.id) == b"asked with a-secret"
+    assert await store.request_of("key") == b"asked with a-secret"
     await store.update(replace(device, name="Nose"))
-    assert await store.request_of(device.id) == b"asked with a-secret"
+    assert await store.request_of("key") == b"asked with a-secret"
     await store.update(device, Passphrase("another-secret"))
-    assert await store.request_of(device.id) == b""
+    assert await store.request_of("key") == b""
+
+
+async def test_a_request_that_was_answered_with_a_device_of_before_has_a_key_of_its_own(
+    store: SqliteStore,
+) -> None:
+    device = await store.add(draft(), SECRET, "key", b"asked with a-secret")
+    await store.update(device, key="later", request=b"asked to pair")
+    assert await store.find_key("later") == device.id
+    assert await store.request_of("later") == b"asked to pair"
+    assert await store.request_of("key") == b"asked with a-secret"
+    await store.update(device, Passphrase("another-secret"))
+    assert await store.request_of("later") == b"asked to pair"
+    await store.remove(device.id)
+    assert await store.find_key("later") == device.id
 
 
 async def test_two_requests_with_one_key_that_race_get_one_device(store: SqliteStore) -> None:

@@ -191,16 +191,26 @@ class Power:
             raise InvalidRequest(f"codename: {sentence}", {"codename": (sentence,)})
         return codename, camera
 
-    async def attach(self, address: str, camera: PairedCamera) -> DeviceId | None:
+    async def attach(
+        self, address: str, camera: PairedCamera, key: str | None, request: bytes
+    ) -> DeviceId | None:
         """The device that was registered by typing the network of a camera that is paired now, and has none
-        yet; None if there is no such device."""
+        yet; None if there is no such device. It is found under the idempotency key of the request, too."""
         for entry in self._state.registry.sharing(Ssid(camera.ssid)):
             bluetooth = self._state.model(entry.device).bluetooth
             is_pairable = bluetooth is not None and bluetooth.pairing
             if is_pairable and not entry.device.bluetooth_address and not entry.removing:
-                await self._remember(entry, address)
+                await self._remember(entry, address, key, request)
                 return entry.device.id
         return None
+
+    async def forget(self, address: str) -> None:
+        """Remove the keys of a camera that was paired for a device that was not registered."""
+        await self._bluetooth.unpair(address)
+
+    def paired(self, entry: DeviceEntry) -> None:
+        """A device was registered whose camera was just paired."""
+        self._waking.paired(entry)
 
     def commanded(self, entry: DeviceEntry) -> None:
         """A client is about to have a device connected or disconnected: a wake of its own ends."""
@@ -349,14 +359,16 @@ class Power:
             raise NotSupported(f"cameras of the model {model.device_name} need not be paired")
         return bluetooth
 
-    async def _remember(self, entry: DeviceEntry, address: str) -> None:
+    async def _remember(
+        self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
+    ) -> None:
         """Store the camera that is paired for a device, or that none is, safe on disk on return."""
         entry.wakes = Wakes()
         if address:
             self._waking.paired(entry)
         async with entry.editing:
             changed = replace(entry.device, bluetooth_address=address)
-            await self._state.store.update(changed)
+            await self._state.store.update(changed, key=key, request=request)
             self._state.record(entry, replace(entry.device, bluetooth_address=address))
         self._state.publish(DeviceUpdated(self._state.status(entry)))
 

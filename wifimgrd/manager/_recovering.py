@@ -23,6 +23,7 @@ from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Record, RecoveryRules, RecoveryStep
 from wifimgrd.manager._connections import AttemptEnd
+from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._reconnecting import FailedSearch, Reconnecting
 from wifimgrd.manager._scans import ScanReport
 from wifimgrd.manager._state import HubState
@@ -100,9 +101,9 @@ class Recovering:
         if identity is not None and self._health.rules.steps and failures > 1 and failures.bit_count() == 1:
             self._tasks.start("verify", self._verify(device, search.interface, identity))
 
-    def removed(self, device_id: DeviceId) -> None:
+    def removed(self, entry: DeviceEntry) -> None:
         """A device was removed."""
-        self._unseen.pop(device_id, None)
+        self._unseen.pop(entry.device.id, None)
 
     async def _verify(self, device: Device, interface: str, identity: AdapterIdentity) -> None:
         """Count the failure where another adapter finds the network."""

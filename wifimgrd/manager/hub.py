@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -11,36 +10,25 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.domain import sentences
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
-from wifimgrd.domain.device import Device, DeviceId, DeviceStatus
-from wifimgrd.domain.errors import DeviceNotReachable, IdempotencyKeyReused, InvalidRequest, WifimgrdError
-from wifimgrd.domain.events import BackendState, BackendStatus, DeviceCreated, DeviceRemoved, DeviceUpdated
+from wifimgrd.domain.device import DeviceId, DeviceStatus
+from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.events import BackendState, BackendStatus, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
-from wifimgrd.domain.registration import (
-    Amendment,
-    PairingRegistration,
-    Registration,
-    default_name,
-    parse_amendment,
-    parse_pairing_registration,
-    parse_registration,
-    renamed_duplicates,
-)
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.manager._adapter_events import AdapterEvents
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._backend_events import BackendEvents
 from wifimgrd.manager._connections import Connections
-from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._liveness import Liveness
 from wifimgrd.manager._no_bluetooth import NoBluetooth
 from wifimgrd.manager._power import Power
 from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._reconnecting import Reconnecting
 from wifimgrd.manager._recovering import Recovering
+from wifimgrd.manager._registering import Registering
 from wifimgrd.manager._scans import ScanReport, Scans
 from wifimgrd.manager._state import Clock, HubState
 from wifimgrd.manager._waking import Waking
@@ -118,11 +106,10 @@ class Hub:
             state, connections, waking, self._scans, bluetooth, tasks.part("power")
         )
         """Wakes, pairs and finds cameras, also for clients."""
-        self._creations: dict[str, asyncio.Task[DeviceId]] = {}
-        """The creations with a pairing that run, by their idempotency keys."""
+        self._registering = Registering(
+            state, connections, self._reconnecting, power, tasks.part("registering")
+        )
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
-        self._naming = asyncio.Lock()
-        """Held from the check of a name until a device has it."""
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
             DISCONNECT.name: connections.disconnect,
@@ -153,14 +140,15 @@ class Hub:
         state.interface_may_be_free.subscribe(recovering.interface_changed)
         self._backend_events.status_changed.subscribe(self._reconciling.backend_changed)
         reconnecting.network_not_found.subscribe(recovering.network_not_found)
+        self._registering.device_removed.subscribe(reconnecting.end)
+        self._registering.device_removed.subscribe(recovering.removed)
+        self._registering.device_removed.subscribe(self.bluetooth.removed)
 
     # -- start, stop, settings
 
     async def start(self) -> None:
         """Load the devices from disk, list the adapters, and adopt the links that are up."""
-        for device in (await self._store.load()).values():
-            self._state.registry.add(DeviceEntry(device))
-        self._rename_duplicates()
+        await self._registering.load()
         self._state.apply_rules()
         self._state.address_devices()
         await self._bluetooth.start(self._waking)
@@ -169,18 +157,9 @@ class Hub:
         await self._reconciling.wait_for_backend()
         self._state.log_reservations()
 
-    def _rename_duplicates(self) -> None:
-        """Give each device a unique name, since earlier versions and their backups allowed duplicates."""
-        entries = self._state.entries
-        for device_id, name in renamed_duplicates({one: entries[one].device.name for one in entries}).items():
-            device = entries[device_id].device
-            _log.warning("device_renamed", device=device_id, before=device.name, name=name)
-            self._state.record(entries[device_id], replace(device, name=name), at_once=True)
-
     async def stop_work(self) -> None:
         """End attempts and their waiting callers; no further commands may be given."""
-        for creation in self._creations.values():
-            creation.cancel()
+        await self._registering.stop()
         await self.bluetooth.stop()
         await self._recovering.stop()
         await self._reconnecting.stop()
@@ -281,183 +260,16 @@ class Hub:
     # -- commands of clients
 
     async def create(self, fields: Mapping[str, object]) -> DeviceId:
-        """Register a device, safe on disk on return, and start its first attempt if so configured.
-
-        A device with a Bluetooth address in place of a network is paired first, and says what that is.
-
-        Raises InvalidRequest; DeviceNotFound if an idempotency key is repeated whose device was
-        removed, IdempotencyKeyReused if another request had it; with a Bluetooth address Busy, PairingFailed,
-        BluetoothUnavailable.
-        """
-        pairing = parse_pairing_registration(fields, self._state.settings.codenames)
-        if pairing is not None:
-            return await self._create_by_pairing(pairing)
-        return await self._create(parse_registration(fields, self._state.settings.codenames))
-
-    async def _create_by_pairing(self, request: PairingRegistration) -> DeviceId:
-        """A repeat of an idempotency key joins the creation that runs."""
-        key = request.idempotency_key
-        if key is None:
-            return await self._pair_and_create(request)
-        if (device_id := await self._created_before(key, request.values())) is not None:
-            return device_id
-        running = self._creations.get(key)
-        if running is None:
-            running = self._creations[key] = asyncio.create_task(self._pair_and_create(request))
-            running.add_done_callback(lambda _: self._creations.pop(key, None))
-        return await asyncio.shield(running)
-
-    async def _pair_and_create(self, request: PairingRegistration) -> DeviceId:
-        address = request.bluetooth_address
-        codename, camera = await self.bluetooth.identify(request)
-        if (device_id := await self.bluetooth.attach(address, camera)) is not None:
-            await self._connect_first(device_id)
-            return device_id
-        try:
-            fields = request.of_network(codename, camera.ssid, camera.password)
-            registration = parse_registration(fields, self._state.settings.codenames)
-            return await self._create(registration, address, request.values())
-        except BaseException:
-            await self._bluetooth.unpair(address)
-            raise
-
-    async def _created_before(self, key: str, values: bytes) -> DeviceId | None:
-        """The device that was created under an idempotency key; raises DeviceNotFound,
-        IdempotencyKeyReused."""
-        if (known := await self._store.find_key(key)) is None:
-            return None
-        first = self._state.entry(known).device.id
-        if await self._store.request_of(first) not in (b"", values):
-            raise IdempotencyKeyReused(
-                f"this idempotency key was used for another request, which created device {first}"
-            )
-        return first
-
-    async def _create(
-        self, request: Registration, bluetooth_address: str = "", values: bytes = b""
-    ) -> DeviceId:
-        """`values` are those of the client's request if it was another one."""
-        values = values or request.values()
-        async with self._naming:
-            key = request.idempotency_key
-            if key is not None and (first := await self._created_before(key, values)) is not None:
-                return first
-            if request.name is not None:
-                self._require_free(request.name)
-            taken = {entry.device.name for entry in self._state.entries.values()}
-            name = request.name or default_name(request.ssid, taken)
-            draft = Device(
-                DeviceId(0),
-                name,
-                request.codename,
-                request.ssid,
-                auto_reconnect=request.auto_reconnect,
-                priority=request.priority,
-                address=self._free_address(),
-                auto_wake=request.auto_wake,
-                bluetooth_address=bluetooth_address,
-            )
-            device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
-            entry = DeviceEntry(device)
-            if bluetooth_address:
-                self._waking.paired(entry)
-            self._state.registry.add(entry)
-        _log.info("device_created", device=device.id, codename=device.codename)
-        self._state.publish(DeviceCreated(self._state.status(entry)))
-        self._devices_changed()
-        if len(self._state.registry.sharing(device.ssid)) == 2:  # a third one changes no other warnings
-            self._state.publish_sharing(device.ssid, device.id)
-        await self._connect_first(device.id)
-        return device.id
-
-    async def _connect_first(self, device_id: DeviceId) -> None:
-        """Start the first attempt of a registered device, if so configured; a refusal is published."""
-        if self._state.settings.connect_on_create:
-            with suppress(WifimgrdError):
-                await self.connections.connect(device_id, wait=False)
-
-    def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
-        """Raises InvalidRequest if another device has a name."""
-        if self._state.registry.is_taken(name, device_id):
-            sentence = sentences.name_is_taken(name)
-            raise InvalidRequest(f"name: {sentence}", {"name": (sentence,)})
-
-    def _free_address(self) -> str:
-        plan = self._state.settings.addresses
-        address = plan.next([entry.device.address for entry in self._state.entries.values()])
-        if plan.network is not None and not address:
-            _log.warning("addresses_exhausted", reason=f"all addresses of {plan.network} are assigned")
-        return address
+        """See Registering.create."""
+        return await self._registering.create(fields)
 
     async def update(self, device_id: DeviceId, fields: Mapping[str, object]) -> None:
-        """Change a registered device, safe on disk on return; a link that is up stays.
-
-        Raises DeviceNotFound, Busy, InvalidRequest.
-        """
-        amendment = parse_amendment(fields, self._state.settings.codenames)
-        entry = self._state.entry_to_change(device_id)
-        async with entry.editing:
-            self._state.entry_to_change(device_id)
-            name = amendment.changes.get("name", entry.device.name)
-            if name == entry.device.name:
-                await self._apply(entry, amendment)
-                return
-            async with self._naming:
-                self._require_free(name, device_id)
-                await self._apply(entry, amendment)
-
-    async def _apply(self, entry: DeviceEntry, amendment: Amendment) -> None:
-        changes = dict(amendment.changes)
-        if changes.get("ssid", entry.device.ssid) != entry.device.ssid:
-            changes["sightings"] = ()
-        written = replace(entry.device, **changes)
-        if written == entry.device and amendment.passphrase is None:
-            return
-        await self._store.update(written, amendment.passphrase)
-        if entry.removing:
-            return
-        # Data learned from an attempt while the disk was busy is kept.
-        before, changed = entry.device, replace(entry.device, **changes)
-        self._state.registry.replace(entry, written)
-        self._state.record(entry, changed)
-        if changed.pin != before.pin or changed.name != before.name:
-            self._devices_changed(*[changed.id] * (changed.pin != before.pin))
-        self._reconnecting.updated(
-            entry, credentials="ssid" in amendment.changes or amendment.passphrase is not None
-        )
-        _log.info("device_updated", device=changed.id)
-        self._state.publish(DeviceUpdated(self._state.status(entry)))
-        if changed.ssid != before.ssid:
-            self._state.publish_sharing(before.ssid, changed.id)
-        if changed.ssid != before.ssid or changed.name != before.name:
-            self._state.publish_sharing(changed.ssid, changed.id)
+        """See Registering.update."""
+        await self._registering.update(device_id, fields)
 
     async def remove(self, device_id: DeviceId) -> None:
-        """Disconnect and remove a device; raises DeviceNotFound, Busy."""
-        entry = self._state.entry_to_change(device_id)
-        entry.removing = True
-        try:
-            await self.connections.release(entry)
-            await self._store.remove(device_id)
-        except BaseException:
-            entry.removing = False
-            raise
-        self._state.registry.remove(device_id)
-        self._devices_changed()
-        self._reconnecting.end(entry)
-        self._recovering.removed(device_id)
-        self.bluetooth.removed(entry)
-        _log.info("device_removed", device=device_id)
-        self._state.publish(DeviceRemoved(device_id))
-        self._state.publish_sharing(entry.device.ssid, device_id)
-        for entry in self._state.address_devices():
-            self._state.publish(DeviceUpdated(self._state.status(entry)))
-
-    def _devices_changed(self, *pinned: DeviceId) -> None:
-        """A device was registered, renamed or removed, or has another pin: decide what is reserved now."""
-        known = self._state.allocator.rules.reservations.of_no_device
-        self._state.apply_rules()
-        self._state.log_reservations(pinned, known)
+        """See Registering.remove."""
+        await self._registering.remove(device_id)
 
     async def scan(self, interface: str | None = None) -> ScanReport:
         """See Scans.scan."""

@@ -89,6 +89,9 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE device ADD COLUMN auto_wake INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE device ADD COLUMN bluetooth_address TEXT NOT NULL DEFAULT ''",
     ),
+    # 9: the request with a key that was answered with a device that was there before; it has no password.
+    # Empty = it created the device, and is beside the secret.
+    ("ALTER TABLE idempotency_key ADD COLUMN request BLOB NOT NULL DEFAULT x''",),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 

@@ -117,7 +117,7 @@ class SqliteStore:
             ident = connection.execute(rows.INSERT_DEVICE, rows.row_of(draft)).lastrowid
             connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
             if key is not None:
-                connection.execute("INSERT INTO idempotency_key VALUES (?, ?)", (key, ident))
+                connection.execute("INSERT INTO idempotency_key VALUES (?, ?, x'')", (key, ident))
                 connection.execute(
                     "DELETE FROM idempotency_key WHERE device_id <= ? - ?", (ident, _KEYS_KEPT)
                 )
@@ -129,13 +129,18 @@ class SqliteStore:
         """The id of the device that was created under an idempotency key, even if it was removed."""
         return await self._read(partial(_created_under, key=rows.text_of(key)))
 
-    async def request_of(self, device_id: DeviceId) -> bytes:
-        """The request that created a device; empty without a key, and once the passphrase was changed."""
-        _check(device_id)
+    async def request_of(self, key: str) -> bytes:
+        """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was
+        changed."""
 
         def work(connection: sqlite3.Connection) -> bytes:
-            found = connection.execute("SELECT request FROM secret WHERE device_id = ?", (device_id,))
-            return b"".join(request for (request,) in found)
+            found = connection.execute(
+                "SELECT idempotency_key.request, secret.request FROM idempotency_key"
+                " LEFT JOIN secret USING (device_id) WHERE key = ?",
+                (rows.text_of(key),),
+            ).fetchone()
+            own, of_creation = found or (b"", b"")
+            return own or of_creation or b""
 
         return await self._read(work)
 
@@ -156,8 +161,15 @@ class SqliteStore:
 
         return await self._read(work, settled=False)
 
-    async def update(self, device: Device, passphrase: Passphrase | None = None) -> None:
-        """Write a changed device; None leaves the secret as it is. Raises DeviceNotFound."""
+    async def update(
+        self,
+        device: Device,
+        passphrase: Passphrase | None = None,
+        key: str | None = None,
+        request: bytes = b"",
+    ) -> None:
+        """Write a changed device; None leaves the secret as it is. `request` is what `request_of` returns for
+        `key` then. Raises DeviceNotFound."""
         _check(device.id)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -169,6 +181,11 @@ class SqliteStore:
                 connection.execute(
                     "UPDATE secret SET passphrase = ?, request = x'' WHERE device_id = ?",
                     (_octets(passphrase), device.id),
+                )
+            if key is not None:
+                connection.execute(
+                    "INSERT OR IGNORE INTO idempotency_key VALUES (?, ?, ?)",
+                    (rows.text_of(key), device.id, request),
                 )
 
         await self._write(work)

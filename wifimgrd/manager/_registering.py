@@ -1,0 +1,277 @@
+"""The register of devices: they are created, by typing or by pairing, changed and removed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import structlog
+
+from wifimgrd.domain import sentences
+from wifimgrd.domain.device import Device, DeviceId
+from wifimgrd.domain.errors import Cancelled, IdempotencyKeyReused, InvalidRequest, WifimgrdError
+from wifimgrd.domain.events import DeviceCreated, DeviceRemoved, DeviceUpdated
+from wifimgrd.domain.registration import (
+    Amendment,
+    PairingRegistration,
+    Registration,
+    default_name,
+    parse_amendment,
+    parse_pairing_registration,
+    parse_registration,
+    renamed_duplicates,
+)
+from wifimgrd.manager._connections import Connections
+from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._notices import Notice
+from wifimgrd.manager._power import Power
+from wifimgrd.manager._reconnecting import Reconnecting
+from wifimgrd.manager._state import HubState
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Creation:
+    """A creation with a pairing that runs, and what was asked for."""
+
+    request: PairingRegistration
+    task: asyncio.Task[DeviceId]
+
+
+class Registering:
+    """Creates, changes and removes devices by commands of clients."""
+
+    def __init__(
+        self,
+        state: HubState,
+        connections: Connections,
+        reconnecting: Reconnecting,
+        power: Power,
+        tasks: Tasks,
+    ) -> None:
+        self._state = state
+        self._store = state.store
+        self._connections = connections
+        self._reconnecting = reconnecting
+        self._power = power
+        self._tasks = tasks
+        self._running: dict[str, _Creation] = {}
+        """By their idempotency keys."""
+        self._naming = asyncio.Lock()
+        """Held from the check of a name until a device has it."""
+        self.device_removed = Notice[DeviceEntry]()
+        """A device was removed, and is in the registry no more."""
+
+    async def load(self) -> None:
+        """Load the devices from disk, and give each a unique name, since earlier versions and their backups
+        allowed duplicates."""
+        for device in (await self._store.load()).values():
+            self._state.registry.add(DeviceEntry(device))
+        entries = self._state.entries
+        for device_id, name in renamed_duplicates({one: entries[one].device.name for one in entries}).items():
+            device = entries[device_id].device
+            _log.warning("device_renamed", device=device_id, before=device.name, name=name)
+            self._state.record(entries[device_id], replace(device, name=name), at_once=True)
+
+    async def stop(self) -> None:
+        """End the creations whose cameras are still being paired."""
+        await self._tasks.stop()
+
+    # -- create
+
+    async def create(self, fields: Mapping[str, object]) -> DeviceId:
+        """Register a device, safe on disk on return, and start its first attempt if so configured.
+
+        A device with a Bluetooth address in place of a network is paired first, and says what that is. A
+        repeat of an idempotency key joins the creation that runs.
+
+        Raises InvalidRequest; DeviceNotFound if an idempotency key is repeated whose device was
+        removed, IdempotencyKeyReused if another request had it; with a Bluetooth address Busy, PairingFailed,
+        BluetoothUnavailable, Cancelled.
+        """
+        codenames = self._state.settings.codenames
+        pairing = parse_pairing_registration(fields, codenames)
+        request = pairing or parse_registration(fields, codenames)
+        running = self._running.get(request.idempotency_key or "")
+        if running is not None and running.request != request:
+            raise IdempotencyKeyReused(
+                "this idempotency key was used for another request, which is still being carried out"
+            )
+        if isinstance(request, Registration):
+            return await self._create(request)
+        task = self._start(request) if running is None else running.task
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise Cancelled("wifimgrd is being stopped") from None
+            raise
+
+    def _start(self, request: PairingRegistration) -> asyncio.Task[DeviceId]:
+        task = self._tasks.start("create", self._pair_and_create(request), expected=(WifimgrdError,))
+        key = request.idempotency_key
+        if key is not None:
+            self._running[key] = _Creation(request, task)
+            task.add_done_callback(lambda _: self._running.pop(key))
+        return task
+
+    async def _pair_and_create(self, request: PairingRegistration) -> DeviceId:
+        key, values, address = request.idempotency_key, request.values(), request.bluetooth_address
+        if key is not None and (device_id := await self._created_before(key, values)) is not None:
+            return device_id
+        if request.name is not None:
+            self._require_free(request.name)
+        codename, camera = await self._power.identify(request)
+        try:
+            if (device_id := await self._power.attach(address, camera, key, values)) is not None:
+                await self._connect_first(device_id)
+                return device_id
+            fields = request.of_network(codename, camera.ssid, camera.password)
+            registration = parse_registration(fields, self._state.settings.codenames)
+            return await self._create(registration, address, values)
+        except BaseException:
+            if not any(entry.device.bluetooth_address == address for entry in self._state.entries.values()):
+                await self._power.forget(address)
+            raise
+
+    async def _created_before(self, key: str, values: bytes) -> DeviceId | None:
+        """The device that was created under an idempotency key; raises DeviceNotFound,
+        IdempotencyKeyReused."""
+        if (known := await self._store.find_key(key)) is None:
+            return None
+        first = self._state.entry(known).device.id
+        if await self._store.request_of(key) not in (b"", values):
+            raise IdempotencyKeyReused(
+                f"this idempotency key was used for another request, which created device {first}"
+            )
+        return first
+
+    async def _create(
+        self, request: Registration, bluetooth_address: str = "", values: bytes = b""
+    ) -> DeviceId:
+        """`values` are those of the client's request if it was another one."""
+        values = values or request.values()
+        async with self._naming:
+            key = request.idempotency_key
+            if key is not None and (first := await self._created_before(key, values)) is not None:
+                return first
+            if request.name is not None:
+                self._require_free(request.name)
+            taken = {entry.device.name for entry in self._state.entries.values()}
+            name = request.name or default_name(request.ssid, taken)
+            draft = Device(
+                DeviceId(0),
+                name,
+                request.codename,
+                request.ssid,
+                auto_reconnect=request.auto_reconnect,
+                priority=request.priority,
+                address=self._free_address(),
+                auto_wake=request.auto_wake,
+                bluetooth_address=bluetooth_address,
+            )
+            device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
+            entry = DeviceEntry(device)
+            if bluetooth_address:
+                self._power.paired(entry)
+            self._state.registry.add(entry)
+        _log.info("device_created", device=device.id, codename=device.codename)
+        self._state.publish(DeviceCreated(self._state.status(entry)))
+        self._devices_changed()
+        if len(self._state.registry.sharing(device.ssid)) == 2:  # a third one changes no other warnings
+            self._state.publish_sharing(device.ssid, device.id)
+        await self._connect_first(device.id)
+        return device.id
+
+    async def _connect_first(self, device_id: DeviceId) -> None:
+        """Start the first attempt of a registered device, if so configured; a refusal is published."""
+        if self._state.settings.connect_on_create:
+            with suppress(WifimgrdError):
+                await self._connections.connect(device_id, wait=False)
+
+    def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
+        """Raises InvalidRequest if another device has a name."""
+        if self._state.registry.is_taken(name, device_id):
+            sentence = sentences.name_is_taken(name)
+            raise InvalidRequest(f"name: {sentence}", {"name": (sentence,)})
+
+    def _free_address(self) -> str:
+        plan = self._state.settings.addresses
+        address = plan.next([entry.device.address for entry in self._state.entries.values()])
+        if plan.network is not None and not address:
+            _log.warning("addresses_exhausted", reason=f"all addresses of {plan.network} are assigned")
+        return address
+
+    # -- change, remove
+
+    async def update(self, device_id: DeviceId, fields: Mapping[str, object]) -> None:
+        """Change a registered device, safe on disk on return; a link that is up stays.
+
+        Raises DeviceNotFound, Busy, InvalidRequest.
+        """
+        amendment = parse_amendment(fields, self._state.settings.codenames)
+        entry = self._state.entry_to_change(device_id)
+        async with entry.editing:
+            self._state.entry_to_change(device_id)
+            name = amendment.changes.get("name", entry.device.name)
+            if name == entry.device.name:
+                await self._apply(entry, amendment)
+                return
+            async with self._naming:
+                self._require_free(name, device_id)
+                await self._apply(entry, amendment)
+
+    async def _apply(self, entry: DeviceEntry, amendment: Amendment) -> None:
+        changes = dict(amendment.changes)
+        if changes.get("ssid", entry.device.ssid) != entry.device.ssid:
+            changes["sightings"] = ()
+        written = replace(entry.device, **changes)
+        if written == entry.device and amendment.passphrase is None:
+            return
+        await self._store.update(written, amendment.passphrase)
+        if entry.removing:
+            return
+        # Data learned from an attempt while the disk was busy is kept.
+        before, changed = entry.device, replace(entry.device, **changes)
+        self._state.registry.replace(entry, written)
+        self._state.record(entry, changed)
+        if changed.pin != before.pin or changed.name != before.name:
+            self._devices_changed(*[changed.id] * (changed.pin != before.pin))
+        self._reconnecting.updated(
+            entry, credentials="ssid" in amendment.changes or amendment.passphrase is not None
+        )
+        _log.info("device_updated", device=changed.id)
+        self._state.publish(DeviceUpdated(self._state.status(entry)))
+        if changed.ssid != before.ssid:
+            self._state.publish_sharing(before.ssid, changed.id)
+        if changed.ssid != before.ssid or changed.name != before.name:
+            self._state.publish_sharing(changed.ssid, changed.id)
+
+    async def remove(self, device_id: DeviceId) -> None:
+        """Disconnect and remove a device; raises DeviceNotFound, Busy."""
+        entry = self._state.entry_to_change(device_id)
+        entry.removing = True
+        try:
+            await self._connections.release(entry)
+            await self._store.remove(device_id)
+        except BaseException:
+            entry.removing = False
+            raise
+        self._state.registry.remove(device_id)
+        self._devices_changed()
+        self.device_removed.notify(entry)
+        _log.info("device_removed", device=device_id)
+        self._state.publish(DeviceRemoved(device_id))
+        self._state.publish_sharing(entry.device.ssid, device_id)
+        for entry in self._state.address_devices():
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+    def _devices_changed(self, *pinned: DeviceId) -> None:
+        """A device was registered, renamed or removed, or has another pin: decide what is reserved now."""
+        known = self._state.allocator.rules.reservations.of_no_device
+        self._state.apply_rules()
+        self._state.log_reservations(pinned, known)
