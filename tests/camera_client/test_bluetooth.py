@@ -15,7 +15,7 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.bluetooth import ProcessBluetooth
-from wifimgrd.domain.device import PowerState
+from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired, NotSupported, WakeFailed
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
 from wifimgrd.runtime.tasks import Tasks
@@ -116,7 +116,7 @@ async def test_a_pairing_tells_the_network(
     ready.add(camera := FakeGoPro(ADDRESS, pairing_mode=True))
     await daemon.search(1, GOPROS)
     paired = await daemon.pair(ADDRESS, "fea6")
-    assert (paired.ssid, paired.password) == (camera.ssid, camera.password.decode())
+    assert (paired.ssid, paired.password) == (camera.ssid, Passphrase(camera.password.decode()))
     await daemon.unpair(ADDRESS)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from wifimgrd import catalog
 from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.checks import Invalid
-from wifimgrd.domain.device import PowerState, Ssid
+from wifimgrd.domain.device import Passphrase, PowerState, Ssid
 from wifimgrd.domain.errors import NotPaired, NotSupported
 from wifimgrd.domain.power import (
     STEP_S,
@@ -123,7 +123,7 @@ def test_a_later_sight_is_told_in_steps_and_another_state_at_once() -> None:
 
 
 def test_a_password_that_a_camera_has_told_is_not_shown() -> None:
-    assert "secret" not in repr(PairedCamera(b"GP1", "secret-12", "HERO12"))
+    assert "secret" not in repr(PairedCamera(b"GP1", Passphrase("secret-12"), "HERO12"))
 
 
 @pytest.mark.parametrize(

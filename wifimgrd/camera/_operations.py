@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,7 +13,6 @@ from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera import names
 from wifimgrd.camera._beacon import Beacons
 from wifimgrd.camera._central import Central
-from wifimgrd.camera._credentials import Credentials
 from wifimgrd.camera._gopro import GoPro
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._theta import Theta, theta_bonds
@@ -27,19 +25,11 @@ from wifimgrd.domain.errors import (
     WakeFailed,
     WifimgrdError,
 )
+from wifimgrd.domain.power import PairedCamera
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class PairedCamera:
-    """What a camera has told once it was paired."""
-
-    credentials: Credentials
-    model: str
-    serial: str
 
 
 class Operations:
@@ -204,7 +194,7 @@ class Operations:
         credentials = await camera.read_credentials()
         await camera.start_access_point()
         self._hold(address, link, camera)
-        return PairedCamera(credentials, info.model, info.serial)
+        return PairedCamera(credentials.ssid, credentials.password, info.model, info.serial)
 
     async def _pair_theta(self, address: str, link: Link) -> PairedCamera:
         camera = Theta(link)
@@ -212,7 +202,7 @@ class Operations:
         credentials, model, serial = await camera.read_identity()
         await camera.wake()
         self._hold(address, link, None)
-        return PairedCamera(credentials, model, serial)
+        return PairedCamera(credentials.ssid, credentials.password, model, serial)
 
     async def _advertise(self, data: bytes, timeout_s: int) -> None:
         async with (

@@ -23,9 +23,10 @@ from wifimgrd.camera._advertisements import Target, is_address
 from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import AGENT_PATH, Central, Status
 from wifimgrd.camera._limits import Limits
-from wifimgrd.camera._operations import Operations, PairedCamera, protocol_of
+from wifimgrd.camera._operations import Operations, protocol_of
 from wifimgrd.camera._search import Row, Searches
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.power import PairedCamera
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -207,8 +208,8 @@ def _targets(targets: Sequence[tuple[str, str]]) -> Sequence[Target]:
 
 def _paired_values(paired: PairedCamera) -> dict[str, Variant]:
     return {
-        "ssid": Variant("ay", paired.credentials.ssid),
-        "password": Variant("s", paired.credentials.password.reveal()),
+        "ssid": Variant("ay", paired.ssid),
+        "password": Variant("s", paired.password.reveal()),
         "model": Variant("s", paired.model),
         "serial": Variant("s", paired.serial),
     }

@@ -22,7 +22,7 @@ from wifimgrd.bus.proxy import Proxy
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera.host import has_adapter, is_blocked
-from wifimgrd.domain.device import PowerState
+from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import BluetoothUnavailable, NotSupported, WifimgrdError
 from wifimgrd.domain.power import (
     Advertiser,
@@ -253,7 +253,7 @@ class ProcessBluetooth:
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
-            paired.get("password", ""),
+            Passphrase(paired.get("password", "")),
             paired.get("model", ""),
             paired.get("serial", ""),
         )

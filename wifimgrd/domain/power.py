@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from wifimgrd.domain.camera_model import NAME6, Bluetooth, CameraModel, WakeMethod
-from wifimgrd.domain.device import PowerState, Ssid
+from wifimgrd.domain.device import Passphrase, PowerState, Ssid
 from wifimgrd.domain.errors import NotPaired, NotSupported
 
 SEEN_S: Final = 60.0
@@ -66,13 +66,10 @@ class PairedCamera:
     """What a camera says of itself once it is paired."""
 
     ssid: bytes
-    password: str
+    password: Passphrase
     model: str = ""
     """The maker's name of the model."""
     serial: str = ""
-
-    def __repr__(self) -> str:
-        return f"PairedCamera(ssid={self.ssid!r}, model={self.model!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,13 +71,13 @@ class PairingRegistration:
         """As those of a Registration."""
         return repr(replace(self, idempotency_key=None)).encode("utf-8", "surrogatepass")
 
-    def of_network(self, codename: str, ssid: bytes, password: str) -> Fields:
+    def of_network(self, codename: str, ssid: bytes, password: Passphrase) -> Fields:
         """The fields of the registration, as if its network had been typed."""
         fields: dict[str, object] = {
             "codename": codename,
             "connection_type": CONNECTION_TYPE,
             "ssid": ssid,
-            "password": password,
+            "password": password.reveal(),
             "auto_reconnect": self.auto_reconnect,
             "priority": self.priority,
             "auto_wake": self.auto_wake,

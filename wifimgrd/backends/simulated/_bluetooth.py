@@ -150,9 +150,7 @@ class SimulatedBluetooth:
             self._set_bonds(self._bonds | {address})
             self._faults.bond_lost.clear(camera.plan.ssid.octets)
             self.on_wake(camera)
-            return PairedCamera(
-                camera.plan.ssid.octets, camera.plan.passphrase.reveal(), camera.plan.camera_model
-            )
+            return PairedCamera(camera.plan.ssid.octets, camera.plan.passphrase, camera.plan.camera_model)
 
     async def unpair(self, address: str) -> None:
         """See CameraBluetooth.unpair."""
