@@ -13,8 +13,8 @@ for _unused in ("ssl", "bz2", "lzma"):
 import argparse
 import asyncio
 import faulthandler
+import os
 from pathlib import Path
-from typing import Final
 
 import structlog
 
@@ -24,13 +24,6 @@ from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.systemd import notify
 from wifimgrd.store import SchemaFromFuture, StoreDamaged
-
-# sysexits(3)
-EX_DATAERR: Final = 65
-EX_UNAVAILABLE: Final = 69
-EX_CANTCREAT: Final = 73
-EX_TEMPFAIL: Final = 75
-EX_CONFIG: Final = 78
 
 
 def main() -> None:
@@ -66,15 +59,15 @@ def main() -> None:
     try:
         asyncio.run(daemon.run(config.load(arguments.config), options))
     except config.ConfigError as error:
-        _exit(EX_CONFIG, error)
+        _exit(os.EX_CONFIG, error)
     except (NameTaken, daemon.DirectoryTaken) as error:
-        _exit(EX_TEMPFAIL, error)
+        _exit(os.EX_TEMPFAIL, error)
     except (BusClosed, BusError, daemon.BusLost) as error:
-        _exit(EX_UNAVAILABLE, error)
+        _exit(os.EX_UNAVAILABLE, error)
     except (SchemaFromFuture, StoreDamaged) as error:
-        _exit(EX_DATAERR, error, "store_refused")
+        _exit(os.EX_DATAERR, error, "store_refused")
     except (daemon.StateDirectoryUnusable, WifimgrdError, OSError) as error:
-        _exit(EX_CANTCREAT, error, "store_refused")
+        _exit(os.EX_CANTCREAT, error, "store_refused")
 
 
 def _exit(status: int, error: Exception, event: str = "start_refused") -> None:

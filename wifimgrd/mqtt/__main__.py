@@ -15,11 +15,12 @@ sys.modules["urllib.request"] = ModuleType("urllib.request")
 import argparse
 import asyncio
 import faulthandler
+import os
 import signal
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -34,9 +35,6 @@ from wifimgrd.runtime.tasks import Tasks
 
 if TYPE_CHECKING:
     from wifimgrd.mqtt._bridge import Bridge
-
-EX_CONFIG: Final = 78
-"""sysexits(3); a person alone can mend it, as a library that is missing."""
 
 _log = structlog.get_logger("wifimgrd.mqtt")
 
@@ -54,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.of(config.load(options.config), config.load_models(options.config))
     except config.ConfigError as error:
         sys.stderr.write(f"wifimgrd-mqtt: {error}\n")
-        return EX_CONFIG
+        return os.EX_CONFIG
     if settings is None:
         _log.info("no_broker", reason="[mqtt] broker is not set: there is nothing to do")
         notify("READY=1")  # the unit is installed with the package, and has not failed
@@ -65,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from wifimgrd.mqtt._bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
     except ModuleNotFoundError as error:
         sys.stderr.write(f"wifimgrd-mqtt: the package python3-paho-mqtt is not installed ({error})\n")
-        return EX_CONFIG
+        return os.EX_CONFIG
     asyncio.run(_run(settings, options.bus, Bridge))
     return 0
 

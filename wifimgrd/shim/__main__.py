@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import faulthandler
+import os
 import resource
 import signal
 import socket
@@ -12,7 +13,6 @@ import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import structlog
 
@@ -27,10 +27,6 @@ from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.shim._app import build_app
-
-# sysexits(3)
-EX_OSERR: Final = 71
-EX_CONFIG: Final = 78
 
 _log = structlog.get_logger("wifimgrd.http")
 
@@ -47,15 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.of(config.load(options.config), options.listen, models)
         tls = None if settings.tls is None else settings.tls.context()
     except config.ConfigError as error:
-        return _refuse(EX_CONFIG, str(error))
+        return _refuse(os.EX_CONFIG, str(error))
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
     except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be encoded
         where = f"{settings.listen_host} port {settings.listen_port}"
-        return _refuse(EX_OSERR, f"cannot listen on {where}: {error}")
+        return _refuse(os.EX_OSERR, f"cannot listen on {where}: {error}")
     exposed = open_addresses(sockets) if settings.token is None else []
     if exposed and not settings.insecure_without_token:
-        return _refuse(EX_CONFIG, refusal(exposed))
+        return _refuse(os.EX_CONFIG, refusal(exposed))
     if exposed:
         _log.warning("open_without_token", addresses=exposed)
     asyncio.run(_serve(settings, options.bus, sockets, tls))
