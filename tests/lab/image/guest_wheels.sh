@@ -1,14 +1,17 @@
 #!/bin/bash
-# guest_wheels.sh ROOT: unpacks the wheels of guest_wheels.txt into the guest's /opt/bumble, for the guest's Python;
-# nothing is installed on the host. pip takes them from where it is configured to.
+# guest_wheels.sh ROOT: unpacks the wheels of guest_bumble.txt into the guest's /opt/bumble, and those of
+# guest_open_gopro.txt into /opt/open_gopro, for the guest's Python; nothing is installed on the host. pip takes them
+# from where it is configured to.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd); root=$(realpath "$1")
 version=$(basename "$(readlink "$root/usr/bin/python3")"); version=${version#python}
 abi=cp${version/./}
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
-python3 -m pip download --quiet --no-deps --only-binary :all: --disable-pip-version-check \
-  --python-version "$version" --implementation cp --abi "$abi" --abi abi3 --abi none \
-  --platform manylinux_2_34_x86_64 --platform manylinux2014_x86_64 --platform any \
-  --dest "$folder" --requirement "$here/guest_wheels.txt"
-mkdir -p "$root/opt/bumble"
-for wheel in "$folder"/*.whl; do python3 -m zipfile -e "$wheel" "$root/opt/bumble"; done
+for name in bumble open_gopro; do
+  python3 -m pip download --quiet --no-deps --only-binary :all: --disable-pip-version-check \
+    --python-version "$version" --implementation cp --abi "$abi" --abi abi3 --abi none \
+    --platform manylinux_2_34_x86_64 --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 --platform any \
+    --dest "$folder/$name" --requirement "$here/guest_$name.txt"
+  mkdir -p "$root/opt/$name"
+  for wheel in "$folder/$name"/*.whl; do python3 -m zipfile -e "$wheel" "$root/opt/$name"; done
+done
