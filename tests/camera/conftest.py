@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ class Caller:
     reports: list[int] = field(default_factory=list)
     """The rows in each report."""
     states: list[tuple[str, str]] = field(default_factory=list)
+    searches: Iterator[int] = field(default_factory=count)
 
     async def listen(self) -> None:
         await self.connection.watch(self._advertised, interface=names.INTERFACE, member="Advertised")
@@ -107,8 +109,9 @@ class Caller:
         [camera] = await self.call("Pair", "ss", address, protocol)
         return dict(camera)
 
-    async def search(self, *targets: tuple[str, str], seconds: int = 1) -> None:
-        await self.call("Search", "ua(ss)", seconds, [list(target) for target in targets])
+    async def search(self, *targets: tuple[str, str], seconds: int = 1, key: str = "") -> None:
+        key = key or f"search-{next(self.searches)}"
+        await self.call("Search", "sua(ss)", key, seconds, [list(target) for target in targets])
 
 
 @pytest.fixture

@@ -88,6 +88,41 @@ async def test_two_searches_share_one_discovery_which_lasts_as_long_as_the_longe
     assert [row["address"] for row in caller.rows] == [ADDRESS]
 
 
+async def test_a_search_that_is_cancelled_ends_the_discovery(bluez: FakeBluez, caller: Caller) -> None:
+    searching = asyncio.create_task(caller.search(("fea6", ""), seconds=20, key="mine"))
+    await until(lambda: bluez.discovering)
+    await caller.call("Cancel", "s", "mine")
+    with pytest.raises(BusError, match="Cancelled"):
+        await searching
+    await until(lambda: not bluez.discovering)
+
+
+async def test_a_cancelled_search_leaves_the_discovery_to_another_one(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    theirs = asyncio.create_task(caller.search(("fea6", ""), seconds=2))
+    await until(lambda: bluez.discovering)
+    mine = asyncio.create_task(caller.search(("fea6", ""), seconds=20, key="mine"))
+    await asyncio.sleep(0)
+    await caller.call("Cancel", "s", "mine")
+    with pytest.raises(BusError, match="Cancelled"):
+        await mine
+    assert bluez.discovering
+    bluez.add(camera := FakeGoPro(ADDRESS))
+    bluez.hear(camera)
+    await theirs
+    assert [row["address"] for row in caller.rows] == [ADDRESS]
+    await until(lambda: not bluez.discovering)
+
+
+async def test_two_searches_have_two_names(bluez: FakeBluez, caller: Caller) -> None:
+    searching = asyncio.create_task(caller.search(("fea6", ""), seconds=1, key="mine"))
+    await until(lambda: bluez.discovering)
+    with pytest.raises(BusError, match="Busy"):
+        await caller.search(("fea6", ""), key="mine")
+    await searching
+
+
 async def test_any_number_of_advertisers_is_bounded(
     bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:

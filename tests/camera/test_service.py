@@ -38,11 +38,13 @@ async def error_of(call: Any) -> str:
 @pytest.mark.parametrize(
     ("member", "signature", "body"),
     [
-        ("Search", "ua(ss)", (0, [["fea6", ""]])),
-        ("Search", "ua(ss)", (61, [["fea6", ""]])),
-        ("Search", "ua(ss)", (1, [])),
-        ("Search", "ua(ss)", (1, [["fea6", ""]] * 33)),
-        ("Search", "ua(ss)", (1, [["", "("]])),
+        ("Search", "sua(ss)", ("search", 0, [["fea6", ""]])),
+        ("Search", "sua(ss)", ("search", 61, [["fea6", ""]])),
+        ("Search", "sua(ss)", ("search", 1, [])),
+        ("Search", "sua(ss)", ("", 1, [["fea6", ""]])),
+        ("Search", "sua(ss)", ("x" * 65, 1, [["fea6", ""]])),
+        ("Search", "sua(ss)", ("search", 1, [["fea6", ""]] * 33)),
+        ("Search", "sua(ss)", ("search", 1, [["", "("]])),
         ("Wake", "ssayu", ("d4:32:60:00:10:01", "gopro", b"", 10)),
         ("Wake", "ssayu", (ADDRESS, "dji", b"", 10)),
         ("Wake", "ssayu", (ADDRESS, "gopro", b"", 0)),

@@ -149,3 +149,13 @@ async def test_a_bluetoothd_that_was_stopped_stays_stopped(
     await until(lambda: daemon.status.state is not BluetoothState.READY)
     with pytest.raises(BluetoothUnavailable):
         await daemon.search(1, GOPROS)
+
+
+async def test_a_search_that_is_cancelled_ends_in_the_process(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    searching = asyncio.create_task(daemon.search(20, GOPROS))
+    await until(lambda: ready.discovering)
+    searching.cancel()
+    await until(lambda: not ready.discovering)
+    assert searching.cancelled()

@@ -41,7 +41,7 @@ class Operations:
         self._tasks = tasks
         self.beacons = Beacons(connection)
         self._running: dict[str, asyncio.Task[Any]] = {}
-        """By the camera's address, or the key of a beacon."""
+        """By the camera's address, or the key of a beacon or of a search."""
         self._held: dict[str, asyncio.Task[None]] = {}
         """What keeps a camera awake and connected, by its address."""
         self.on_idle: Callable[[], None] = lambda: None
@@ -61,6 +61,11 @@ class Operations:
         """Advertise for so long, or until it is cancelled; raises BluetoothUnavailable."""
         await self._run(key, self._advertise(data, timeout_s), timeout_s + self._limits.answer_s, WakeFailed)
 
+    async def search(self, key: str, searching: Coroutine[Any, Any, None], duration_s: int) -> None:
+        """Carry a search out that lasts so long, or until it is cancelled; raises BluetoothUnavailable."""
+        limit_s = duration_s + self._limits.connect_s
+        await self._run(key, searching, limit_s, BluetoothUnavailable)
+
     async def sleep(self, address: str, protocol: str) -> None:
         """Put a camera to sleep; raises NotPaired, CameraBusy, WakeFailed and others."""
         await self._run(address, self._sleep(address, protocol), self._limits.sleep_s, WakeFailed)
@@ -77,7 +82,8 @@ class Operations:
         await self._run(address, self._central.remove(address), self._limits.sleep_s, BluetoothUnavailable)
 
     async def cancel(self, address: str) -> None:
-        """End what runs with a camera, and stop keeping it awake; returns once that has ended."""
+        """End what runs with a camera or has a key, and stop keeping the camera awake; returns once that has
+        ended."""
         running = self._running.get(address)
         if running is not None:
             running.cancel()
@@ -111,7 +117,7 @@ class Operations:
         self._central.objects.kept.add(address)
         task = asyncio.create_task(self._within(work, limit_s, failed))
         self._running[address] = task
-        task.add_done_callback(partial(self._ended, address))
+        task.add_done_callback(partial(self._ended, address, work))
         try:
             return await task
         except asyncio.CancelledError:
@@ -122,7 +128,8 @@ class Operations:
                 raise
             raise Cancelled("the operation was cancelled") from None
 
-    def _ended(self, address: str, _: asyncio.Task[Any]) -> None:
+    def _ended(self, address: str, work: Coroutine[Any, Any, Any], _: asyncio.Task[Any]) -> None:
+        work.close()  # it has not begun if it was cancelled at once
         del self._running[address]
         if address not in self._held:
             self._central.objects.kept.discard(address)

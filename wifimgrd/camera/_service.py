@@ -120,8 +120,10 @@ class CameraService:
             case "GetStatus":
                 return "ss", self.central.status
             case "Search":
-                duration_s, targets = typed(tuple[int, list[tuple[str, str]]], call.body)
-                await self._searches.search(_duration(duration_s), _targets(targets))
+                key, duration_s, targets = typed(tuple[str, int, list[tuple[str, str]]], call.body)
+                name = _key(key)
+                searching = self._searches.search(_duration(duration_s), _targets(targets))
+                await self._operations.search(name, searching, duration_s)
             case "Wake":
                 await self._wake(*typed(tuple[str, str, bytes, int], call.body))
             case "Sleep":
@@ -149,9 +151,7 @@ class CameraService:
             return
         if not 2 <= len(beacon) <= names.LARGEST_BEACON:
             raise InvalidRequest(f"a beacon has 2 to {names.LARGEST_BEACON} bytes")
-        if not 1 <= len(address) <= _LONGEST_KEY:
-            raise InvalidRequest(f"a beacon's key has 1 to {_LONGEST_KEY} characters")
-        await self._operations.advertise(address, beacon, timeout_s)
+        await self._operations.advertise(_key(address), beacon, timeout_s)
 
     async def _daemon_calls(self) -> None:
         if self._daemon_watch is not None:
@@ -188,6 +188,12 @@ class CameraService:
 def _address(text: str) -> str:
     if not is_address(text):
         raise InvalidRequest(f"{text!r} is not a Bluetooth address, such as D4:32:60:12:34:56")
+    return text
+
+
+def _key(text: str) -> str:
+    if not 1 <= len(text) <= _LONGEST_KEY:
+        raise InvalidRequest(f"a beacon and a search are named by 1 to {_LONGEST_KEY} characters")
     return text
 
 

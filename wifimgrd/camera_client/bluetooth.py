@@ -11,6 +11,7 @@ import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from itertools import count
 from typing import Final, TypedDict
 
 import structlog
@@ -109,6 +110,8 @@ class ProcessBluetooth:
         self._connection = connection
         self._tasks = tasks
         self._cameras = _Cameras(connection, names.PATH)
+        self._searches = count()
+        """Numbers them."""
         self._listener: BluetoothListener | None = None
         self._is_installed = False
         self._has_bluez = False
@@ -224,8 +227,9 @@ class ProcessBluetooth:
 
     async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
         """See CameraBluetooth.search."""
-        listed = [list(target) for target in targets]
-        await self._cameras.carry_out("Search", "ua(ss)", [seconds, listed], 2.0 * seconds)
+        key, listed = f"search-{next(self._searches)}", [list(target) for target in targets]
+        async with self._cancelling(key):
+            await self._cameras.carry_out("Search", "sua(ss)", [key, seconds, listed], 2.0 * seconds)
 
     async def wake(self, request: WakeRequest) -> None:
         """See CameraBluetooth.wake."""
@@ -264,7 +268,7 @@ class ProcessBluetooth:
 
     @asynccontextmanager
     async def _cancelling(self, key: str) -> AsyncIterator[None]:
-        """What runs for a camera ends with the caller's cancellation."""
+        """What runs for a camera, or a search, ends with the caller's cancellation."""
         try:
             yield
         except asyncio.CancelledError:

@@ -19,7 +19,7 @@ def asleep(air: Air, number: str) -> bool:
 
 async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None:
     air.do("gopro", number="1001", boot_s=1.0)
-    await hub.call("Search", "ua(ss)", 2, [["fea6", ""]])
+    await hub.call("Search", "sua(ss)", "search", 2, [["fea6", ""]])
     row = hub.rows[-1]
     assert (row["address"], row["name"], row["serial"]) == (ADDRESS, "GoPro 1001", "1001")
     assert (row["power_state"], row["access_point"], row["pairing_mode"]) == ("asleep", False, True)

@@ -23,7 +23,7 @@ async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon)
     await async_poll_until(partial(_is_awake, air, INSTA360), "it is awake")
     measured(f"heard after {time.monotonic() - began_s:.2f} s")
     assert air.state(INSTA360)["heard"] == ["1bff" + BEACON.hex() + "020105"]
-    searching = asyncio.create_task(hub.call("Search", "ua(ss)", 3, [["", "GoPro .*"]]))
+    searching = asyncio.create_task(hub.call("Search", "sua(ss)", "search", 3, [["", "GoPro .*"]]))
     await asyncio.sleep(0.5)
     assert not waking.done()
     await hub.call("Cancel", "s", "7")
@@ -45,7 +45,7 @@ async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon)
         await hub.call("Cancel", "s", key)
     assert [name for name, *_ in await asyncio.gather(*both)] == ["Cancelled"] * 2
 
-    searching = asyncio.create_task(hub.call("Search", "ua(ss)", 20, [["fea6", ""]]))
+    searching = asyncio.create_task(hub.call("Search", "sua(ss)", "search", 20, [["fea6", ""]]))
     await asyncio.sleep(0.5)
     began_s = time.monotonic()
     await hub.call("Wake", "ssayu", "7", "beacon", BEACON, 2)
@@ -56,7 +56,7 @@ async def test_an_insta360_hears_its_remote_byte_for_byte(air: Air, hub: Daemon)
 
 async def test_a_theta_is_found_by_its_name_and_woken_without_pairing(air: Air, hub: Daemon) -> None:
     air.do("theta", number="00101234")
-    await hub.call("Search", "ua(ss)", 2, [["", "[0-9]{8}"]])
+    await hub.call("Search", "sua(ss)", "search", 2, [["", "[0-9]{8}"]])
     assert [row["address"] for row in hub.rows] == [THETA]
     measured(f"woken: {await hub.wake(THETA, 'theta'):.2f} s")
     state = air.state("00101234")
