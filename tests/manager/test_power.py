@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable
 
 import pytest
@@ -260,6 +261,52 @@ def test_a_wake_by_beacon_alone_ends_when_an_idle_adapter_receives_the_network(o
         await bench.hub.bluetooth.wake(device, wait=True)
         assert asyncio.get_running_loop().time() - began_s < 5
         assert power_state(bench, device) is PowerState.AWAKE
+
+    on_bench(test)
+
+
+def test_a_wake_by_beacon_without_a_free_adapter_does_not_say_that_it_failed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        for number in (1, 2, 3):
+            await bench.connected(number)
+        await fails(bench.hub.bluetooth.wake(device, wait=True), WakeFailed, "not known whether it woke")
+
+    on_bench(test)
+
+
+def test_a_wake_by_beacon_ends_once_an_adapter_is_free_to_look(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        others = [await bench.connected(number) for number in (1, 2, 3)]
+        began_s = asyncio.get_running_loop().time()
+        waking = asyncio.create_task(bench.hub.bluetooth.wake(device, wait=True))
+        await asyncio.sleep(20)
+        assert not waking.done()
+        await bench.hub.connections.disconnect(others[0])
+        await waking
+        assert asyncio.get_running_loop().time() - began_s < 30
+
+    on_bench(test)
+
+
+def test_a_network_that_was_received_before_does_not_end_a_wake_by_beacon(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        bench.hub._state.clock = lambda: time.time_ns() // 1000 + 60_000_000
+        await fails(bench.hub.bluetooth.wake(device, wait=True), WakeFailed, "did not wake within 120 s")
+
+    on_bench(test)
+
+
+def test_a_paired_camera_is_woken_without_a_free_adapter(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        for number in (1, 2, 3):
+            await bench.connected(number)
+        began_s = asyncio.get_running_loop().time()
+        await bench.hub.bluetooth.wake(device, wait=True)
+        assert asyncio.get_running_loop().time() - began_s < 5
 
     on_bench(test)
 

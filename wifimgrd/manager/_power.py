@@ -41,6 +41,7 @@ from wifimgrd.domain.records import BluetoothRecord, bluetooth_record
 from wifimgrd.domain.registration import PairingRegistration, parse_bluetooth_address
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry, Operation
+from wifimgrd.manager._looking import Looking
 from wifimgrd.manager._scans import Scans
 from wifimgrd.manager._state import HubState
 from wifimgrd.manager._waking import Waking
@@ -53,6 +54,8 @@ _PAIRING_SEARCH_S: Final = 10
 PAIRING_S: Final = 60.0
 """How long a pairing may take, with the search for the camera."""
 _SLEEP_S: Final = 30.0
+_CLOCK_US: Final = 1_000_000
+"""The times at which networks were received are of whole seconds."""
 _CANCELLED: Final = "the operation was cancelled by another command"
 
 
@@ -288,23 +291,31 @@ class Power:
         await asyncio.wait((operation.task,))
 
     async def _wake(self, entry: DeviceEntry, request: WakeRequest) -> None:
-        interface = self._state.allocator.would_get(self._connections.claim(entry))
-        look = None if interface is None else partial(self._is_received, entry, interface)
+        looking = Looking(partial(self._is_received, entry, self._state.clock()))
         try:
-            async with self._waking.awake(entry, request, look):
+            async with self._waking.awake(entry, request, looking):
                 pass
         finally:
             if entry.state is DeviceState.DISCONNECTED:
                 self._waking.set_phase(entry, None)
 
-    async def _is_received(self, entry: DeviceEntry, interface: str) -> bool:
-        """Whether the network of a device is on the air, by a scan that gives way to an attempt."""
+    async def _is_received(self, entry: DeviceEntry, since_us: int) -> bool | None:
+        """Whether the network of a device is on the air: by a scan of the adapter that it would get, which
+        gives way to an attempt, or because another adapter has received it since then. None if it is not
+        known: no adapter is free."""
+        interface = self._state.allocator.would_get(self._connections.claim(entry))
         try:
-            await self._scans.scan(interface)
-            networks = await self._scans.networks(interface)
+            scanned = [] if interface is None else (await self._scans.scan(interface)).scanned
+            networks = await self._scans.networks()
         except WifimgrdError:
-            return False
-        return any(one.ssid == entry.device.ssid for one in networks)
+            return None
+        for one in networks:
+            is_recent = one.last_seen_us >= since_us - _CLOCK_US
+            if one.ssid == entry.device.ssid and (
+                is_recent or (not one.last_seen_us and interface in one.interfaces)
+            ):
+                return True
+        return False if scanned else None
 
     async def _sleep(self, entry: DeviceEntry, request: WakeRequest) -> None:
         await self._connections.disconnect(entry.device.id)

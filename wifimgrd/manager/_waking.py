@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final
@@ -33,6 +33,7 @@ from wifimgrd.domain.power import (
     wake_request,
 )
 from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._looking import PAUSE_S, Looking
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import Backend, CameraBluetooth
 from wifimgrd.runtime.tasks import Tasks
@@ -41,8 +42,6 @@ _log = structlog.get_logger()
 
 _LOOK_S: Final = 10.0
 """The time limit of one search for the network on the air."""
-_PAUSE_S: Final = 0.5
-"""From such a search to the next one."""
 _APPEARS_S: Final = 20.0
 """How long the network of a camera that is awake is looked for before it is joined all the same."""
 _ASLEEP_AFTER_S: Final = 5.0
@@ -52,9 +51,6 @@ _ASLEEP_LIMIT_S: Final = 10.0
 """The same with the start of the camera process."""
 _HEARD_KEPT: Final = 256
 """How many advertisers are remembered."""
-
-IsVisible = Callable[[], Awaitable[bool]]
-"""Whether a camera's network is on the air."""
 
 
 class Waking:
@@ -233,12 +229,12 @@ class Waking:
             self.require_bluetooth()
         elif self.may_wake(entry):
             request = self._possible(entry)
-        look = partial(self._is_visible, entry, interface)
+        looking = Looking(partial(self._is_visible, entry, interface))
         # A search of all channels takes seconds, and a camera that is known to sleep is not on any.
-        if request is None or (entry.sight.state is not PowerState.ASLEEP and await look()):
+        if request is None or (entry.sight.state is not PowerState.ASLEEP and await looking.look()):
             rest_s = entry.appears_by_s - asyncio.get_running_loop().time()
             if request is None and rest_s > 0:
-                await self._until_visible(look, rest_s)
+                await looking.until_seen(rest_s)
             entry.appears_by_s = 0.0
             async with self._told_asleep(entry):
                 yield
@@ -246,7 +242,7 @@ class Waking:
         self.set_phase(entry, ConnectionPhase.WAKING)
         if not asked:
             entry.wakes = entry.wakes.began(asyncio.get_running_loop().time())
-        async with self.awake(entry, request, look):
+        async with self.awake(entry, request, looking):
             self.set_phase(entry, ConnectionPhase.JOINING)
             try:
                 yield
@@ -256,10 +252,9 @@ class Waking:
                 ) from None
 
     @asynccontextmanager
-    async def awake(
-        self, entry: DeviceEntry, request: WakeRequest, is_visible: IsVisible | None
-    ) -> AsyncIterator[None]:
-        """Wake a camera and keep it awake. Without `is_visible` a beacon is sent as long as it may take.
+    async def awake(self, entry: DeviceEntry, request: WakeRequest, looking: Looking) -> AsyncIterator[None]:
+        """Wake a camera and keep it awake. A beacon is sent until its network is seen, or as long as that may
+        take.
 
         Raises NotPaired, WakeFailed, BluetoothUnavailable.
         """
@@ -268,12 +263,9 @@ class Waking:
         try:
             try:
                 async with asyncio.timeout(request.timeout_s):
-                    await self._until_awake(request, waking, is_visible)
+                    await self._until_awake(request, waking, looking)
             except TimeoutError:
-                raise WakeFailed(
-                    f"the camera did not wake within {request.timeout_s:g} s: it is out of range, switched"
-                    " off, or its setting for that is off"
-                ) from None
+                raise WakeFailed(looking.why_not_awake(request)) from None
             except NotPaired:
                 self.bond_lost(entry)
                 raise
@@ -298,30 +290,17 @@ class Waking:
             if not request.beacon:
                 self._release(request.key)
 
-    async def _until_awake(
-        self, request: WakeRequest, waking: asyncio.Task[None], is_visible: IsVisible | None
-    ) -> None:
-        if not request.beacon or is_visible is None:
+    async def _until_awake(self, request: WakeRequest, waking: asyncio.Task[None], looking: Looking) -> None:
+        if not request.beacon:
             await waking
-            if is_visible is not None:
-                await self._until_visible(is_visible, _APPEARS_S)
+            await looking.until_seen(_APPEARS_S)
             return
         while not waking.done():
-            if await is_visible():
+            if await looking.look():
                 return
-            await asyncio.wait((waking,), timeout=_PAUSE_S)
+            await asyncio.wait((waking,), timeout=PAUSE_S)
         await waking  # raises its error
         raise TimeoutError
-
-    @staticmethod
-    async def _until_visible(is_visible: IsVisible, limit_s: float) -> None:
-        """Wait for the network of a camera that has said that it is on: it may be received only later."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
-                while True:
-                    if await is_visible():
-                        return
-                    await asyncio.sleep(_PAUSE_S)
 
     async def _is_visible(self, entry: DeviceEntry, interface: str) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""
