@@ -1,0 +1,24 @@
+"""Emulated cameras: servers that speak as cameras do, on one model of a camera.
+
+`EmulatedCamera` is the state: battery, card, clock, recording, what it refuses; it lives by the clocks that
+it is given. `emulator(driver, camera)` makes what serves it: each of its `ports` on any stream. The simulated
+world serves its cameras with it in the daemon, over pairs of sockets, and
+`python -m wifimgrd.backends.simulated.emulators PROTOCOL --listen HOST:PORT` is one camera as a program.
+
+What an emulator reads is hostile: heads, bodies, frames and the time for them are bounded.
+"""
+
+from wifimgrd.backends.simulated.emulators._camera import (
+    CameraSettings,
+    EmulatedCamera,
+)
+from wifimgrd.backends.simulated.emulators._emulators import Emulator, emulator
+from wifimgrd.backends.simulated.emulators._models import settings_of
+
+__all__ = [
+    "CameraSettings",
+    "EmulatedCamera",
+    "Emulator",
+    "emulator",
+    "settings_of",
+]

@@ -1,0 +1,337 @@
+"""A GoPro over HTTP: Open GoPro, and what older programs ask for (`/gp/gpControl`).
+
+Facts: https://gopro.github.io/OpenGoPro/http. Which routes there are depends on the model, by its firmware.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Final
+
+from wifimgrd.backends.simulated.emulators._camera import EmulatedCamera, Ended, Refused
+from wifimgrd.backends.simulated.emulators._garbage import garbage_over_http
+from wifimgrd.backends.simulated.emulators._http import Request, Response, serve_http
+from wifimgrd.domain.camera import StorageState, TemperatureState
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DONE: Final = Response()
+_BARS: Final = 3
+_PHOTO_BYTES: Final = 12_000_000
+_KB: Final = 1024
+_CARD_STATES: Final[Mapping[StorageState, int]] = {
+    StorageState.OK: 0,
+    StorageState.SLOW: 0,
+    StorageState.FULL: 1,
+    StorageState.MISSING: 2,
+}
+_SETTINGS: Final[Mapping[int, tuple[int, ...]]] = {
+    2: (1, 4, 9, 100),  # video resolution
+    3: (0, 1, 5, 8),  # frames per second
+    59: (0, 1, 4, 6, 7),  # auto power down
+    121: (0, 2, 3, 4),  # lens
+    178: (0, 1),  # Wi-Fi band
+}
+"""The settings there are, with their options; the first is set at first."""
+_MODEL_NUMBERS: Final[Mapping[str, str]] = {"H21": "57", "H22": "58", "H23": "62", "H24": "65"}
+"""By the beginning of the firmware's version; HERO9 is 55."""
+_HAS_INFO: Final = 23
+_HAS_DATE_TIME: Final = 22
+"""HERO11; as the zone of the clock."""
+_DIRECTORY: Final = "100GOPRO"
+
+_Route = Callable[["GoProEmulator", Request], Response]
+
+
+class GoProEmulator:
+    """Serves a camera as a GoPro does."""
+
+    ports: Final = frozenset({80, 8080})
+
+    def __init__(self, camera: EmulatedCamera) -> None:
+        self._camera = camera
+        self._settings = {number: options[0] for number, options in _SETTINGS.items()}
+        self._garbage = garbage_over_http()
+        self._previews = False
+        self._turbo = False
+        self._control = 0
+        self._keep_alives = 0
+
+    @property
+    def keep_alives(self) -> int:
+        """How many messages have kept it awake."""
+        return self._keep_alives
+
+    async def serve(
+        self,
+        port: int,  # noqa: ARG002 - both answer alike
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """Serve one connection until it ends."""
+        await serve_http(reader, writer, self._answer)
+
+    def _answer(self, request: Request) -> Response | bytes | None:
+        if self._camera.silent:
+            return None
+        if self._camera.garbage:
+            return next(self._garbage)
+        route = _ROUTES.get(request.path)
+        if route is None and request.path.startswith(_OLD_SETTING):
+            route = GoProEmulator._set_old_setting
+        if route is None or request.method != "GET" or self._generation < _SINCE.get(request.path, 0):
+            return Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
+        try:
+            return route(self, request)
+        except Refused as refused:
+            return Response({"error": str(refused)}, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    @property
+    def _generation(self) -> int:
+        """The number in `H23.01...`; 9 of `HD9...`."""
+        found = re.match(r"HD?(\d+)", self._camera.settings.firmware_version)
+        return int(found[1]) if found else 0
+
+    # Open GoPro.
+
+    def _state(self, request: Request) -> Response:  # noqa: ARG002
+        return Response({"status": self._status(), "settings": self._numbered_settings()})
+
+    def _numbered_settings(self) -> dict[str, int]:
+        return {str(number): option for number, option in self._settings.items()}
+
+    def _status(self) -> dict[str, int | str]:
+        camera = self._camera
+        storage = camera.storage
+        bars = 4 if camera.charging else round(camera.battery * _BARS / 100)
+        values: dict[int, int | str] = {
+            1: 1,
+            2: bars,
+            6: int(camera.temperature is TemperatureState.TOO_HOT),
+            8: 0,
+            10: int(camera.is_recording),
+            13: int(camera.recording_s),
+            17: 1,
+            30: camera.settings.ssid,
+            31: 1,
+            32: int(self._previews),
+            33: _CARD_STATES[storage],
+            34: camera.card_free // _PHOTO_BYTES,
+            35: camera.seconds_left,
+            38: 0,
+            39: len(camera.files),
+            54: camera.card_free // _KB,
+            55: 1,
+            69: 1,
+            70: camera.battery,
+            82: 1,
+            85: int(camera.temperature is TemperatureState.TOO_COLD),
+            114: self._control,
+        }
+        if self._generation >= 21:
+            values |= {
+                111: int(storage is StorageState.SLOW),
+                112: 0,
+                113: int(self._turbo),
+                115: int(camera.charging),
+            }
+        if self._generation >= _HAS_DATE_TIME:
+            values[117] = camera.card_total // _KB
+        return {str(number): value for number, value in values.items()}
+
+    def _info(self, request: Request) -> Response:  # noqa: ARG002
+        return Response(self._identity())
+
+    def _identity(self) -> dict[str, str]:
+        settings = self._camera.settings
+        return {
+            "model_number": _MODEL_NUMBERS.get(settings.firmware_version[:3], "55"),
+            "model_name": settings.model,
+            "firmware_version": settings.firmware_version,
+            "serial_number": settings.serial_number,
+            "ap_mac_addr": "0200" + settings.serial_number[-8:].encode().hex()[-8:],
+            "ap_ssid": settings.ssid,
+        }
+
+    def _keep_alive(self, request: Request) -> Response:  # noqa: ARG002
+        self._keep_alives += 1
+        return _DONE
+
+    def _start(self, request: Request) -> Response:  # noqa: ARG002
+        self._camera.start()
+        return _DONE
+
+    def _stop(self, request: Request) -> Response:  # noqa: ARG002
+        if self._camera.is_recording:
+            self._camera.stop()
+        return _DONE
+
+    def _set_date_time(self, request: Request) -> Response:
+        query = request.query
+        date = re.fullmatch(r"(\d{4})_(\d{1,2})_(\d{1,2})", query.get("date", ""))
+        time = re.fullmatch(r"(\d{1,2})_(\d{1,2})_(\d{1,2})", query.get("time", ""))
+        zone = re.fullmatch(r"-?\d{1,3}", query.get("tzone", "0"))
+        if date is None or time is None or zone is None:
+            return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
+        return self._set_clock(
+            [int(part) for part in (*date.groups(), *time.groups())],
+            int(zone[0]) if self._generation >= _HAS_DATE_TIME else 0,
+        )
+
+    def _set_clock(self, parts: list[int], zone_min: int) -> Response:
+        if self._camera.is_recording:
+            return Response({"error": "busy"}, HTTPStatus.INTERNAL_SERVER_ERROR)
+        try:
+            year, month, day, hour, minute, second = parts
+            local = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+        except ValueError:
+            return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
+        self._camera.set_clock((local - _EPOCH).total_seconds() - zone_min * 60, zone_min)
+        return _DONE
+
+    def _get_date_time(self, request: Request) -> Response:  # noqa: ARG002
+        local = _EPOCH + timedelta(seconds=self._camera.clock_s, minutes=self._camera.zone_min)
+        return Response(
+            {
+                "date": f"{local:%Y_%m_%d}",
+                "time": f"{local:%H_%M_%S}",
+                "dst": 0,
+                "tzone": self._camera.zone_min,
+            }
+        )
+
+    def _set_setting(self, request: Request) -> Response:
+        query = request.query
+        return self._set_option(
+            query.get("setting", query.get("setting_id", "")), query.get("option", query.get("opt_value", ""))
+        )
+
+    def _set_old_setting(self, request: Request) -> Response:
+        setting, _, option = request.path.removeprefix(_OLD_SETTING).partition("/")
+        return self._set_option(setting, option)
+
+    def _set_option(self, setting: str, option: str) -> Response:
+        numbers = [int(text) if re.fullmatch("[0-9]{1,4}", text) else -1 for text in (setting, option)]
+        options = _SETTINGS.get(numbers[0], ())
+        if numbers[1] not in options:
+            refused = {
+                "error": 1,
+                "setting_id": setting[:8],
+                "option_id": option[:8],
+                "supported_options": [{"display_name": str(one), "id": one} for one in options],
+            }
+            return Response(refused, HTTPStatus.FORBIDDEN)
+        if self._camera.is_recording:
+            return Response({"error": "busy"}, HTTPStatus.INTERNAL_SERVER_ERROR)
+        self._settings[numbers[0]] = numbers[1]
+        return _DONE
+
+    def _start_preview(self, request: Request) -> Response:  # noqa: ARG002
+        self._previews = True
+        return _DONE
+
+    def _stop_preview(self, request: Request) -> Response:  # noqa: ARG002
+        self._previews = False
+        return _DONE
+
+    def _media(self, request: Request) -> Response:  # noqa: ARG002
+        files = [_media_item(file) for file in self._camera.files]
+        media = [{"d": _DIRECTORY, "fs": files}] if files else []
+        return Response({"id": self._camera.settings.serial_number, "media": media})
+
+    def _set_turbo(self, request: Request) -> Response:
+        self._turbo = request.query.get("p") == "1"
+        return _DONE
+
+    def _set_controller(self, request: Request) -> Response:
+        self._control = 2 if request.query.get("p") == "2" else 0
+        return _DONE
+
+    def _version(self, request: Request) -> Response:  # noqa: ARG002
+        return Response({"version": "2.0"})
+
+    def _accept(self, request: Request) -> Response:  # noqa: ARG002
+        return _DONE
+
+    def _sleep(self, request: Request) -> Response:  # noqa: ARG002
+        self._camera.sleep()
+        return _DONE
+
+    def _reset(self, request: Request) -> Response:  # noqa: ARG002
+        self._camera.switch_off()
+        return _DONE
+
+    # What was there before Open GoPro.
+
+    def _old_info(self, request: Request) -> Response:  # noqa: ARG002
+        return Response({"info": self._identity() | {"ap_mac": self._identity()["ap_mac_addr"]}})
+
+    def _old_status(self, request: Request) -> Response:  # noqa: ARG002
+        # Here, 8 says whether it works, and so is set during a recording, too.
+        status = self._status() | {"8": int(self._camera.is_recording), "43": 0, "44": 0}
+        return Response({"status": status, "settings": self._numbered_settings()})
+
+    def _old_shutter(self, request: Request) -> Response:
+        return self._start(request) if request.query.get("p") == "1" else self._stop(request)
+
+    def _old_date_time(self, request: Request) -> Response:
+        """`p` is year, month, ..., second, each as `%` and one or two hexadecimal digits."""
+        parts = re.fullmatch("p=((?:%[0-9A-Fa-f]{1,2}){6})", request.raw_query)
+        if parts is None:
+            return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
+        year, *others = (int(part, 16) for part in parts[1].split("%")[1:])
+        return self._set_clock([2000 + year, *others], 0)
+
+
+def _media_item(file: Ended) -> dict[str, str]:
+    began = str(int(file.began_s))
+    return {
+        "n": f"GX01{file.number % 10_000:04}.MP4",
+        "cre": began,
+        "mod": began,
+        "glrv": "0",
+        "ls": "-1",
+        "s": str(file.size),
+    }
+
+
+_OLD_SETTING: Final = "/gp/gpControl/setting/"
+_ROUTES: Final[Mapping[str, _Route]] = {
+    "/gopro/camera/state": GoProEmulator._state,
+    "/gopro/camera/info": GoProEmulator._info,
+    "/gopro/camera/keep_alive": GoProEmulator._keep_alive,
+    "/gopro/camera/shutter/start": GoProEmulator._start,
+    "/gopro/camera/shutter/stop": GoProEmulator._stop,
+    "/gopro/camera/set_date_time": GoProEmulator._set_date_time,
+    "/gopro/camera/get_date_time": GoProEmulator._get_date_time,
+    "/gopro/camera/setting": GoProEmulator._set_setting,
+    "/gopro/camera/stream/start": GoProEmulator._start_preview,
+    "/gopro/camera/stream/stop": GoProEmulator._stop_preview,
+    "/gopro/camera/presets/load": GoProEmulator._accept,
+    "/gopro/camera/presets/set_group": GoProEmulator._accept,
+    "/gopro/camera/control/set_ui_controller": GoProEmulator._set_controller,
+    "/gopro/camera/control/wired_usb": GoProEmulator._accept,
+    "/gopro/camera/analytics/set_client_info": GoProEmulator._accept,
+    "/gopro/media/list": GoProEmulator._media,
+    "/gopro/media/turbo_transfer": GoProEmulator._set_turbo,
+    "/gopro/version": GoProEmulator._version,
+    "/gp/gpControl": GoProEmulator._old_info,
+    "/gp/gpControl/status": GoProEmulator._old_status,
+    "/gp/gpControl/command/shutter": GoProEmulator._old_shutter,
+    "/gp/gpControl/command/mode": GoProEmulator._accept,
+    "/gp/gpControl/command/sub_mode": GoProEmulator._accept,
+    "/gp/gpControl/command/setup/date_time": GoProEmulator._old_date_time,
+    "/gp/gpControl/command/system/sleep": GoProEmulator._sleep,
+    "/gp/gpControl/command/system/reset": GoProEmulator._reset,
+    "/gp/gpMediaList": GoProEmulator._media,
+    "/gp/gpTurbo": GoProEmulator._set_turbo,
+}
+_SINCE: Final[Mapping[str, int]] = {
+    "/gopro/camera/info": _HAS_INFO,
+    "/gopro/camera/get_date_time": _HAS_DATE_TIME,
+    "/gopro/camera/control/set_ui_controller": 21,
+}
+"""The generation that a route came with."""
