@@ -72,9 +72,20 @@ export function useWhoSleeps(): void {
   }, [isWanted]);
 }
 
-/** Pair the camera of a device; throws Problem. */
-export const pair = (id: number): Promise<Device> =>
-  request<Device>(deviceAddress(`${id}/pairing?wait=${PAIRING_S}`), { method: "POST", timeoutMs: (PAIRING_S + 5) * 1_000 });
+/** Pair the camera of a device, the one with an address or the only one in pairing mode; throws Problem. */
+export const pair = (id: number, address?: string): Promise<Device> =>
+  request<Device>(deviceAddress(`${id}/pairing?wait=${PAIRING_S}`), {
+    method: "POST",
+    body: address === undefined ? undefined : { address },
+    timeoutMs: (PAIRING_S + 5) * 1_000,
+  });
+
+/** The cameras in pairing mode that a device may be, as they were heard last, the strongest first; throws Problem. */
+export async function inPairingMode(device: Device): Promise<BluetoothDevice[]> {
+  const heard = await request<Heard>(deviceAddress("bluetooth/devices"));
+  const mayBe = (one: BluetoothDevice) => one.pairing_mode && (one.codename ?? device.codename) === device.codename;
+  return heard.bluetooth_devices.filter((one) => one.device_id === null && mayBe(one));
+}
 
 /** Forget the camera of a device, and stop a pairing that runs; throws Problem. */
 export const unpair = (id: number) => request(deviceAddress(`${id}/pairing`), { method: "DELETE" });

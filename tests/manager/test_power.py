@@ -518,6 +518,23 @@ def test_of_several_cameras_in_pairing_mode_one_has_to_be_named(on_bench: RunOnB
     on_bench(test)
 
 
+def test_a_camera_of_another_device_is_none_of_the_several(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await paired(bench)
+        second = {"ssid": "GP25140002", "password": "gopro-pass-2"}
+        bench.world.add_camera(
+            second["ssid"].encode(),
+            second["password"],
+            {"bluetooth": "gopro", "bluetooth_name": "GoPro 0002", "asleep": True},
+        )
+        device = await asleep(bench, GOPRO | second)
+        await bench.hub.bluetooth.pair(device, wait=True)
+        other = next(one for one in bench.hub.bluetooth.records() if one.name == "GoPro 0002")
+        assert status(bench, device).device.bluetooth_address == other.address
+
+    on_bench(test)
+
+
 def test_an_address_that_is_none_is_refused(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await asleep(bench)

@@ -347,7 +347,12 @@ class Power:
         """The address of the only camera of the model that is in pairing mode; raises PairingFailed."""
         model = self._state.model(entry.device)
         await self._waking.search(_PAIRING_SEARCH_S, [model])
-        found = [one for one in self._waking.heard.values() if one.pairing_mode and matches(model, one)]
+        taken = {one.device.bluetooth_address for one in self._state.entries.values() if one is not entry}
+        found = [
+            one
+            for one in self._waking.heard.values()
+            if one.pairing_mode and matches(model, one) and one.address not in taken
+        ]
         if len(found) == 1:
             return found[0].address
         if not found:

@@ -10,13 +10,12 @@ import { notify } from "../toasts";
 import type { BluetoothDevice, Device } from "../types";
 import { Elapsed } from "./device_card";
 import { ModelField } from "./fields";
-import { Faults, Name } from "./parts";
+import { HeardCamera, titleOf } from "./heard_camera";
+import { Faults } from "./parts";
 
 interface CamerasProps {
   onAdded: (added: Device) => void;
 }
-
-const titleOf = (camera: BluetoothDevice): string => printable(camera.name ?? camera.address);
 
 export function BluetoothCameras({ onAdded }: CamerasProps) {
   const [paired, setPaired] = useState<BluetoothDevice | null>(null);
@@ -64,22 +63,15 @@ export function BluetoothCameras({ onAdded }: CamerasProps) {
       <legend>{t.bluetooth.cameras}</legend>
       {listed.length === 0 && <small>{t.bluetooth.hint}</small>}
       {listed.map((one) => (
-        <div key={one.address} class="choice heard" data-address={one.address}>
-          <span>
-            <Name text={one.name ?? one.address} />
-            <small>{one.codename ? modelName(one.codename) : one.address}</small>
-          </span>
-          <button
-            type="button"
-            aria-busy={paired?.address === one.address}
-            aria-disabled={paired !== null}
-            onClick={() => choose(one)}
-          >
-            {paired?.address === one.address && <span class="spinner" aria-hidden="true" />}
-            {t.bluetooth.add}
-            <span class="visually-hidden"> {titleOf(one)}</span>
-          </button>
-        </div>
+        <HeardCamera
+          key={one.address}
+          camera={one}
+          note={one.codename ? modelName(one.codename) : one.address}
+          action={t.bluetooth.add}
+          isBusy={paired?.address === one.address}
+          isDisabled={paired !== null}
+          onChoose={() => choose(one)}
+        />
       ))}
       {asked && !paired && (
         <ModelField id="heard-model" codename={codename} onChoose={setCodename} faults={faults.model} />

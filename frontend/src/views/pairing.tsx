@@ -1,40 +1,61 @@
 // Whether a camera is paired with this hub over Bluetooth, and how that is changed: at once, without saving.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "../api";
-import { isBluetoothReady, pair, unpair } from "../bluetooth";
+import { inPairingMode, isBluetoothReady, pair, unpair } from "../bluetooth";
 import { aboutDevice } from "../commands";
 import { t } from "../messages";
 import { failureSentences, printable } from "../sentences";
 import { notify } from "../toasts";
-import type { Device } from "../types";
+import type { BluetoothDevice, Device } from "../types";
 import { BluetoothLack } from "./bluetooth_lack";
 import { Elapsed } from "./device_card";
+import { HeardCamera } from "./heard_camera";
 import { Faults } from "./parts";
 
 export function Pairing({ device }: { device: Device }) {
   const [isPairing, setPairing] = useState(false);
   const [fault, setFault] = useState("");
+  const [choice, setChoice] = useState<readonly BluetoothDevice[]>([]);
+  const rows = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (choice.length > 0 && !isPairing) rows.current?.querySelector("button")?.focus();
+  }, [choice, isPairing]);
   if (device.paired === null) return null;
   const isReady = isBluetoothReady();
   const name = printable(device.name);
 
-  const attempt = async (act: (id: number) => Promise<unknown>, words: string) => {
+  const succeed = (words: string) => notify(aboutDevice(device.id), words, "good");
+  const fail = (error: unknown) => {
+    if (!(error instanceof Problem)) throw error;
+    if (error.code !== "cancelled") setFault(failureSentences(error.code, error.message));
+  };
+  const begin = async (address?: string) => {
+    setPairing(true);
     setFault("");
     try {
-      await act(device.id);
-      notify(aboutDevice(device.id), words, "good");
+      await pair(device.id, address);
+      setChoice([]);
+      succeed(t.answers.paired(name));
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      if (error.code !== "cancelled") setFault(failureSentences(error.code, error.message));
+      // Where several are in pairing mode, a person says which one it is, in place of an error that names them.
+      const isUnclear = address === undefined && error instanceof Problem && error.code === "pairing-failed";
+      const found = isUnclear ? await inPairingMode(device).catch(() => []) : [];
+      if (found.length > 1) setChoice(found);
+      else fail(error);
     }
-  };
-  const begin = async () => {
-    setPairing(true);
-    await attempt(pair, t.answers.paired(name));
     setPairing(false);
   };
-  const forget = () => attempt(unpair, t.answers.unpaired(name));
+  const forget = async () => {
+    setFault("");
+    try {
+      await unpair(device.id);
+      succeed(t.answers.unpaired(name));
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const isToChoose = choice.length > 0 && !isPairing && !device.paired;
 
   const words =
     !device.paired ? t.bluetooth.notPaired
@@ -46,11 +67,25 @@ export function Pairing({ device }: { device: Device }) {
       <div role="status">
         {isPairing ? t.bluetooth.pairing(name) : words}
         {isPairing && <small>{t.bluetooth.patience}</small>}
-        {!isPairing && isReady && !device.paired && <small>{t.bluetooth.needed}</small>}
+        {!isPairing && isReady && !device.paired && <small>{isToChoose ? t.bluetooth.which : t.bluetooth.needed}</small>}
         <BluetoothLack />
       </div>
       {isPairing && <Elapsed words={t.bluetooth.pairing(name)} />}
       <Faults id="pairing-fault" sentences={fault ? [fault] : undefined} />
+      {isToChoose && (
+        <div ref={rows}>
+          {choice.map((one) => (
+            <HeardCamera
+              key={one.address}
+              camera={one}
+              note={t.bluetooth.heard(one.address, one.rssi)}
+              action={t.bluetooth.pair}
+              isDisabled={!isReady}
+              onChoose={() => isReady && void begin(one.address)}
+            />
+          ))}
+        </div>
+      )}
       <div class="actions">
         {isPairing ? (
           <button type="button" onClick={() => void unpair(device.id).catch(() => undefined)}>
@@ -62,7 +97,7 @@ export function Pairing({ device }: { device: Device }) {
           </button>
         ) : (
           <button type="button" disabled={!isReady} onClick={() => void begin()}>
-            {t.bluetooth.pair}
+            {isToChoose ? t.bluetooth.again : t.bluetooth.pair}
           </button>
         )}
       </div>

@@ -1,0 +1,33 @@
+// A camera that was heard over Bluetooth, with a button for what can be done with it.
+
+import { printable } from "../sentences";
+import type { BluetoothDevice } from "../types";
+import { Name } from "./parts";
+
+export const titleOf = (camera: BluetoothDevice): string => printable(camera.name ?? camera.address);
+
+interface HeardCameraProps {
+  camera: BluetoothDevice;
+  /** What is known of it, in a line. */
+  note: string;
+  action: string;
+  isBusy?: boolean;
+  isDisabled?: boolean;
+  onChoose: () => void;
+}
+
+export function HeardCamera({ camera, note, action, isBusy = false, isDisabled = false, onChoose }: HeardCameraProps) {
+  return (
+    <div class="choice heard" data-address={camera.address}>
+      <span>
+        <Name text={camera.name ?? camera.address} />
+        <small>{note}</small>
+      </span>
+      <button type="button" aria-busy={isBusy} aria-disabled={isDisabled} onClick={onChoose}>
+        {isBusy && <span class="spinner" aria-hidden="true" />}
+        {action}
+        <span class="visually-hidden"> {titleOf(camera)}</span>
+      </button>
+    </div>
+  );
+}
