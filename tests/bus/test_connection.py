@@ -324,6 +324,76 @@ async def test_descriptors_that_nobody_asked_for_are_closed(passing_pair: Pair) 
     assert open_descriptors() == before
 
 
+async def give(client: BusConnection, server: BusConnection, said: bytes) -> list[object]:
+    return await client.call(server.unique_name, "/x", "t.X", "Give", "sh", ["first", a_pipe(said)])
+
+
+async def test_a_socket_comes_with_a_call_to_who_serves_such_calls(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+
+    def answer(call: MethodCall) -> None:
+        assert call.body == ["first", 0]
+        [passed] = call.passed
+        assert not passed.get_inheritable()
+        server.reply(call, "ay", [passed.recv(10)])
+        call.close_passed()
+        assert not call.passed
+
+    server.serve(answer, sockets=True)
+    answers = await asyncio.gather(*(give(client, server, str(number).encode()) for number in range(100)))
+    assert answers == [[str(number).encode()] for number in range(100)]
+    assert open_descriptors() == before
+
+
+async def test_a_socket_with_a_call_that_nobody_serves_is_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before = open_descriptors()
+    passed: list[int] = []
+
+    def answer(call: MethodCall) -> None:
+        passed.append(len(call.passed))
+        server.reply(call)
+
+    server.serve(answer)
+    await give(client, server, b"x")
+    assert passed == [0]
+    assert open_descriptors() == before
+
+
+async def test_a_socket_with_a_call_that_fails_is_closed(passing_pair: Pair) -> None:
+    server, client = passing_pair
+    before, problems = open_descriptors(), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+
+    def fail(call: MethodCall) -> None:
+        server.reply(call)
+        raise ValueError(call.member)
+
+    server.serve(fail, sockets=True)
+    await give(client, server, b"x")
+    assert len(problems) == 1
+    assert open_descriptors() == before
+
+
+async def test_a_socket_that_cannot_be_given_is_closed(message_bus: MessageBusDaemon) -> None:
+    before = open_descriptors()
+    server = await BusConnection.open(message_bus.address)  # which cannot receive one
+    client = await BusConnection.open(message_bus.address, sockets=True)
+    server.serve(server.reply)
+    with pytest.raises(BusError):
+        await give(client, server, b"x")
+    await server.close()
+    with pytest.raises(BusError):
+        await give(client, server, b"x")
+    with pytest.raises(Exception, match="must be between"):  # of the library
+        await client.call(client.unique_name, "/x", "t.X", "Give", "uh", [-1, a_pipe(b"x")])
+    await client.close()
+    with pytest.raises(BusClosed):
+        await give(client, server, b"x")
+    assert open_descriptors() == before
+
+
 async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBusDaemon) -> None:
     before = open_descriptors()
     server = await BusConnection.open(message_bus.address, sockets=True)

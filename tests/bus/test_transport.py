@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
 from tests.bus.test_framing import message
 from wifimgrd.bus._framing import CALL, ERROR, REPLY, SIGNAL, Frame, Framing
-from wifimgrd.bus._transport import CALLS_WAITING, CallQueue, Reader
+from wifimgrd.bus._transport import CALLS_WAITING, CallQueue, Reader, take_sockets
 
 
 def test_senders_take_turns_and_each_keeps_its_order() -> None:
@@ -77,12 +78,26 @@ async def test_descriptors_are_given_with_the_message_that_they_came_with(cut: i
         incoming.close()
 
 
+def test_descriptors_that_wait_have_a_bound() -> None:
+    """None of these numbers is a descriptor."""
+    turns = CallQueue()
+    taken = [turns.add(Frame(CALL, 0, serial, str(serial), b"x", (-1,))) for serial in range(66)]
+    assert taken == [True] * 64 + [False] * 2
+    turns.next()
+    assert turns.add(Frame(CALL, 0, 0, "another", b"x", (-1,)))
+    assert not turns.add(Frame(CALL, 0, 0, "another", b"x", (-1,)))
+    assert turns.add(Frame(CALL, 0, 0, "another", b"x"))
+
+
+@pytest.mark.parametrize("takes_calls", [False, True])
 @pytest.mark.parametrize("kind", [CALL, SIGNAL, ERROR])
-async def test_descriptors_of_other_messages_are_closed(kind: int) -> None:
+async def test_descriptors_of_other_messages_are_closed(kind: int, takes_calls: bool) -> None:
+    """A call has one at most."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     kept = Kept()
     incoming = Reader(ours, kept, descriptors=True)
+    incoming.takes_calls_with_sockets = takes_calls
     end, passed = socket.socketpair()
     end.setblocking(False)
     with theirs, ours, end:
@@ -92,6 +107,33 @@ async def test_descriptors_of_other_messages_are_closed(kind: int) -> None:
             assert (await kept.frames.get()).descriptors == ()
         assert end.recv(1) == b""  # the other end is closed
         incoming.close()
+
+
+async def test_sockets_of_calls_that_wait_are_closed_at_the_end() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    incoming = Reader(ours, Kept(), descriptors=True)
+    incoming.takes_calls_with_sockets = True
+    end, passed = socket.socketpair()
+    end.setblocking(False)
+    with theirs, ours, end:
+        socket.send_fds(theirs, [message(1, CALL, ":1.1", 0)], [passed.fileno()])
+        passed.close()
+        incoming._read()
+        with pytest.raises(BlockingIOError):
+            end.recv(1)
+        incoming.close()
+        assert end.recv(1) == b""  # the other end is closed
+
+
+def test_what_is_not_a_socket_is_not_taken_for_one(tmp_path: Path) -> None:
+    one, other = socket.socketpair()
+    with one, other, tmp_path.joinpath("file").open("w") as file:
+        descriptors = [file.fileno(), os.dup(one.fileno())]
+        [taken] = take_sockets(descriptors)
+        with taken:
+            assert descriptors == [file.fileno()]
+            assert not taken.get_inheritable()
 
 
 class Clumsy:

@@ -11,7 +11,7 @@ from typing import Final
 
 from wifimgrd.bus import library, names
 from wifimgrd.bus._messages import BusClosed, BusError, NameTaken, Reply
-from wifimgrd.bus._transport import close_all
+from wifimgrd.bus._transport import close_all, closed_on_error, take_sockets
 from wifimgrd.bus.library import Outgoing, Variant
 from wifimgrd.bus.values import typed
 
@@ -31,15 +31,12 @@ class PendingCall:
     def succeed(self, arguments: list[object], descriptors: list[int]) -> None:
         """Set the reply; a socket that the caller expects is removed from `descriptors`."""
         if self.wants_socket:
-            try:
-                [descriptor] = descriptors
-                passed = socket.socket(fileno=descriptor)
-            except (ValueError, OSError):
+            passed = take_sockets(descriptors)
+            if len(passed) != 1:
+                close_all(passed)
                 self.answer.set_exception(BusError(names.INVALID_SIGNATURE, "no socket was answered"))
                 return
-            descriptors.clear()
-            passed.set_inheritable(False)
-            arguments = [passed]
+            arguments = list(passed)
         if self.on_reply is not None:
             self.on_reply(arguments)
         self.answer.set_result(arguments)
@@ -65,7 +62,8 @@ class Calls(ABC):
 
     @abstractmethod
     def _send(self, message: Outgoing, passed: Sequence[socket.socket] = ()) -> int:
-        """Send a message, and return its serial; raises BusClosed."""
+        """Send a message with sockets, which are closed in any case, and return its serial; raises
+        BusClosed."""
 
     async def call(
         self,
@@ -85,21 +83,25 @@ class Calls(ABC):
 
         `interactive`: the other side may have the user asked for a password. `on_reply` gets the arguments
         before any signal that follows the reply is dispatched; the caller itself is resumed later. Without
-        `auto_start` a service that is not running is not started, which is a BusError, too. Raises BusError
-        for an error reply, BusClosed, and TimeoutError after `timeout_s` seconds.
+        `auto_start` a service that is not running is not started, which is a BusError, too. A socket in the
+        body, for `h`, is closed here once it is sent, or if it cannot be sent. Raises BusError for an error
+        reply, BusClosed, and TimeoutError after `timeout_s` seconds.
         """
-        message = library.method_call(
-            destination,
-            path,
-            interface,
-            member,
-            signature,
-            body,
-            interactive=interactive,
-            auto_start=auto_start,
-        )
+        numbered, passed = separate_sockets(body)
+        with closed_on_error(passed):
+            message = library.method_call(
+                destination,
+                path,
+                interface,
+                member,
+                signature,
+                numbered,
+                [one.fileno() for one in passed],
+                interactive=interactive,
+                auto_start=auto_start,
+            )
         return await self._answer_to(
-            message, PendingCall(asyncio.get_running_loop().create_future(), on_reply), timeout_s
+            message, PendingCall(asyncio.get_running_loop().create_future(), on_reply), timeout_s, passed
         )
 
     async def call_for_socket(
@@ -119,8 +121,14 @@ class Calls(ABC):
         assert isinstance(passed, socket.socket)  # noqa: S101 - for the type checker
         return passed
 
-    async def _answer_to(self, message: Outgoing, pending: PendingCall, timeout_s: float) -> list[object]:
-        serial = self._send(message)
+    async def _answer_to(
+        self,
+        message: Outgoing,
+        pending: PendingCall,
+        timeout_s: float,
+        passed: Sequence[socket.socket] = (),
+    ) -> list[object]:
+        serial = self._send(message, passed)
         self._pending[serial] = pending
         try:
             async with asyncio.timeout(timeout_s):
@@ -213,3 +221,9 @@ class Calls(ABC):
         for pending in self._pending.values():
             if not pending.answer.done():
                 pending.answer.set_exception(error)
+
+
+def separate_sockets(body: Sequence[object]) -> tuple[list[object], list[socket.socket]]:
+    """A body in which each socket is its number, as `h` has it, and the sockets."""
+    passed = [one for one in body if isinstance(one, socket.socket)]
+    return [passed.index(one) if isinstance(one, socket.socket) else one for one in body], passed

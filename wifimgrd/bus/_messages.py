@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -40,6 +41,15 @@ class MethodCall:
     expects_reply: bool
     interactive: bool
     """The caller allows interactive authorization."""
+    passed: list[socket.socket] = field(default_factory=list, compare=False)
+    """The sockets that came with it, if the connection serves such calls: whoever uses one removes it, and
+    `close_passed` closes the rest."""
+
+    def close_passed(self) -> None:
+        """Close the sockets that came with it and that nobody uses."""
+        for one in self.passed:
+            one.close()
+        self.passed.clear()
 
 
 @dataclass(frozen=True, slots=True)

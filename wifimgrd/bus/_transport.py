@@ -13,6 +13,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from typing import Final, Protocol
@@ -28,6 +29,8 @@ _TURN_S: Final = 0.005
 _CHUNK: Final = 64 * 1024
 _DESCRIPTORS: Final = 16
 """As many as a message may have (dbus-daemon(1), max_message_unix_fds); those to wifimgrd have one."""
+_DESCRIPTORS_WAITING: Final = 64
+"""Of all waiting calls together."""
 _CHUNKS: Final = 16
 """Octets read without a pause: a caller behind a flood waits until it is read, not until it is answered."""
 _WRITTEN_AT_ONCE: Final = 64
@@ -44,6 +47,7 @@ class CallQueue:
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Frame]] = {}
         self._octets = 0
+        self._descriptors = 0
 
     def __bool__(self) -> bool:
         """Whether any call waits."""
@@ -52,12 +56,17 @@ class CallQueue:
     def add(self, call: Frame) -> bool:
         """Queue a call; False if too many are queued already."""
         waiting = self._waiting.setdefault(call.sender, deque())
-        if len(waiting) >= CALLS_WAITING or self._octets + len(call.octets) > _OCTETS_WAITING:
+        if (
+            len(waiting) >= CALLS_WAITING
+            or self._octets + len(call.octets) > _OCTETS_WAITING
+            or self._descriptors + len(call.descriptors) > _DESCRIPTORS_WAITING
+        ):
             if not waiting:
                 del self._waiting[call.sender]
             return False
         waiting.append(call)
         self._octets += len(call.octets)
+        self._descriptors += len(call.descriptors)
         return True
 
     def next(self) -> Frame:
@@ -66,9 +75,15 @@ class CallQueue:
         waiting = self._waiting.pop(sender)
         call = waiting.popleft()
         self._octets -= len(call.octets)
+        self._descriptors -= len(call.descriptors)
         if waiting:
             self._waiting[sender] = waiting
         return call
+
+    def close(self) -> None:
+        """Drop all calls, and close their descriptors."""
+        while self._waiting:
+            close_descriptors(self.next().descriptors)
 
 
 class Receiver(Protocol):
@@ -92,6 +107,8 @@ class Reader:
 
     def __init__(self, source: socket.socket, receiver: Receiver, *, descriptors: bool) -> None:
         """Without `descriptors` the kernel drops file descriptors that come."""
+        self.takes_calls_with_sockets = False
+        """Whether one may come with a call; else only with replies."""
         self._source = source
         self._largest_pass = _DESCRIPTORS if descriptors else 0
         self._early: tuple[int, ...] = ()
@@ -115,6 +132,7 @@ class Reader:
     def close(self) -> None:
         """Stop reading for good."""
         self.pause()
+        self._turns.close()
         close_descriptors(self._early)
         self._early = ()
 
@@ -177,19 +195,23 @@ class Reader:
             _report(self._loop, frame, error)
 
     def _sort(self, frame: Frame) -> None:
-        if frame.descriptors and frame.kind != REPLY:
-            close_descriptors(frame.descriptors)  # no call or signal for wifimgrd has any
+        if frame.descriptors and frame.kind != REPLY and not self._is_call_with_socket(frame):
+            close_descriptors(frame.descriptors)
             frame = replace(frame, descriptors=())
         if frame.kind == CALL:
             if frame.octets and self._turns.add(frame):
                 self._schedule_calls()
             else:
+                close_descriptors(frame.descriptors)
                 self._receiver.refuse(frame)
         elif frame.octets and (
             frame.kind in (REPLY, ERROR)
             or (frame.kind == SIGNAL and self._receiver.is_expected(frame.sender))
         ):
             self._receiver.receive(frame)
+
+    def _is_call_with_socket(self, frame: Frame) -> bool:
+        return self.takes_calls_with_sockets and frame.kind == CALL and len(frame.descriptors) == 1
 
     def _schedule_calls(self) -> None:
         if self._turn is None and self._turns and self._reading:
@@ -216,6 +238,20 @@ def close_descriptors(descriptors: Sequence[int]) -> None:
     """Close descriptors that nothing uses."""
     for one in descriptors:
         os.close(one)
+
+
+def take_sockets(descriptors: list[int]) -> list[socket.socket]:
+    """The descriptors that are sockets, which are removed from the list."""
+    taken = []
+    for one in list(descriptors):
+        try:
+            passed = socket.socket(fileno=one)
+        except OSError:
+            continue
+        descriptors.remove(one)
+        passed.set_inheritable(False)
+        taken.append(passed)
+    return taken
 
 
 @dataclass(slots=True)
@@ -303,6 +339,16 @@ class Writer:
                 return
             sent -= len(first.octets)
             self._unsent.popleft()
+
+
+@contextmanager
+def closed_on_error(sockets: Sequence[socket.socket]) -> Iterator[None]:
+    """Sockets that are to be sent are closed if that does not come about."""
+    try:
+        yield
+    except BaseException:
+        close_all(sockets)
+        raise
 
 
 def close_all(sockets: Sequence[socket.socket]) -> None:

@@ -16,10 +16,17 @@ from functools import partial
 from typing import Final
 
 from wifimgrd.bus import library, names
-from wifimgrd.bus._calls import Calls
+from wifimgrd.bus._calls import Calls, separate_sockets
 from wifimgrd.bus._framing import CALL, NO_REPLY_EXPECTED, Frame
 from wifimgrd.bus._messages import BusClosed, BusError, MethodCall, NameTaken, OwnerChange, Reply, Signal
-from wifimgrd.bus._transport import Reader, Writer, close_all, close_descriptors
+from wifimgrd.bus._transport import (
+    Reader,
+    Writer,
+    close_all,
+    close_descriptors,
+    closed_on_error,
+    take_sockets,
+)
 from wifimgrd.bus.library import LibraryConnection, Outgoing, Variant
 from wifimgrd.bus.packing import PackedRows
 from wifimgrd.bus.values import typed
@@ -240,13 +247,21 @@ class BusConnection(Calls):
             arg0=name,
         )
 
-    def serve(self, on_call: Callable[[MethodCall], None], *, limit: str = _LIMITS_EXCEEDED) -> None:
+    def serve(
+        self,
+        on_call: Callable[[MethodCall], None],
+        *,
+        limit: str = _LIMITS_EXCEEDED,
+        sockets: bool = False,
+    ) -> None:
         """Pass every incoming method call to `on_call`, which must reply to each by reply or reply_error.
 
-        `limit` is the name of the error for calls of a client that has too many waiting.
+        `limit` is the name of the error for calls of a client that has too many waiting. With `sockets` a
+        call may come with one, which `on_call` takes over (`MethodCall.passed`).
         """
         self._limit = limit
         self._on_call = on_call
+        self._incoming.takes_calls_with_sockets = sockets
 
     def reply(self, call: MethodCall, signature: str = "", body: Sequence[object] = ()) -> None:
         """Reply to a call, where a reply is expected and the connection is open.
@@ -258,13 +273,14 @@ class BusConnection(Calls):
             if call.expects_reply and self.is_open:
                 self._send(library.PackedReturn(call.sender, call.serial, body[0]))
             return
-        passed = [one for one in body if isinstance(one, socket.socket)]
+        numbered, passed = separate_sockets(body)
         if not (call.expects_reply and self.is_open):
             close_all(passed)
             return
-        numbered = [passed.index(one) if isinstance(one, socket.socket) else one for one in body]
         descriptors = [one.fileno() for one in passed]
-        self._send(library.method_return(call.sender, call.serial, signature, numbered, descriptors), passed)
+        with closed_on_error(passed):
+            message = library.method_return(call.sender, call.serial, signature, numbered, descriptors)
+        self._send(message, passed)
 
     def reply_error(
         self, call: MethodCall, name: str, text: str, signature: str = "s", further: Sequence[object] = ()
@@ -281,11 +297,13 @@ class BusConnection(Calls):
     # -- sending
 
     def _send(self, message: Outgoing, passed: Sequence[socket.socket] = ()) -> int:
-        if not self.is_open:
-            raise BusClosed("the connection to the message bus has ended")
-        if not message.serial:
-            message.serial = self._bus.next_serial()
-        self._sender.send(library.to_octets(message, sockets=bool(passed)), passed)
+        with closed_on_error(passed):
+            if not self.is_open:
+                raise BusClosed("the connection to the message bus has ended")
+            if not message.serial:
+                message.serial = self._bus.next_serial()
+            octets = library.to_octets(message, sockets=bool(passed))
+        self._sender.send(octets, passed)
         return int(message.serial)
 
     async def _drained(self) -> None:
@@ -320,7 +338,12 @@ class BusConnection(Calls):
             case Signal():
                 self._watches.dispatch(message)
             case MethodCall():
-                self._on_call(message)
+                message.passed.extend(take_sockets(descriptors))
+                try:
+                    self._on_call(message)
+                except BaseException:
+                    message.close_passed()
+                    raise
             case Reply():
                 self._replied(message, descriptors)
 

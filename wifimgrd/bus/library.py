@@ -195,13 +195,15 @@ def method_call(
     member: str,
     signature: str,
     body: Sequence[object],
+    descriptors: Sequence[int] = (),
     *,
     expects_reply: bool = True,
     interactive: bool = False,
     auto_start: bool = True,
 ) -> Outgoing:
-    """A method call; `interactive` allows the other side to have the user asked for a password. Without
-    `auto_start` the bus does not start a service that is not running."""
+    """A method call; in the body, an `h` is the index of one of the descriptors. `interactive` allows the
+    other side to have the user asked for a password. Without `auto_start` the bus does not start a service
+    that is not running."""
     flags = _MessageFlag.NONE if expects_reply else _MessageFlag.NO_REPLY_EXPECTED
     if interactive:
         flags |= _MessageFlag.ALLOW_INTERACTIVE_AUTHORIZATION
@@ -215,6 +217,7 @@ def method_call(
         flags=flags,
         signature=signature,
         body=list(body),
+        unix_fds=list(descriptors),
     )
 
 
