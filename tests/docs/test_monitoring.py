@@ -40,6 +40,18 @@ async def test_every_metric_that_is_asked_for_is_there(asked: dict[str, set[str]
         assert names <= there, file
 
 
+async def test_every_value_of_a_label_that_is_asked_for_can_be_there() -> None:
+    async with Served.start(FakeHub(), Settings()) as served:
+        text = (await served.get("/metrics")).octets.decode()
+    for file in DOCUMENTED[:2]:
+        rules = file.read_text("utf-8").replace('\\"', '"')
+        wanted = re.findall(r'(wifimgrd_\w+)\{(?:[^}]*,)?(state|outcome|code)="([^"]*)"', rules)
+        assert wanted, file
+        for metric, label, value in wanted:
+            samples = re.findall(rf"^{metric}\{{(.*)\}} ", text, re.MULTILINE)
+            assert not samples or any(f'{label}="{value}"' in one for one in samples), (metric, value)
+
+
 def test_the_dashboard_is_json_and_each_panel_asks_for_something() -> None:
     dashboard = json.loads((FOLDER / "grafana.json").read_text())
     assert len(dashboard["panels"]) >= 10

@@ -69,6 +69,7 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
         "wifimgrd_devices[unknown]": 0,
         "wifimgrd_devices_reachable": 1,
         "wifimgrd_devices_asleep": 0,
+        "wifimgrd_devices_needing_bluetooth": 0,
         "wifimgrd_interfaces[available]": 1,
         "wifimgrd_interfaces[in-use]": 1,
         "wifimgrd_interfaces[unavailable]": 1,
@@ -193,6 +194,7 @@ async def test_wakes_are_counted_by_outcome(fake_hub: FakeHub, served: Served) -
     assert counted["wifimgrd_wakes_total[success]"] == 2
     assert counted["wifimgrd_wakes_total[failed]"] == 2
     assert counted["wifimgrd_devices_asleep"] == 1
+    assert counted["wifimgrd_devices_needing_bluetooth"] == 1
     assert counted["wifimgrd_bluetooth_ready"] == 0
 
 

@@ -149,6 +149,12 @@ class Metrics:
             yield _gauge("wifimgrd_bluetooth_ready", "Whether sleeping cameras can be woken now.", bluetooth)
             asleep = sum(device.power_state == PowerState.ASLEEP for device in client.devices.values())
             yield _gauge("wifimgrd_devices_asleep", "Cameras that are known to sleep.", asleep)
+            needing = sum(bool(device.paired or device.auto_wake) for device in client.devices.values())
+            yield _gauge(
+                "wifimgrd_devices_needing_bluetooth",
+                "Cameras that are paired, or may be woken without a command.",
+                needing,
+            )
             current = is_current(client.service.backend_state)
             devices = Tally(one.state if current else UNKNOWN for one in client.devices.values())
             yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
