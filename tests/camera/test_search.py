@@ -138,7 +138,7 @@ async def test_any_number_of_advertisers_is_bounded(
     await searching
     assert 0 < len({row["address"] for row in caller.rows}) <= 256
     assert max(caller.reports) <= 64
-    assert len(service.central.objects.devices) <= 512
+    assert len(service.objects.devices) <= 512
     bluez.add(known := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
     await caller.wake(ADDRESS)
     assert known.access_point

@@ -129,7 +129,7 @@ async def test_each_state_is_told_in_words(
     host: Path, bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:
     assert await caller.call("GetStatus") == ["ready", ""]
-    service.central._is_installed = True
+    service.radio._is_installed = True
     soft = host / "rfkill" / "rfkill0" / "soft"
     soft.write_text("1\n")
     bluez.power(False)
@@ -309,9 +309,9 @@ async def test_no_call_starts_bluetoothd(tmp_path: Path, monkeypatch: pytest.Mon
         for call in (caller.wake(ADDRESS), caller.pair(ADDRESS), caller.search(("fea6", ""))):
             assert await error_of(call) == "BluetoothUnavailable"
         assert await error_of(caller.call("Unpair", "s", ADDRESS)) == "BluetoothUnavailable"
-        await service.central.objects.until(lambda: False, 0.1)
+        await service.objects.until(lambda: False, 0.1)
         with pytest.raises(BusError):
-            await service.central.objects.refresh("/org/bluez/hci0/dev_D4_32_60_00_10_01")
+            await service.objects.refresh("/org/bluez/hci0/dev_D4_32_60_00_10_01")
         assert not marker.exists()
         await service.stop()
         await tasks.stop()

@@ -1,31 +1,26 @@
-"""The hub as a Bluetooth LE central: state of the adapter, discovery, connections, bonds; through BlueZ."""
+"""The hub as a Bluetooth LE central: connections and bonds, through BlueZ."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple
-
-import structlog
+from typing import Final
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
-from wifimgrd.camera import host, names
+from wifimgrd.camera import names
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._link import Link, LinkLost, Trouble
-from wifimgrd.camera._objects import Objects
+from wifimgrd.camera._radio import Radio
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import Adapter, AgentManager, Device
 from wifimgrd.runtime.tasks import Tasks
 
-_log = structlog.get_logger()
-
 AGENT_PATH: Final = names.PATH + "/agent"
 _CAPABILITY: Final = "NoInputNoOutput"
 """Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
-_LOADED_S: Final = 5.0
 _LOST_AFTER: Final = 2
 """Refused connections in a row to a bonded camera that mean that its bond is lost."""
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
@@ -35,26 +30,15 @@ _NOT_IN_PAIRING_MODE: Final = "the camera refused the connection: it is not in i
 _NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
 
 
-class Status(NamedTuple):
-    """Whether Bluetooth can be used."""
-
-    state: str
-    """READY, OFF or ABSENT."""
-    reason: str
-    """A sentence; empty if it is ready."""
-
-
 class Central:
-    """BlueZ, for the operations with cameras."""
+    """Connections with cameras, and bonds."""
 
-    def __init__(self, connection: BusConnection, tasks: Tasks, limits: Limits) -> None:
+    def __init__(self, connection: BusConnection, radio: Radio, tasks: Tasks, limits: Limits) -> None:
         self._connection = connection
         self._tasks = tasks
         self.limits = limits
-        self.objects = Objects(connection, tasks)
-        self.objects.watch_changes(self._host_changed)
-        self._is_installed = False
-        """Whether the message bus could start bluetoothd."""
+        self.radio = radio
+        self.objects = radio.objects
         self._registered_at = ""
         """The bluetoothd that knows the agent."""
         self._pairing: set[str] = set()
@@ -65,57 +49,6 @@ class Central:
         """Devices that are being removed, by address."""
         self._lost: set[str] = set()
         """The addresses of cameras that have forgotten their bond: no attempt helps until they are paired."""
-        self._discoveries = 0
-        self._discovering = asyncio.Lock()
-        self._radio = asyncio.Condition()
-        """Notified when a discovery or an advertisement ends."""
-        self._advertisements = 0
-        self._stop_discoveries = asyncio.Event()
-        self.on_status: Callable[[], None] = lambda: None
-
-    async def start(self) -> None:
-        """Read BlueZ's objects and follow them; raises as a call does."""
-        activatable = (await self._connection.call_bus("ListActivatableNames", "", []))[0]
-        self._is_installed = isinstance(activatable, list) and bluez.BLUEZ in activatable
-        await self.objects.start()
-
-    def _host_changed(self) -> None:
-        if not self.objects.owner:
-            self._registered_at = ""
-        self.on_status()
-
-    # -- state
-
-    @property
-    def status(self) -> Status:
-        """Whether Bluetooth can be used now."""
-        if self.objects.powered_adapter() is not None:
-            return Status(names.READY, "")
-        if self.objects.owner and not self.objects.loaded:
-            return Status(names.OFF, "bluetoothd is starting")
-        if not (self.objects.adapters or host.has_adapter()):
-            return Status(names.ABSENT, names.NO_ADAPTER)
-        if host.is_blocked():
-            return Status(names.OFF, names.BLOCKED)
-        if not self.objects.owner:
-            if not self._is_installed:
-                return Status(names.ABSENT, names.NOT_INSTALLED)
-            return Status(names.OFF, names.NOT_RUNNING)
-        if not self.objects.adapters:
-            return Status(names.OFF, "bluetoothd has not set the Bluetooth adapter up")
-        return Status(names.OFF, "the Bluetooth adapter is switched off: bluetoothctl power on")
-
-    async def settled(self) -> None:
-        """Wait until a bluetoothd that has just started is read."""
-        objects = self.objects
-        await objects.until(lambda: objects.loaded or not objects.owner, _LOADED_S)
-
-    def require_ready(self) -> str:
-        """The path of the adapter to use; raises BluetoothUnavailable."""
-        adapter = self.objects.powered_adapter()
-        if adapter is None:
-            raise BluetoothUnavailable(self.status.reason)
-        return adapter
 
     def is_paired(self, address: str) -> bool:
         """Whether this host has a bond with a camera that has not forgotten it."""
@@ -125,87 +58,23 @@ class Central:
         path = self.objects.device(address)
         return path is not None and self.objects.devices[path].get("Paired", False)
 
-    # -- discovery and advertisement, of which one can run at a time
-
-    @asynccontextmanager
-    async def discovery(self, services: Collection[str], wait_s: float) -> AsyncIterator[asyncio.Event]:
-        """A discovery, shared with others that run; with `services` only devices with one of these are
-        reported, while no other discovery looks for more. Yields an event that is set when it has to end
-        early. Waits `wait_s` for the end of an advertisement. Raises BluetoothUnavailable."""
-        async with self._radio:
-            try:
-                async with asyncio.timeout(wait_s):
-                    await self._radio.wait_for(lambda: not self._advertisements)
-            except TimeoutError:
-                raise BluetoothUnavailable("the adapter is waking another camera") from None
-            if not self._discoveries:
-                self._stop_discoveries = asyncio.Event()
-            self._discoveries += 1
-        try:
-            await self._begin_discovery(services)
-            yield self._stop_discoveries
-        finally:
-            async with self._radio:
-                self._discoveries -= 1
-                if not self._discoveries:
-                    self._tasks.start("stop-discovery", self._end_discovery())
-                self._radio.notify_all()
-
-    async def _begin_discovery(self, services: Collection[str]) -> None:
-        """Start a discovery, or have the running one look for more; raises BluetoothUnavailable."""
-        async with self._discovering:
-            adapter = Adapter(self._connection, self.require_ready())
-            try:
-                await adapter.set_discovery_filter(sorted(services) if self._discoveries == 1 else [])
-                await adapter.start_discovery()
-            except BusError as error:
-                if error.name != bluez.IN_PROGRESS:
-                    raise self._unavailable(error) from None
-            except TimeoutError:
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
-
-    async def _end_discovery(self) -> None:
-        async with self._discovering:
-            adapter = self.objects.powered_adapter()
-            if adapter is not None and not self._discoveries:
-                with suppress(BusError, BusClosed, TimeoutError):
-                    await Adapter(self._connection, adapter).stop_discovery()
-
-    @asynccontextmanager
-    async def advertising(self) -> AsyncIterator[str]:
-        """The adapter without a discovery, for an advertisement; yields its path. Discoveries that run end
-        early; several advertisements can run at a time. Raises BluetoothUnavailable."""
-        async with self._radio:
-            self._stop_discoveries.set()
-            self.objects.wake()
-            await self._radio.wait_for(lambda: not self._discoveries)
-            self._advertisements += 1
-        try:
-            async with self._discovering:  # its StopDiscovery was answered
-                adapter = self.require_ready()
-            yield adapter
-        finally:
-            async with self._radio:
-                self._advertisements -= 1
-                self._radio.notify_all()
+    # -- connections
 
     async def find(self, address: str) -> str | None:
         """The object path of a device, which is looked for if BlueZ does not have it; None if it is not
         heard. Raises BluetoothUnavailable."""
         path = self.objects.device(address)
         if path is None:
-            async with self.discovery((), self.limits.find_s) as ended:
+            async with self.radio.discovery((), self.limits.find_s) as ended:
                 await self.objects.until(
                     lambda: self.objects.device(address) is not None or ended.is_set(), self.limits.find_s
                 )
                 path = self.objects.device(address)
         return path
 
-    # -- connections
-
     async def connect_bonded(self, address: str) -> Link:
         """Connect to a bonded camera; raises Trouble, NotPaired and BluetoothUnavailable."""
-        self.require_ready()
+        self.radio.require_ready()
         path = self.objects.device(address)
         if path is None or not self._has_bond(address):
             raise NotPaired(_NOT_PAIRED)
@@ -215,7 +84,7 @@ class Central:
 
     async def connect_known(self, address: str) -> Link:
         """Connect to a camera with or without a bond; raises as `connect_bonded`."""
-        self.require_ready()
+        self.radio.require_ready()
         path = await self.find(address)
         if path is None:
             raise Trouble("the camera was not heard: it is out of range, or switched off")
@@ -241,7 +110,7 @@ class Central:
             if pause_s is None:
                 break
             await asyncio.sleep(pause_s)
-            self.require_ready()
+            self.radio.require_ready()
         raise Trouble("the Bluetooth adapter could not connect to the camera")
 
     async def _try_to_connect(self, path: str) -> Link:
@@ -281,7 +150,7 @@ class Central:
         """Why a Connect has failed: BlueZ has one text for a camera that is absent, and for one that
         refuses."""
         if self.objects.powered_adapter() is None:
-            return self._unavailable(error)
+            return self.radio.refusal(error)
         if error.name == bluez.IN_PROGRESS or error.message in (bluez.TEXT_IN_PROGRESS, bluez.TEXT_IO_ERROR):
             return _AdapterBusy()
         if path not in self.objects.devices:
@@ -315,7 +184,7 @@ class Central:
         """Connect to a camera and bond with it if it is not, or if it has forgotten that; returns whether the
         bond is new, in which case its failure must be followed by `remove`. `wants_bond` tells by the
         connection whether the camera is one that bonds. Raises Trouble and BluetoothUnavailable."""
-        self.require_ready()
+        self.radio.require_ready()
         if address in self._removals:
             await asyncio.wait({self._removals[address]})
         if self._has_bond(address):
@@ -368,7 +237,7 @@ class Central:
         return self.objects.devices.get(path, {}).get("Paired", False)
 
     def _why_not_paired(self, pairing: asyncio.Future[None]) -> Exception:
-        self.require_ready()
+        self.radio.require_ready()
         error = pairing.exception() if pairing.done() and not pairing.cancelled() else None
         if isinstance(error, BusError) and "Authentication" in error.name:
             return Trouble(_NO_PAIRING)
@@ -384,7 +253,7 @@ class Central:
                 await AgentManager(self._connection).register(AGENT_PATH, _CAPABILITY)
             except BusError as error:
                 if error.name != bluez.ALREADY_EXISTS:
-                    raise self._unavailable(error) from None
+                    raise self.radio.refusal(error) from None
             except TimeoutError:
                 raise BluetoothUnavailable("bluetoothd does not answer") from None
             self._registered_at = owner
@@ -406,7 +275,7 @@ class Central:
         path = self.objects.device(address)
         if path is None:
             if not self.objects.owner:
-                raise BluetoothUnavailable(self.status.reason)
+                raise BluetoothUnavailable(self.radio.status.reason)
             return
         self.objects.forget_values(path)
         adapter = path.rpartition("/")[0]
@@ -414,7 +283,7 @@ class Central:
             await Adapter(self._connection, adapter).remove_device(path)
         except BusError as error:
             if error.name != bluez.DOES_NOT_EXIST:
-                raise self._unavailable(error) from None
+                raise self.radio.refusal(error) from None
         except TimeoutError:
             raise BluetoothUnavailable("bluetoothd does not answer") from None
         await self.objects.until(lambda: path not in self.objects.devices, self.limits.answer_s)
@@ -427,9 +296,6 @@ class Central:
         """Remove a device without waiting for it; `bond` does."""
         task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(address))
         task.add_done_callback(lambda _: self._removals.pop(address, None))
-
-    def _unavailable(self, error: BusError) -> BluetoothUnavailable:
-        return BluetoothUnavailable(self.status.reason or f"bluetoothd refused: {error.message[:200]}")
 
 
 class _ConnectionRefused(Exception):

@@ -213,12 +213,12 @@ class Operations:
 
     async def _advertise(self, data: bytes, timeout_s: int) -> None:
         async with (
-            self._central.advertising() as adapter,
+            self._central.radio.advertising() as adapter,
             self.beacons.advertise(adapter, data, timeout_s) as released,
         ):
             objects = self._central.objects
             await objects.until(lambda: released.is_set() or objects.powered_adapter() is None, timeout_s)
-        self._central.require_ready()
+        self._central.radio.require_ready()
 
     async def _or_disconnect(self, link: Link, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -47,7 +47,7 @@ class Searches:
             self._stop_watching = self._central.objects.watch_devices(self._heard)
         try:
             limited = services if all(services) and not any(t.matches_name for t in targets) else ()
-            async with self._central.discovery(limited, duration_s) as ended:
+            async with self._central.radio.discovery(limited, duration_s) as ended:
                 await self._wait(ended, end_s - loop.time())
         finally:
             self._targets.remove(targets)
@@ -61,7 +61,7 @@ class Searches:
         objects = self._central.objects
         await objects.until(lambda: ended.is_set() or objects.powered_adapter() is None, duration_s)
         if objects.powered_adapter() is None:
-            raise BluetoothUnavailable(self._central.status.reason)
+            raise BluetoothUnavailable(self._central.radio.status.reason)
 
     def _heard(self, _: str, device: DeviceProperties) -> None:
         address = device.get("Address", "")

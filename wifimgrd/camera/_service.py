@@ -21,9 +21,11 @@ from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
 from wifimgrd.camera._beacon import BEACONS_PATH
-from wifimgrd.camera._central import AGENT_PATH, Central, Status
+from wifimgrd.camera._central import AGENT_PATH, Central
 from wifimgrd.camera._limits import Limits
+from wifimgrd.camera._objects import Objects
 from wifimgrd.camera._operations import Operations, protocol_of
+from wifimgrd.camera._radio import Radio, Status
 from wifimgrd.camera._search import Row, Searches
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import PairedCamera
@@ -48,8 +50,10 @@ class CameraService:
         self._linger_s = linger_s
         self._tasks = tasks
         self._private = PrivateService(connection, names.PATH, names.INTERFACE, uid, self._daemon_calls)
-        self.central = Central(connection, tasks, limits or Limits())
-        self.central.on_status = self._status_changed
+        self.objects = Objects(connection, tasks)
+        self.objects.watch_changes(self._status_changed)
+        self.radio = Radio(connection, self.objects, tasks)
+        self.central = Central(connection, self.radio, tasks, limits or Limits())
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
         self._searches = Searches(self.central, self._report)
@@ -63,13 +67,13 @@ class CameraService:
     async def start(self) -> None:
         """Read BlueZ's objects, own the bus name and serve calls; raises NameTaken."""
         self._connection.serve(self._called)
-        await self.central.start()
-        self._published = self.central.status
+        await self.radio.start()
+        self._published = self.radio.status
         await self._connection.request_name(names.BUS_NAME)
         self._stay()
 
     def _status_changed(self) -> None:
-        status = self.central.status
+        status = self.radio.status
         if self._published.state and status != self._published:
             self._published = status
             self._connection.emit(names.PATH, names.INTERFACE, "StatusChanged", "ss", list(status))
@@ -88,7 +92,7 @@ class CameraService:
             task.add_done_callback(self._answered)
 
     def _asked_by_bluez(self, call: MethodCall) -> None:
-        if call.sender != self.central.objects.owner:
+        if call.sender != self.objects.owner:
             self._connection.reply_error(call, _ERROR + "AccessDenied", "only bluetoothd may call this")
         elif call.path == AGENT_PATH:
             self.central.answer_agent(call)
@@ -115,10 +119,10 @@ class CameraService:
         return await self._carry_out(call)
 
     async def _carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        await self.central.settled()
+        await self.radio.settled()
         match call.member:
             case "GetStatus":
-                return "ss", self.central.status
+                return "ss", self.radio.status
             case "Search":
                 key, duration_s, targets = typed(tuple[str, int, list[tuple[str, str]]], call.body)
                 name = _key(key)
