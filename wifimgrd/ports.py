@@ -122,12 +122,19 @@ class Backend(Protocol):
         scan takes precedence. Raises InterfaceLost, Busy, BackendUnavailable."""
 
     async def is_visible(
-        self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
+        self,
+        interface: str,
+        ssid: Ssid,
+        sightings: Sequence[Sighting],
+        others: Mapping[str, DeviceId],
+        *,
+        all_channels: bool = True,
     ) -> bool:
         """Whether a scan finds a network, hidden or not, with an access point that may be a disconnected
         device's (`sightings` and `others` as in JoinRequest): on an idle interface, on the channels of its
-        sightings, then on all. The caller cancels this where a `join` needs the interface. Raises
-        InterfaceLost, Busy, BackendUnavailable."""
+        sightings, or on likely ones where there are none; with `all_channels` then on all, which takes
+        seconds. The caller cancels this where a `join` needs the interface. Raises InterfaceLost, Busy,
+        BackendUnavailable."""
 
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step, RESCAN or RESTART, on an idle interface that does not work, and return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Device, DeviceId, Sighting, Ssid
-from wifimgrd.domain.network import ScanResult, Security, networks
+from wifimgrd.domain.network import ScanResult, Security, is_full_scan, networks
 
 
 def received(
@@ -75,3 +75,7 @@ def test_what_a_busy_adapter_remembers_from_long_ago_is_in_range_no_more() -> No
 def test_a_reading_of_unknown_age_is_kept() -> None:
     unknown, there = received(b"unknown", seen=0), received(b"there", seen=90_000_000)
     assert len(networks([unknown, there], [])) == 2
+
+
+def test_a_search_for_one_network_is_now_and_then_of_all_channels() -> None:
+    assert [is_full_scan(number, 3) for number in range(1, 10)] == [False, False, False, True] * 2 + [False]

@@ -20,13 +20,13 @@ class Backend:
         self.searches: list[Mapping[str, DeviceId]] = []
         self._bench = bench
         bench.world.backend.join = self.join  # type: ignore[method-assign]
-        bench.world.backend.is_visible = self.is_visible  # type: ignore[method-assign, assignment]
+        bench.world.backend.is_visible = self.is_visible  # type: ignore[method-assign]
 
     async def join(self, request: JoinRequest) -> Link:
         self.joins.append((request.device_id, dict(request.others)))
         return Link("192.168.42.10", "192.168.42.1", 70, Sighting(BSSIDS[request.device_id], 2412))
 
-    async def is_visible(self, *asked: object) -> bool:
+    async def is_visible(self, *asked: object, **_: object) -> bool:
         others = asked[-1]
         assert isinstance(others, Mapping)
         self.searches.append(dict(others))

@@ -211,18 +211,65 @@ def test_a_beacon_wakes_without_pairing_and_ends_when_the_network_is_there(on_be
     on_bench(test)
 
 
+class Looks:
+    """The backend's looks for a network, each as whether it was at all channels; nothing is seen at first."""
+
+    def __init__(self, bench: Bench, *, until: int = 10**9) -> None:
+        """`until` is the number of looks that see nothing."""
+        self.all: list[bool] = []
+        self._until = until
+        bench.world.backend.is_visible = self._is_visible  # type: ignore[method-assign, assignment]
+
+    async def _is_visible(self, *_: object, all_channels: bool) -> bool:
+        self.all.append(all_channels)
+        await asyncio.sleep(3 if all_channels else 0.1)
+        return len(self.all) > self._until
+
+
 def test_the_network_of_a_woken_camera_is_joined_once_it_is_received(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await paired(bench)
-        looks: list[float] = []
-
-        async def is_visible(*_: object) -> bool:
-            looks.append(asyncio.get_running_loop().time())
-            return len(looks) > 4
-
-        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign, assignment]
+        looks = Looks(bench, until=6)
         await bench.hub.connections.connect(device, wait=True, wake=True)
-        assert len(looks) == 5
+        assert looks.all == [False, False, False, False, True, False, False]
+
+    on_bench(test)
+
+
+def test_a_camera_that_is_not_known_to_sleep_is_looked_for_on_its_own_channels_before_it_is_woken(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        looks = Looks(bench, until=18)
+        began_s = asyncio.get_running_loop().time()
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True, wake=True))
+        await asyncio.sleep(0.2)
+        assert (looks.all[:1], status(bench, device).phase) == ([False], ConnectionPhase.WAKING)
+        await connecting
+        assert looks.all == [False] * 17 + [True, False]
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert asyncio.get_running_loop().time() - began_s < 12
+
+    on_bench(test)
+
+
+def test_a_network_that_comes_on_the_air_ends_a_wake_that_hears_nothing(on_bench: RunOnBench) -> None:
+    """Such as that of a camera that was moved to another channel, out of Bluetooth's range."""
+
+    async def test(bench: Bench) -> None:
+        async def hears_nothing(_: object) -> None:
+            await asyncio.sleep(40)
+
+        device = await paired(bench)
+        bench.world.bluetooth.wake = hears_nothing  # type: ignore[method-assign, assignment]
+        looks = Looks(bench, until=1)
+        bench.world.power_on_camera(b"GP25140001")
+        began_s = asyncio.get_running_loop().time()
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert looks.all == [True, True]
+        assert 10 < asyncio.get_running_loop().time() - began_s < 20
 
     on_bench(test)
 

@@ -186,8 +186,8 @@ def test_a_lost_camera_that_another_adapter_finds_is_tried_at_once(on_bench: Run
     async def test(bench: Bench) -> None:
         found, is_visible = asyncio.Event(), bench.world.backend.is_visible
 
-        async def noted(*asked: Any) -> bool:
-            if seen := await is_visible(*asked):
+        async def noted(*asked: Any, **how: Any) -> bool:
+            if seen := await is_visible(*asked, **how):
                 found.set()
             return seen
 
@@ -195,7 +195,7 @@ def test_a_lost_camera_that_another_adapter_finds_is_tried_at_once(on_bench: Run
         bench.world.power_off_camera(b"SIM-CAM-1", True)
         await asyncio.sleep(20)
         stuck(bench, "wlan0", "quarantine")
-        bench.world.backend.is_visible = noted  # type: ignore[method-assign, assignment]
+        bench.world.backend.is_visible = noted  # type: ignore[method-assign]
         bench.world.power_on_camera(b"SIM-CAM-1")
         await found.wait()
         await asyncio.sleep(3)  # the next search would be later
@@ -206,13 +206,13 @@ def test_a_lost_camera_that_another_adapter_finds_is_tried_at_once(on_bench: Run
 
 def test_a_network_that_another_adapter_found_before_and_not_now_is_no_evidence(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        async def finds_nothing(*_: object) -> bool:
+        async def finds_nothing(*_: object, **__: object) -> bool:
             return False
 
         await bench.hub.scan()
         results = await bench.world.backend.recent_scan_results()
         assert ("wlan1", "SIM-CAM-1") in {(point.interface, point.ssid.text) for point in results}
-        bench.world.backend.is_visible = finds_nothing  # type: ignore[method-assign, assignment]
+        bench.world.backend.is_visible = finds_nothing  # type: ignore[method-assign]
         stuck(bench, "wlan0", "rescan")
         device = await bench.create(1)
         with pytest.raises(WifimgrdError):

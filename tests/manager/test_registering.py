@@ -53,11 +53,11 @@ def test_the_network_of_a_camera_that_was_just_paired_may_be_received_later(on_b
     async def test(bench: Bench) -> None:
         looks: list[float] = []
 
-        async def is_visible(*_: object) -> bool:
+        async def is_visible(*_: object, **__: object) -> bool:
             looks.append(asyncio.get_running_loop().time())
             return len(looks) > 4
 
-        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign, assignment]
+        bench.world.backend.is_visible = is_visible  # type: ignore[method-assign]
         address = await address_of(bench)
         device = await bench.hub.create({"bluetooth_address": address})
         await bench.hub.connections.connect(device, wait=True)

@@ -15,6 +15,15 @@ _ONE_SCAN_US: Final = 15_000_000
 """Scans of several adapters that were started together end within this time of each other."""
 
 
+def is_full_scan(number: int, known_scans: int) -> bool:
+    """Whether the scan of this number, from 1, in a search for one network is of all channels: after each
+    `known_scans` of the channels where the network was met.
+
+    A scan of all channels takes seconds, in which a camera comes on the air unheard; but it may have moved.
+    """
+    return number % (known_scans + 1) == 0
+
+
 class Security(StrEnum):
     """The security that a network requires."""
 

@@ -86,6 +86,24 @@ class WakeRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Looks:
+    """How the network of a camera that wakes is looked for; see `is_full_scan`."""
+
+    known_scans: int
+    pause_s: float
+    """From one scan to the next."""
+
+
+CALLED: Final = Looks(16, 0.2)
+"""While a beacon is sent: the camera says nothing to it."""
+APPEARING: Final = Looks(4, 0.2)
+"""Once a camera has said that its network is on, which is then there within a second."""
+CONNECTING: Final = Looks(0, 5.0)
+"""While a connection is made, after a pause: scans disturb it, and in range it takes a second or two. A
+camera that is out of Bluetooth's range may be on the air all the same, on another channel than before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sight:
     """What is known of a camera over Bluetooth, from the last time it was seen."""
 

@@ -299,10 +299,10 @@ class Power:
             if entry.state is DeviceState.DISCONNECTED:
                 self._waking.set_phase(entry, None)
 
-    async def _is_received(self, entry: DeviceEntry, since_us: int) -> bool | None:
-        """Whether the network of a device is on the air: by a scan of the adapter that it would get, which
-        gives way to an attempt, or because another adapter has received it since then. None if it is not
-        known: no adapter is free."""
+    async def _is_received(self, entry: DeviceEntry, since_us: int, _: bool) -> bool | None:
+        """Whether the network of a device is on the air: by a scan of all channels on the adapter that it
+        would get, which gives way to an attempt, or because another adapter has received it since then. None
+        if it is not known: no adapter is free."""
         interface = self._state.allocator.would_get(self._connections.claim(entry))
         try:
             scanned = [] if interface is None else (await self._scans.scan(interface)).scanned

@@ -23,6 +23,8 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import BluetoothChanged, DeviceUpdated, PowerChanged, WakeEnded
 from wifimgrd.domain.power import (
+    CALLED,
+    CONNECTING,
     SEEN_S,
     Advertiser,
     BluetoothState,
@@ -33,15 +35,15 @@ from wifimgrd.domain.power import (
     wake_request,
 )
 from wifimgrd.manager._entry import DeviceEntry
-from wifimgrd.manager._looking import PAUSE_S, Looking
+from wifimgrd.manager._looking import Looking
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import Backend, CameraBluetooth
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_LOOK_S: Final = 10.0
-"""The time limit of one search for the network on the air."""
+_LOOK_S: Final = 15.0
+"""The time limit of one look for the network on the air; one at all channels takes some 10 s."""
 _APPEARS_S: Final = 20.0
 """How long the network of a camera that is awake is looked for before it is joined all the same."""
 _ASLEEP_AFTER_S: Final = 5.0
@@ -230,11 +232,12 @@ class Waking:
         elif self.may_wake(entry):
             request = self._possible(entry)
         looking = Looking(partial(self._is_visible, entry, interface))
-        # A search of all channels takes seconds, and a camera that is known to sleep is not on any.
-        if request is None or (entry.sight.state is not PowerState.ASLEEP and await looking.look()):
+        is_asleep = entry.sight.state is PowerState.ASLEEP
+        # A look at all channels takes seconds: it is for a camera that does not wake at once.
+        if request is None or (not is_asleep and await looking.look(all_channels=False)):
             rest_s = entry.appears_by_s - asyncio.get_running_loop().time()
             if request is None and rest_s > 0:
-                await looking.until_seen(rest_s)
+                await looking.until_appeared(rest_s)
             entry.appears_by_s = 0.0
             async with self._told_asleep(entry):
                 yield
@@ -291,24 +294,33 @@ class Waking:
                 self._release(request.key)
 
     async def _until_awake(self, request: WakeRequest, waking: asyncio.Task[None], looking: Looking) -> None:
+        looks = CALLED if request.beacon else CONNECTING
         if not request.beacon:
-            await waking
-            await looking.until_seen(_APPEARS_S)
-            return
-        while not waking.done():
-            if await looking.look():
-                return
-            await asyncio.wait((waking,), timeout=PAUSE_S)
+            await asyncio.wait((waking,), timeout=looks.pause_s)
+        if not waking.done():
+            seeing = self._tasks.start("look", looking.until_seen(looks), expected=(WifimgrdError,))
+            try:
+                await asyncio.wait((waking, seeing), return_when=asyncio.FIRST_COMPLETED)
+                if seeing.done():
+                    await seeing  # raises its error
+                    return
+            finally:
+                seeing.cancel()
+                await asyncio.wait((seeing,))
         await waking  # raises its error
-        raise TimeoutError
+        if request.beacon:
+            raise TimeoutError
+        await looking.until_appeared(_APPEARS_S)
 
-    async def _is_visible(self, entry: DeviceEntry, interface: str) -> bool:
+    async def _is_visible(self, entry: DeviceEntry, interface: str, all_channels: bool) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""
         device = entry.device
         others = self._state.registry.cameras_of_others(device)
         with suppress(Busy, TimeoutError):
             async with asyncio.timeout(_LOOK_S):
-                return await self._backend.is_visible(interface, device.ssid, device.sightings, others)
+                return await self._backend.is_visible(
+                    interface, device.ssid, device.sightings, others, all_channels=all_channels
+                )
         return False
 
     def set_phase(self, entry: DeviceEntry, phase: ConnectionPhase | None) -> None:

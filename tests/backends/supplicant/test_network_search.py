@@ -141,6 +141,17 @@ async def test_all_channels_are_scanned_where_the_known_ones_have_other_devices_
     assert scans.searched == searched
 
 
+@pytest.mark.parametrize("known", [[2412], []])
+async def test_only_the_known_channels_are_scanned_where_that_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, known: list[int]
+) -> None:
+    scans = ScansOfTheNetwork(known="", all="a")
+    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
+    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
+    assert await scan_for(supplicant, OURS, BssChoice, known, all_channels=False) == []
+    assert scans.searched == [(mhz,) for mhz in known]
+
+
 @pytest.mark.parametrize(("in_use", "searched"), [({}, []), ({"02:00:00:00:00:01": DeviceId(2)}, [(2412,)])])
 async def test_a_fresh_scan_result_is_not_enough_where_it_is_another_devices_camera(
     monkeypatch: pytest.MonkeyPatch, in_use: dict[str, DeviceId], searched: list[tuple[int, ...]]

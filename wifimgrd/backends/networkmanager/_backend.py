@@ -109,12 +109,21 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
         await scan(services.connection, self._device(interface), interface)
 
     async def is_visible(
-        self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
+        self,
+        interface: str,
+        ssid: Ssid,
+        sightings: Sequence[Sighting],
+        others: Mapping[str, DeviceId],
+        *,
+        all_channels: bool = True,
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
         services = await self._ready()
         choice = partial(self._choice_of_lost, sightings, others)
-        return await is_visible(services.connection, self._device(interface), interface, ssid, choice)
+        device = self._device(interface)
+        return await is_visible(
+            services.connection, device, interface, ssid, choice, all_channels=all_channels
+        )
 
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""

@@ -80,9 +80,11 @@ async def is_visible(
     interface: str,
     ssid: Ssid,
     choice: Callable[[], BssChoice],
+    *,
+    all_channels: bool,
 ) -> bool:
-    """Scan for one network on an idle device, first on the channels of its earlier sightings; returns whether
-    it has a candidate. Raises InterfaceLost; Busy where the device is in use; BackendUnavailable.
+    """Scan for one network on an idle device, as Backend.is_visible does; returns whether it has a candidate.
+    Raises InterfaceLost; Busy where the device is in use; BackendUnavailable.
     """
     if device is None:
         raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
@@ -93,7 +95,7 @@ async def is_visible(
         supplicant = await SupplicantInterface.open(connection, interface)
         await supplicant.subscribe()
         frequencies = frequencies_to_try(choice().sightings, (), device.bands)
-        found = await scan_for(supplicant, ssid, choice, frequencies)
+        found = await scan_for(supplicant, ssid, choice, frequencies, all_channels=all_channels)
         return bool(choice().candidates(found))
     except (BusError, ScanRefused) as error:
         raise Busy(f"wpa_supplicant does not scan: {error}") from None

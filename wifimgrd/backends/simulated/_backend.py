@@ -124,8 +124,10 @@ class SimulatedBackend:
         self,
         interface: str,
         ssid: Ssid,
-        sightings: Sequence[Sighting],  # noqa: ARG002 - here, all scans take as long
+        sightings: Sequence[Sighting],  # noqa: ARG002
         others: Mapping[str, DeviceId],  # noqa: ARG002 - here, no two cameras have one name
+        *,
+        all_channels: bool = True,  # noqa: ARG002 - here, all scans take as long
     ) -> bool:
         """See Backend.is_visible."""
         if self._gone:

@@ -16,6 +16,7 @@ from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting, Ssid
+from wifimgrd.domain.network import is_full_scan
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
@@ -30,8 +31,8 @@ _FRESH_S: Final = 3
 (scan_res_valid_for_connect); for older results, their channel is scanned first."""
 _RETRY_DELAY_S: Final = 0.4
 """Between two scans for the network of an interrupted link."""
-_SEARCHES_PER_FULL_SCAN: Final = 8
-"""Scans of the known channel before each scan of all channels: the camera may come back on another one."""
+_KNOWN_SCANS: Final = 8
+"""Scans of the known channel before each scan of all channels."""
 _GRACE_S: Final = 2.0
 """How long the supplicant may take to join a network that a scan has found."""
 
@@ -56,19 +57,26 @@ async def locate(
 
 
 async def scan_for(
-    supplicant: SupplicantInterface, ssid: Ssid, choice: Callable[[], BssChoice], frequencies: Sequence[int]
+    supplicant: SupplicantInterface,
+    ssid: Ssid,
+    choice: Callable[[], BssChoice],
+    frequencies: Sequence[int],
+    *,
+    all_channels: bool = True,
 ) -> list[Bss]:
-    """Scan the given frequencies; then all, unless one of the access points is nobody else's by then.
+    """Scan the given frequencies; then all, if that is wanted, unless one of the access points is nobody
+    else's by then.
 
-    Raises ScanRefused if the scan of all channels is refused too, else as `find_bss` does.
+    Raises ScanRefused if the last scan is refused and nothing was found, else as `find_bss` does.
     """
     found: dict[str, Bss] = {}
-    for channels in dict.fromkeys((tuple(frequencies), ())):
+    steps = dict.fromkeys((tuple(frequencies), ()))
+    for channels in steps if all_channels else filter(None, steps):
         try:
             points = await supplicant.find_bss(ssid, channels)
         except ScanRefused as error:
             _log.warning("scan_refused", path=supplicant.path, channels=channels or "all", error=str(error))
-            if not channels and not found:
+            if not (channels and all_channels) and not found:
                 raise
             continue
         _log.debug("network_searched", path=supplicant.path, channels=channels or "all", found=len(points))
@@ -117,7 +125,7 @@ class LinkSearch:
             found = False
             if diagnosis.is_down(self._state):
                 attempts += 1
-                all_channels = attempts % (_SEARCHES_PER_FULL_SCAN + 1) == 0
+                all_channels = is_full_scan(attempts, _KNOWN_SCANS)
                 with contextlib.suppress(ScanRefused, BusError, TimeoutError):
                     points = await self._supplicant.find_bss(self._ssid, () if all_channels else known)
                     found = await self.limit.follow(points)

@@ -123,11 +123,17 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         await scan(await self._ready(), self._inventory, interface)
 
     async def is_visible(
-        self, interface: str, ssid: Ssid, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]
+        self,
+        interface: str,
+        ssid: Ssid,
+        sightings: Sequence[Sighting],
+        others: Mapping[str, DeviceId],
+        *,
+        all_channels: bool = True,
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
         services, choice = await self._ready(), partial(self._choice_of_lost, sightings, others)
-        return await is_visible(services, self._inventory, interface, ssid, choice)
+        return await is_visible(services, self._inventory, interface, ssid, choice, all_channels=all_channels)
 
     async def recover(self, interface: str, step: BackendStep) -> None:
         """Carry out a recovery step on an idle interface that does not work; see Backend.recover."""

@@ -82,14 +82,20 @@ async def scan(services: Services, inventory: Inventory, name: str) -> None:
 
 
 async def is_visible(
-    services: Services, inventory: Inventory, name: str, ssid: Ssid, choice: Callable[[], BssChoice]
+    services: Services,
+    inventory: Inventory,
+    name: str,
+    ssid: Ssid,
+    choice: Callable[[], BssChoice],
+    *,
+    all_channels: bool,
 ) -> bool:
-    """Scan for one network on an idle interface, first on the channels of its earlier sightings; returns
-    whether it has a candidate. Raises the errors of `idle_interface`."""
+    """Scan for one network on an idle interface, as Backend.is_visible does; returns whether it has a
+    candidate. Raises the errors of `idle_interface`."""
     async with idle_interface(services, inventory, name) as (interface, supplicant):
         await supplicant.subscribe()
         frequencies = frequencies_to_try(choice().sightings, (), interface.bands)
-        found = await scan_for(supplicant, ssid, choice, frequencies)
+        found = await scan_for(supplicant, ssid, choice, frequencies, all_channels=all_channels)
         return bool(choice().candidates(found))
 
 
