@@ -1,0 +1,81 @@
+"""A driver's conversations with a scripted camera, byte by byte, without sockets and without time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from wifimgrd.camera.drivers.protocol import Answer, Conversation, Driver, Nonsense, Pause, Push
+
+T = TypeVar("T")
+Camera = Callable[[bytes], bytes]
+"""Answers a request."""
+NOW_US = 1_800_000_000_000_000
+TOOK_US = 40_000
+
+
+@dataclass
+class Talk:
+    """Carries conversations out."""
+
+    driver: Driver
+    camera: Camera
+    now_us: int = NOW_US
+    """When the next answer comes."""
+    requests: list[bytes] = field(default_factory=list)
+    paused_s: float = 0.0
+
+    def __call__(self, conversation: Conversation[T]) -> T:
+        try:
+            step = next(conversation)
+            while True:
+                if isinstance(step, Pause):
+                    self.paused_s += step.seconds
+                    self.now_us += round(step.seconds * 1_000_000)
+                    step = next(conversation)
+                else:
+                    step = conversation.send(self.exchange(step.data, step.number))
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def exchange(self, data: bytes, number: int) -> Answer:
+        self.requests.append(data)
+        parser = self.driver.parser()
+        parser.expect()
+        found = [*parser.feed(self.camera(data))]
+        if not found and (last := parser.end()) is not None:
+            found.append(last)
+        for one in found:
+            if isinstance(one, Push):
+                self.driver.pushed(one, self.now_us)
+            elif one.number == number:
+                return one.timed(self.now_us, TOOK_US)
+        raise Nonsense("the camera did not answer")
+
+    def command(self, *, on: bool) -> Answer:
+        """Prepare, send and conclude; the answer that says that it is done."""
+        if self(self.driver.prepare(on=on)):
+            return Answer(0, b"")
+        request = self.driver.command(on=on)
+        return self(self.driver.conclude(self.exchange(request.data, request.number), on=on))
+
+
+def http(content: Any, status: int = 200) -> bytes:
+    """An HTTP answer with JSON."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def target(request: bytes) -> str:
+    """The target of an HTTP request."""
+    return request.split(b" ", 2)[1].decode()
+
+
+def content(request: bytes) -> Any:
+    """The JSON of an HTTP request; {} without a body."""
+    body = request.partition(b"\r\n\r\n")[2]
+    return json.loads(body) if body else {}

@@ -1,0 +1,327 @@
+"""Open Spherical Camera, as https://github.com/ricohapi/theta-api-specs and
+https://github.com/Insta360Develop/Insta360_OSC have it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.camera.drivers.conversations import NOW_US, TOOK_US, Talk, content, http, target
+from wifimgrd.camera.drivers.osc import OscDriver
+from wifimgrd.camera.drivers.protocol import HostTime, Nonsense
+from wifimgrd.domain.camera import (
+    BatteryState,
+    CameraReading,
+    RecordingState,
+    StopReason,
+    StorageState,
+    TemperatureState,
+)
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported
+
+THETA = {
+    "manufacturer": "RICOH", "model": "RICOH THETA X", "serialNumber": "14010001",
+    "firmwareVersion": "2.61.0", "api": ["/osc/info", "/osc/state"], "apiLevel": [2], "uptime": 67,
+}  # fmt: skip
+THETA_S = THETA | {"model": "RICOH THETA S", "apiLevel": [1, 2]}
+ONE_X = {
+    "manufacturer": "Arashi Vision", "model": "Insta360 One2", "serialNumber": "IXE3619AYS76P6",
+    "firmwareVersion": "v1.18.43", "apiLevel": [2], "_vendorVersion": "v1.1_build1",
+}  # fmt: skip
+STATE = {
+    "batteryLevel": 0.33, "storageUri": "http://192.168.1.1/files/abcde/", "_captureStatus": "idle",
+    "_recordedTime": 0, "_recordableTime": 0, "_batteryState": "disconnect", "_apiVersion": 2,
+    "_cameraError": [],
+}  # fmt: skip
+OPTIONS = {
+    "remainingSpace": 5_000_000_000, "totalSpace": 20_000_000_000, "remainingVideoSeconds": 700,
+    "captureMode": "image", "dateTimeZone": "2027:01:15 16:00:10+08:00",
+}  # fmt: skip
+ONE_X_OPTIONS = {
+    "remainingSpace": 5_000_000_000, "totalSpace": 20_000_000_000, "captureMode": "image",
+    "_batteryCapacity": {"powerType": 1, "powerLevel": 64}, "_dateTime": "2027:01:15 08:00:10",
+}  # fmt: skip
+
+
+class Camera:
+    """Level 2, or level 1 if it has a session."""
+
+    def __init__(self) -> None:
+        self.info: Any = THETA
+        self.state: dict[str, Any] = dict(STATE)
+        self.options: dict[str, Any] = dict(OPTIONS)
+        self.errors: dict[str, list[tuple[str, int]]] = {}
+        """What the next calls of a command fail with."""
+        self.session = ""
+        self.commands: list[str] = []
+
+    def __call__(self, request: bytes) -> bytes:
+        path = target(request)
+        if path == "/osc/info":
+            assert request.startswith(b"GET ")
+            return http(self.info)
+        head = request.partition(b"\r\n\r\n")[0].lower()
+        assert b"x-xsrf-protected: 1" in head
+        assert b"content-type: application/json;charset=utf-8" in head
+        if path == "/osc/state":
+            return http({"fingerprint": "12EGA33", "state": self.state})
+        assert path == "/osc/commands/execute"
+        return self.execute(content(request))
+
+    def execute(self, command: dict[str, Any]) -> bytes:
+        name, parameters = command["name"], command.get("parameters", {})
+        self.commands.append(name)
+        if self.errors.get(name):
+            code, status = self.errors[name].pop(0)
+            return http({"state": "error", "error": {"code": code, "message": f"It is {code}."}}, status)
+        if name == "camera.startSession":
+            self.session = "SID_0001"
+            return http({"name": name, "state": "done", "results": {"sessionId": "SID_0001", "timeout": 180}})
+        if self.state.get("_apiVersion") == 1 and parameters.get("sessionId") != self.session:
+            return http({"state": "error", "error": {"code": "invalidSessionId"}}, 403)
+        match name:
+            case "camera.getOptions":
+                unknown = set(parameters["optionNames"]) - self.options.keys()
+                if unknown:
+                    error = {"code": "invalidParameterName ", "message": "parameter is not supported."}
+                    return http({"name": name, "state": "error", "error": error}, 400)
+                found = {one: self.options[one] for one in parameters["optionNames"]}
+                return http({"name": name, "state": "done", "results": {"options": found}})
+            case "camera.setOptions":
+                if "clientVersion" in parameters["options"]:
+                    self.state["_apiVersion"] = 2
+                self.options |= parameters["options"]
+            case "camera.startCapture" | "camera._startCapture":
+                self.state["_captureStatus"] = "shooting"
+            case "camera.stopCapture" | "camera._stopCapture":
+                self.state["_captureStatus"] = "idle"
+        return http({"name": name, "state": "done"})
+
+
+@pytest.fixture
+def camera() -> Camera:
+    return Camera()
+
+
+@pytest.fixture
+def talk(camera: Camera) -> Talk:
+    return Talk(OscDriver(), camera)
+
+
+def read(talk: Talk) -> CameraReading:
+    talk(talk.driver.read())
+    return talk.driver.reading
+
+
+def begin(talk: Talk) -> CameraReading:
+    talk(talk.driver.begin())
+    return read(talk)
+
+
+def test_everything_that_a_theta_says(talk: Talk) -> None:
+    assert begin(talk) == CameraReading(
+        read_us=NOW_US - TOOK_US // 2,
+        battery_level=33,
+        battery_state=BatteryState.DISCHARGING,
+        recording=RecordingState.IDLE,
+        storage_state=StorageState.OK,
+        storage_free=5_000_000_000,
+        storage_total=20_000_000_000,
+        time_left_s=700,
+        temperature=TemperatureState.NORMAL,
+        model="RICOH THETA X",
+        serial_number="14010001",
+        firmware_version="2.61.0",
+    )
+    assert [target(one) for one in talk.requests] == ["/osc/info", "/osc/state", "/osc/commands/execute"]
+
+
+def test_options_are_read_every_10_s(talk: Talk, camera: Camera) -> None:
+    begin(talk)
+    for _ in range(5):
+        talk.now_us += 2_000_000
+        read(talk)
+    assert camera.commands.count("camera.getOptions") == 2
+
+
+def test_everything_that_an_insta360_says(talk: Talk, camera: Camera) -> None:
+    camera.info, camera.options = ONE_X, dict(ONE_X_OPTIONS)
+    camera.state = {"_cardState": "pass", "batteryLevel": 1, "storageUri": "http://192.168.42.1:80/DCIM/"}
+    found = begin(talk)
+    assert (found.battery_level, found.battery_state) == (64, BatteryState.CHARGING)
+    assert (found.storage_state, found.storage_free) == (StorageState.OK, 5_000_000_000)
+    assert (found.recording, found.temperature, found.time_left_s) == (None, None, None)
+
+
+def test_a_camera_that_does_not_know_an_option_is_asked_for_the_others(talk: Talk, camera: Camera) -> None:
+    del camera.options["remainingVideoSeconds"]
+    begin(talk)
+    assert read(talk).storage_free == 5_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "value"),
+    [
+        ({"batteryLevel": 1}, "battery_level", 100),
+        ({"batteryLevel": 1.5}, "battery_level", None),
+        ({"_batteryState": "charged"}, "battery_state", BatteryState.CHARGING),
+        ({"_batteryState": "unheard"}, "battery_state", None),
+        ({"_cameraError": ["HIGH_TEMPERATURE"]}, "temperature", TemperatureState.TOO_HOT),
+        ({"_cameraError": ["HIGH_TEMPERATURE_WARNING"]}, "temperature", TemperatureState.WARNING),
+        ({"_cameraError": "HIGH_TEMPERATURE"}, "temperature", None),
+        ({"_cameraError": ["NO_MEMORY"]}, "storage_state", StorageState.FULL),
+        ({"_cameraError": ["NO_MEMORY", "CARD_ACCESS_FAIL"]}, "storage_state", StorageState.ERROR),
+        ({"_cameraError": [5, None, ["NO_MEMORY"]]}, "storage_state", StorageState.OK),
+        ({"_cardState": "noCard"}, "storage_state", StorageState.MISSING),
+        ({"_cardState": "noSpace"}, "storage_state", StorageState.FULL),
+        ({"_cardState": "writeProtect"}, "storage_state", StorageState.ERROR),
+        ({"_cardState": "something"}, "storage_state", None),
+        ({"_captureStatus": "bracket shooting"}, "recording", RecordingState.IDLE),
+        ({"_captureStatus": 7}, "recording", None),
+    ],
+)
+def test_what_states_mean(
+    talk: Talk, camera: Camera, state: dict[str, Any], name: str, value: object
+) -> None:
+    camera.state |= state
+    begin(talk)
+    assert getattr(read(talk), name) == value
+
+
+def test_a_recording_has_its_time(talk: Talk, camera: Camera) -> None:
+    camera.options["captureMode"] = "video"
+    camera.state |= {"_captureStatus": "shooting", "_recordedTime": 61, "_recordableTime": 1439}
+    found = begin(talk)
+    assert found.is_recording is True
+    assert found.recording_since_us == NOW_US - TOOK_US // 2 - 61_000_000
+    assert found.time_left_s == 1439
+    camera.state |= {"_captureStatus": "idle", "_cameraError": ["NO_MEMORY"]}
+    found = read(talk)
+    assert (found.is_recording, found.stop_reason) == (False, StopReason.FULL)
+
+
+def test_photos_at_intervals_are_no_recording(talk: Talk, camera: Camera) -> None:
+    begin(talk)
+    camera.state["_captureStatus"] = "shooting"
+    assert read(talk).is_recording is False
+
+
+def test_start_sets_the_mode_first_and_stop_does_not(talk: Talk, camera: Camera) -> None:
+    talk(talk.driver.begin())
+    talk.command(on=True)
+    assert camera.options["captureMode"] == "video"
+    assert camera.commands.index("camera.setOptions") < camera.commands.index("camera.startCapture")
+    assert talk.driver.reading.is_recording is True
+    talk.command(on=False)
+    assert camera.commands[-2:] == ["camera.getOptions", "camera.stopCapture"]
+    assert talk.driver.reading.is_recording is False
+
+
+def test_in_the_wrong_mode_the_mode_is_set_and_the_command_repeated(talk: Talk, camera: Camera) -> None:
+    camera.info, camera.options = ONE_X, {"captureMode": "video"} | ONE_X_OPTIONS
+    camera.options["captureMode"] = "video"
+    camera.state = {"_cardState": "pass", "batteryLevel": 1}
+    camera.errors["camera.startCapture"] = [("disabledCommand", 200)]
+    talk(talk.driver.begin())
+    assert talk.command(on=True).code == 200
+    assert camera.commands[-4:] == [
+        "camera.startCapture", "camera.setOptions", "camera.getOptions", "camera.startCapture",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind", "sentence"),
+    [
+        ("disabledCommand", 403, CameraRefused, "the camera refused: It is disabledCommand."),
+        ("unactivated", 200, CameraRefused, "the camera refused: It is unactivated."),
+        ("serviceUnavailable", 503, CameraBusy, "the camera is busy"),
+    ],
+)
+def test_refusals(
+    talk: Talk, camera: Camera, code: str, status: int, kind: type[CameraRefused], sentence: str
+) -> None:
+    camera.errors["camera.startCapture"] = [(code, status)] * 2
+    talk(talk.driver.begin())
+    with pytest.raises(kind) as caught:
+        talk.command(on=True)
+    assert caught.value.message == sentence
+
+
+def test_a_refusal_is_explained_by_the_state(talk: Talk, camera: Camera) -> None:
+    camera.state["_cameraError"] = ["HIGH_TEMPERATURE"]
+    camera.errors["camera.startCapture"] = [("disabledCommand", 403)]
+    talk(talk.driver.begin())
+    with pytest.raises(CameraRefused, match="the camera is too hot"):
+        talk.command(on=True)
+
+
+def test_a_camera_that_does_something_else_is_busy(talk: Talk, camera: Camera) -> None:
+    camera.state["_captureStatus"] = "self-timer countdown"
+    talk(talk.driver.begin())
+    with pytest.raises(CameraBusy, match="self-timer countdown"):
+        talk.command(on=True)
+
+
+def test_a_theta_s_goes_to_level_2(talk: Talk, camera: Camera) -> None:
+    camera.info = THETA_S
+    camera.state["_apiVersion"] = 1
+    begin(talk)
+    assert camera.commands[:2] == ["camera.startSession", "camera.setOptions"]
+    talk.command(on=True)
+    assert camera.commands[-1] == "camera.startCapture"
+    camera.state |= {"_apiVersion": 1, "_captureStatus": "idle"}  # its network was off meanwhile
+    talk.command(on=True)
+    assert camera.state["_apiVersion"] == 2
+
+
+def test_a_theta_with_level_1_alone(talk: Talk, camera: Camera) -> None:
+    camera.info = THETA_S | {"apiLevel": [1]}
+    camera.state["_apiVersion"] = 1
+    talk(talk.driver.begin())
+    talk.command(on=True)
+    assert camera.options["captureMode"] == "_video"
+    assert camera.commands[-1] == "camera._startCapture"
+    camera.session = "another client's"
+    talk.command(on=False)
+    assert camera.commands[-1] == "camera._stopCapture"
+    assert talk.driver.reading.is_recording is False
+
+
+def test_the_clock_of_a_theta(talk: Talk, camera: Camera) -> None:
+    begin(talk)
+    talk.now_us = NOW_US + TOOK_US // 2
+    talk(talk.driver.read_clock(-3600))
+    assert (talk.driver.reading.clock_offset_us, talk.driver.reading.clock_read_us) == (10_500_000, NOW_US)
+    talk(talk.driver.set_clock(HostTime(NOW_US + 1, -12_600, is_dst=False)))
+    assert camera.options["dateTimeZone"] == "2027:01:15 04:30:01-03:30"
+    camera.errors["camera.setOptions"] = [("invalidParameterValue", 400)]
+    with pytest.raises(CameraRefused, match="does not take the time"):
+        talk(talk.driver.set_clock(HostTime(NOW_US, 0, is_dst=False)))
+
+
+def test_the_clock_of_an_insta360_is_only_read(talk: Talk, camera: Camera) -> None:
+    camera.info, camera.options = ONE_X, dict(ONE_X_OPTIONS)
+    begin(talk)
+    talk.now_us = NOW_US + TOOK_US // 2
+    talk(talk.driver.read_clock(3600))
+    assert talk.driver.reading.clock_offset_us == 10_500_000 - 3_600_000_000
+    with pytest.raises(NotSupported):
+        talk(talk.driver.set_clock(HostTime(NOW_US, 0, is_dst=False)))
+    del camera.options["_dateTime"]
+    talk(talk.driver.read_clock(0))
+
+
+@pytest.mark.parametrize(
+    "sent", [http(b"<html>"), http({}, 500), http({}, 302), b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]"]
+)
+def test_what_is_no_state_is_nonsense(camera: Camera, sent: bytes) -> None:
+    talk = Talk(OscDriver(), lambda request: sent if b"/osc/state" in request else camera(request))
+    with pytest.raises(Nonsense):
+        begin(talk)
+
+
+def test_requests_are_compact_json(talk: Talk) -> None:
+    request = talk.driver.command(on=True).data
+    assert json.loads(request.partition(b"\r\n\r\n")[2]) == {"name": "camera.startCapture"}

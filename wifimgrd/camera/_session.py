@@ -1,0 +1,361 @@
+"""The session of one attached camera: its connection, its reads, and commands, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import structlog
+
+from wifimgrd.camera._connection import Clock, Connection, ConnectionEnded, SessionLimits
+from wifimgrd.camera.drivers.protocol import (
+    MICROSECONDS,
+    Answer,
+    Conversation,
+    Driver,
+    HostTime,
+    Nonsense,
+    Pause,
+    Push,
+    Request,
+)
+from wifimgrd.domain.camera import CameraReading, CommandResult
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import (
+    CameraRefused,
+    DeviceNotFound,
+    DeviceNotReachable,
+    InterfaceLost,
+    NotConnected,
+    WifimgrdError,
+)
+from wifimgrd.runtime.tasks import Backoff, Tasks
+
+OpenSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
+"""Opens a TCP connection to a port of a camera, not blocking."""
+Report = Callable[[DeviceId, CameraReading], None]
+
+_log = structlog.get_logger()
+_T = TypeVar("_T")
+_RESTART: Final = Backoff(first_s=1.0, last_s=60.0)
+"""After a bug: sessions end their own failures."""
+_UNREADABLE: Final = "the camera's answer cannot be understood"
+
+
+@dataclass(eq=False)
+class Attempt:
+    """A command to one camera, beside those to others."""
+
+    session: Session
+    on: bool
+    has_turn: bool = False
+    """No other command to this camera is under way."""
+    is_ready: bool = False
+    """It waits for the others."""
+    is_sent: bool = False
+
+    def send(self) -> None:
+        """Send the request of an attempt that is ready, at once."""
+        self.is_sent = self.session.send_command()
+
+
+class Gate:
+    """Where prepared attempts wait for the others."""
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        """Another attempt is ready, or has ended."""
+        self._is_open = asyncio.Event()
+
+    async def wait(self, attempt: Attempt) -> None:
+        """Wait until the request was sent."""
+        attempt.is_ready = True
+        self.changed.set()
+        await self._is_open.wait()
+
+    def open(self, attempts: list[Attempt]) -> None:
+        """Send the requests of all that are ready, one right after the other."""
+        for attempt in attempts:
+            if attempt.is_ready:
+                attempt.send()
+        self._is_open.set()
+
+
+class Session:
+    """Reads one camera's state until it is closed."""
+
+    def __init__(
+        self,
+        device_id: DeviceId,
+        driver: Driver,
+        open_socket: OpenSocket,
+        report: Report,
+        tasks: Tasks,
+        clock: Clock,
+        limits: SessionLimits,
+    ) -> None:
+        self.device_id = device_id
+        self.tasks = tasks
+        self.is_closed = False
+        self._driver = driver
+        self._open_socket = open_socket
+        self._report = report
+        self._clock = clock
+        self._limits = limits
+        self._backoff = Backoff(limits.first_pause_s, limits.longest_pause_s)
+        self._turn = asyncio.Lock()
+        """Who speaks with the camera. It is fair, so commands to several cameras never wait in a circle."""
+        self._connection: Connection | None = None
+        self._has_begun = False
+        self._failures = 0
+        self._clock_us = 0
+        """When the clock was last asked for."""
+        self._poked = asyncio.Event()
+        self._command: Request | None = None
+        self.is_commanded = False
+        """A command to the camera is under way."""
+        tasks.keep("read", self._run, _RESTART)
+
+    def close(self) -> None:
+        """End it: what runs is cancelled."""
+        self.is_closed = True
+        self.tasks.cancel()
+        self._drop()
+
+    # -- reading
+
+    async def _run(self) -> None:
+        while True:
+            async with self._turn:
+                await self._try_to_read()
+            await self._until_due()
+
+    async def _try_to_read(self) -> None:
+        self._poked.clear()
+        try:
+            await self._begin()
+            await self._converse(self._driver.read())
+            self._publish()
+            if not self._driver.reading.is_recording and self._is_clock_due():
+                await self._read_clock()
+        except (WifimgrdError, Nonsense, OSError) as error:
+            self._fail(error)
+        else:
+            self._succeed()
+
+    async def _begin(self) -> None:
+        if not self._has_begun:
+            await self._converse(self._driver.begin())
+            self._has_begun = True
+
+    def _is_clock_due(self) -> bool:
+        age_us = self._clock() - self._clock_us
+        return not 0 <= age_us < self._limits.clock_s * MICROSECONDS
+
+    async def _read_clock(self) -> None:
+        self._clock_us = self._clock()
+        await self._converse(self._driver.read_clock(self._host_time().offset_s))
+        self._publish()
+
+    def _host_time(self) -> HostTime:
+        now_us = self._clock()
+        local = time.localtime(now_us // MICROSECONDS)
+        return HostTime(now_us, local.tm_gmtoff, local.tm_isdst > 0)
+
+    async def _until_due(self) -> None:
+        limits = self._limits
+        period_s = limits.recording_s if self._driver.reading.is_recording else limits.idle_s
+        if self._failures:
+            period_s = self._backoff.pause_s(self._failures)
+        await asyncio.sleep(min(limits.shortest_s, period_s))
+        try:
+            async with asyncio.timeout(max(0.0, period_s - limits.shortest_s)):
+                await self._poked.wait()
+        except TimeoutError:
+            pass
+
+    def _publish(self) -> None:
+        if not self.is_closed and self._driver.reading.read_us:
+            self._report(self.device_id, self._driver.reading)
+
+    def _succeed(self) -> None:
+        if self._failures:
+            _log.info("camera_answers", device=self.device_id)
+        self._failures = 0
+
+    def _fail(self, error: Exception) -> None:
+        self._drop()
+        self._has_begun = False
+        self._clock_us = 0
+        self._failures += 1
+        log = _log.info if self._failures == 1 else _log.debug
+        log("camera_not_read", device=self.device_id, reason=str(error), failures=self._failures)
+
+    # -- the connection
+
+    async def _connect(self) -> Connection:
+        if self._connection is not None and self._connection.is_usable:
+            return self._connection
+        self._drop()
+        try:
+            async with asyncio.timeout(self._limits.open_s):
+                found = await self._open_socket(self.device_id, self._driver.port)
+        except TimeoutError:
+            raise DeviceNotReachable("the camera does not take a connection") from None
+        try:
+            self._driver.host = _host_of(found)
+            loop = asyncio.get_running_loop()
+            _, connection = await loop.create_connection(self._new_connection, sock=found)
+        except BaseException:
+            found.close()
+            raise
+        self._connection = connection
+        connection.open(self._driver.hello, self._driver.keep_alive)
+        return connection
+
+    def _new_connection(self) -> Connection:
+        return Connection(self._driver.parser(), self._clock, self._limits, self._pushed, self._ended)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _pushed(self, push: Push | None) -> None:
+        """Something that the camera has sent by itself, or that it has sent too much of that."""
+        if push is None:
+            self._driver.missed()
+            self._poked.set()
+            return
+        if self._driver.pushed(push, self._clock()):
+            self._poked.set()
+        self._publish()
+
+    def _ended(self) -> None:
+        """The connection has ended while nothing was asked: a camera that pushes is connected again."""
+        if self._driver.keep_alive:
+            self._poked.set()
+
+    async def _converse(self, conversation: Conversation[_T]) -> _T:
+        try:
+            step = next(conversation)
+            while True:
+                if isinstance(step, Pause):
+                    await asyncio.sleep(step.seconds)
+                    step = next(conversation)
+                else:
+                    step = conversation.send(await self._exchange(step))
+        except StopIteration as end:
+            value: _T = end.value
+            return value
+
+    async def _exchange(self, request: Request) -> Answer:
+        """Send a request and wait for its answer; once more where the camera has ended a connection that was
+        idle. Raises DeviceNotReachable, Nonsense, and what opening a socket raises."""
+        is_new = self._connection is None or not self._connection.is_usable
+        connection = await self._connect()
+        connection.send(request)
+        try:
+            return await self._answer(connection)
+        except ConnectionEnded as ended:
+            if is_new or ended.heard:
+                raise DeviceNotReachable(str(ended)) from None
+        return await self._exchange(request)
+
+    async def _answer(self, connection: Connection) -> Answer:
+        try:
+            answer = await connection.answer()
+        except TimeoutError:
+            self._drop()
+            raise DeviceNotReachable(f"no answer within {self._limits.answer_s:g} s") from None
+        except BaseException:
+            self._drop()
+            raise
+        if not connection.is_usable:
+            self._drop()
+        return answer
+
+    # -- commands
+
+    async def record(self, attempt: Attempt, gate: Gate) -> CommandResult:
+        """Start or stop recording, when the gate opens."""
+        async with self._turn:
+            attempt.has_turn = self.is_commanded = True
+            try:
+                after_us = await self._record(attempt, gate)
+            except (WifimgrdError, Nonsense, OSError) as error:
+                return CommandResult(error=self._failed(error))
+            else:
+                self._succeed()
+                return CommandResult(after_us)
+            finally:
+                self.is_commanded = False
+                self._publish()
+                self._poked.set()
+
+    async def _record(self, attempt: Attempt, gate: Gate) -> int:
+        await self._begin()
+        if await self._converse(self._driver.prepare(on=attempt.on)):
+            return 0
+        await self._connect()
+        self._command = request = self._driver.command(on=attempt.on)
+        await gate.wait(attempt)
+        answer = await self._command_answer(request, is_sent=attempt.is_sent)
+        return (await self._converse(self._driver.conclude(answer, on=attempt.on))).took_us
+
+    def send_command(self) -> bool:
+        """Send the command that is prepared, at once; false if the camera has ended the connection."""
+        if self._command is None or self._connection is None or not self._connection.is_usable:
+            return False
+        self._connection.send(self._command)
+        return True
+
+    async def _command_answer(self, request: Request, *, is_sent: bool) -> Answer:
+        self._command = None
+        if is_sent and self._connection is not None:
+            try:
+                return await self._answer(self._connection)
+            except ConnectionEnded as ended:
+                if ended.heard:
+                    raise DeviceNotReachable(str(ended)) from None
+        return await self._exchange(request)
+
+    async def set_clock(self) -> None:
+        """Set the camera's clock, and read it; raises the errors of commands."""
+        async with self._turn:
+            try:
+                await self._begin()
+                await self._connect()
+                await self._converse(self._driver.set_clock(self._host_time()))
+                await self._read_clock()
+            except (WifimgrdError, Nonsense, OSError) as error:
+                raise self._failed(error) from None
+            self._succeed()
+
+    def _failed(self, error: Exception) -> WifimgrdError:
+        """Why a command has failed, for clients; ends the connection if that is why."""
+        match error:
+            case InterfaceLost() | DeviceNotFound():
+                told: WifimgrdError = NotConnected("the camera is no longer connected")
+            case WifimgrdError() if not isinstance(error, DeviceNotReachable):
+                return error
+            case DeviceNotReachable():
+                told = error
+            case Nonsense():
+                told = CameraRefused(_UNREADABLE)
+            case _:
+                told = DeviceNotReachable("the connection to the camera broke")
+        self._fail(error)
+        return told
+
+
+def _host_of(found: socket.socket) -> str:
+    """The camera's address, as a Host field has it."""
+    peer = found.getpeername()
+    if found.family == socket.AF_INET:
+        return f"{peer[0]}:{peer[1]}" if peer[1] != 80 else str(peer[0])
+    return "camera"

@@ -1,0 +1,160 @@
+"""Reads the state of connected cameras and commands them, over sockets that somebody else opens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from wifimgrd.camera._connection import Clock, SessionLimits
+from wifimgrd.camera._session import Attempt, Gate, OpenSocket, Session
+from wifimgrd.camera.drivers.gopro import GoProDriver
+from wifimgrd.camera.drivers.insta360 import Insta360Driver
+from wifimgrd.camera.drivers.osc import OscDriver
+from wifimgrd.camera.drivers.protocol import Driver
+from wifimgrd.domain.camera import (
+    COMMAND_OF_MANY_S,
+    COMMAND_S,
+    CameraDriver,
+    CameraReading,
+    CommandResult,
+)
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, WifimgrdError
+from wifimgrd.runtime.tasks import Tasks
+
+_DRIVERS: Final[Mapping[CameraDriver, type[Driver]]] = MappingProxyType(
+    {
+        CameraDriver.GOPRO: GoProDriver,
+        CameraDriver.INSTA360: Insta360Driver,
+        CameraDriver.OSC: OscDriver,
+    }
+)
+_NOT_CONNECTED: Final = "the camera is not connected"
+_DISCONNECTED: Final = "the camera was disconnected"
+_OTHER_COMMAND: Final = "another command to this camera is under way"
+
+
+class Listener(Protocol):
+    """Receives what cameras say of themselves."""
+
+    def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
+        """The state of a camera was read, or it has sent it."""
+
+
+class CameraSessions:
+    """A session for each attached camera: the port `CameraControl`."""
+
+    def __init__(self, tasks: Tasks, clock: Clock, limits: SessionLimits | None = None) -> None:
+        """`clock` is this host's, microseconds since the epoch."""
+        self._tasks = tasks
+        self._clock = clock
+        self._limits = limits or SessionLimits()
+        self._sessions: dict[DeviceId, Session] = {}
+        self._listener: Listener | None = None
+        self._open_socket: OpenSocket | None = None
+
+    async def start(self, listener: Listener, open_socket: OpenSocket) -> None:
+        """Nothing is read before `attach`."""
+        self._listener, self._open_socket = listener, open_socket
+
+    async def stop(self) -> None:
+        """End everything, and close."""
+        for device_id in list(self._sessions):
+            self.detach(device_id)
+        await self._tasks.stop()
+
+    def attach(self, device_id: DeviceId, driver: CameraDriver) -> None:
+        """Read a camera's state from now on; nothing is known of it."""
+        if self._open_socket is None or self._listener is None:
+            raise RuntimeError("attach before start")
+        self.detach(device_id)
+        self._sessions[device_id] = Session(
+            device_id,
+            _DRIVERS[driver](),
+            self._open_socket,
+            self._listener.camera_read,
+            self._tasks.part(f"camera-{device_id}"),
+            self._clock,
+            self._limits,
+        )
+
+    def detach(self, device_id: DeviceId) -> None:
+        """End a session; commands that run end with NotConnected."""
+        if (session := self._sessions.pop(device_id, None)) is not None:
+            session.close()
+
+    # -- commands
+
+    async def record(self, device_ids: Sequence[DeviceId], *, on: bool) -> Mapping[DeviceId, CommandResult]:
+        """Start or stop recording: all requests are prepared, then sent together; each has a result of its
+        own. Never raises."""
+        wanted = list(dict.fromkeys(device_ids))
+        deadline_s = asyncio.get_running_loop().time() - self._limits.margin_s
+        deadline_s += COMMAND_S if len(wanted) <= 1 else COMMAND_OF_MANY_S
+        gate = Gate()
+        runs: dict[DeviceId, tuple[Attempt, asyncio.Task[CommandResult]]] = {}
+        for device_id in wanted:
+            if (session := self._sessions.get(device_id)) is not None:
+                attempt = Attempt(session, on)
+                runs[device_id] = attempt, session.tasks.start("record", session.record(attempt, gate))
+        try:
+            await self._prepare(gate, list(runs.values()))
+            attempts = [attempt for attempt, task in runs.values() if not task.done()]
+            gate.open(attempts)
+            running = []
+            for attempt, task in runs.values():
+                if attempt.is_ready and not task.done():
+                    running.append(task)
+                else:
+                    task.cancel()  # too late: it must not record after it was told not to be ready
+            if running:
+                left_s = deadline_s - asyncio.get_running_loop().time()
+                await asyncio.wait(running, timeout=max(0.0, left_s))
+        finally:
+            for _, task in runs.values():
+                task.cancel()
+        results = {device_id: self._result(*run) for device_id, run in runs.items()}
+        missing = CommandResult(error=NotConnected(_NOT_CONNECTED))
+        return {device_id: results.get(device_id, missing) for device_id in wanted}
+
+    async def _prepare(self, gate: Gate, runs: Sequence[tuple[Attempt, asyncio.Task[CommandResult]]]) -> None:
+        """Wait until each attempt is ready or has ended, or their time is over."""
+        for _, task in runs:
+            task.add_done_callback(lambda _: gate.changed.set())
+        try:
+            async with asyncio.timeout(self._limits.prepare_s):
+                while not all(attempt.is_ready or task.done() for attempt, task in runs):
+                    gate.changed.clear()
+                    await gate.changed.wait()
+        except TimeoutError:
+            pass
+
+    def _result(self, attempt: Attempt, task: asyncio.Task[CommandResult]) -> CommandResult:
+        if task.done() and not task.cancelled() and task.exception() is None:
+            return task.result()
+        error: WifimgrdError
+        if attempt.session.is_closed:
+            error = NotConnected(_DISCONNECTED)
+        elif not attempt.has_turn and attempt.session.is_commanded:
+            error = CameraBusy(_OTHER_COMMAND)
+        elif not attempt.is_ready:
+            error = DeviceNotReachable(f"the camera was not ready within {self._limits.prepare_s:g} s")
+        else:
+            error = DeviceNotReachable("the camera did not answer in time")
+        return CommandResult(error=error)
+
+    async def set_clock(self, device_id: DeviceId) -> None:
+        """Set a camera's clock to this host's, with its time zone; raises the errors that `record` has, and
+        NotSupported."""
+        if (session := self._sessions.get(device_id)) is None:
+            raise NotConnected(_NOT_CONNECTED)
+        task = session.tasks.start("set-clock", session.set_clock(), expected=(WifimgrdError,))
+        try:
+            await asyncio.wait({task}, timeout=COMMAND_S - self._limits.margin_s)
+        finally:
+            task.cancel()
+        if task.done() and not task.cancelled():
+            return task.result()
+        raise NotConnected(_DISCONNECTED) if session.is_closed else DeviceNotReachable("no answer in time")

@@ -1,0 +1,1 @@
+"""What cameras are spoken to in, over their networks: bytes in, bytes out, no I/O and no clock."""

@@ -1,0 +1,252 @@
+"""Open GoPro over HTTP, HERO9 and newer: https://gopro.github.io/OpenGoPro/http (version 2.0)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any, Final
+
+from wifimgrd.camera.drivers._http import HttpParser, get
+from wifimgrd.camera.drivers._refusals import refusal, require_card
+from wifimgrd.camera.drivers._values import (
+    flag,
+    json_object,
+    local,
+    member,
+    percent,
+    seconds,
+    space,
+    text,
+    whole,
+    written_time,
+)
+from wifimgrd.camera.drivers.protocol import (
+    MICROSECONDS,
+    Answer,
+    Conversation,
+    Driver,
+    HostTime,
+    Nonsense,
+    Parser,
+    Pause,
+    Request,
+)
+from wifimgrd.domain.camera import (
+    BatteryState,
+    RecordingState,
+    StopReason,
+    StorageState,
+    TemperatureState,
+)
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
+
+
+class Status(IntEnum):
+    """The ids of statuses."""
+
+    BATTERY_PRESENT = 1
+    OVERHEATING = 6
+    BUSY = 8
+    ENCODING = 10
+    RECORDED_S = 13
+    CARD = 33
+    SECONDS_LEFT = 35
+    SPACE_LEFT_KB = 54
+    BATTERY_PERCENT = 70
+    COLD = 85
+    PRESET_GROUP = 96
+    CARD_SLOW = 111
+    USB_POWER = 115
+    CARD_SIZE_KB = 117
+
+
+_KILOBYTE: Final = 1024
+_CARD: Final[Mapping[int, StorageState]] = {
+    0: StorageState.OK,
+    1: StorageState.FULL,
+    2: StorageState.MISSING,
+    3: StorageState.ERROR,
+    4: StorageState.OK,
+    8: StorageState.OK,
+}
+"""4 is a card that is being written, 8 another card; -1 is not known."""
+_VIDEO: Final = 1000
+_PHOTO: Final = 1001
+"""Groups of presets: the camera's modes."""
+_OK: Final = 200
+_BUSY_ANSWERS: Final = (409, 429, 503)
+_READY_TRIES: Final = 12
+_STARTED_TRIES: Final = 10
+_TRY_AGAIN_S: Final = 0.25
+_OLD_CLOCK: Final = re.compile(r"HERO(9|10)\b.*")
+"""Models whose clock has no time zone."""
+
+
+class GoProDriver(Driver):
+    """Speaks with one GoPro."""
+
+    port = 8080
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._statuses: Mapping[str, Any] = {}
+
+    def parser(self) -> Parser:
+        """For a new connection."""
+        return HttpParser()
+
+    def _get(self, target: str) -> Request:
+        return get(self.host, target)
+
+    def begin(self) -> Conversation[None]:
+        """Read model, serial number and firmware."""
+        answer = yield self._get("/gopro/camera/info")
+        found = json_object(answer.body) if answer.code == _OK else {}
+        found = member(found, "info") or found  # version 1.0 has the members one level below
+        self.facts.identify(
+            text(found.get("model_name")),
+            text(found.get("serial_number")),
+            text(found.get("firmware_version")),
+        )
+
+    def read(self) -> Conversation[None]:
+        """Read the whole state."""
+        answer = yield self._get("/gopro/camera/state")
+        if answer.code != _OK:
+            raise Nonsense(f"the camera does not say its state (HTTP {answer.code})")
+        self._statuses = member(json_object(answer.body), "status")
+        self._take(answer.moment_us)
+
+    def _number(self, status: Status, low: int, high: int) -> int | None:
+        return whole(self._statuses.get(str(int(status))), low, high)
+
+    def _flag(self, status: Status) -> bool | None:
+        return flag(self._statuses.get(str(int(status))))
+
+    def _value(self, status: Status) -> object:
+        return self._statuses.get(str(int(status)))
+
+    def _take(self, at_us: int) -> None:
+        self.facts.reading = replace(
+            self.facts.reading,
+            read_us=at_us,
+            battery_level=self._battery_level(),
+            battery_state=self._battery(),
+            storage_state=self._storage(),
+            storage_free=space(self._value(Status.SPACE_LEFT_KB), _KILOBYTE),
+            storage_total=space(self._value(Status.CARD_SIZE_KB), _KILOBYTE) or None,
+            time_left_s=seconds(self._value(Status.SECONDS_LEFT)),
+            temperature=self._temperature(),
+        )
+        encodes = self._flag(Status.ENCODING)
+        state = None if encodes is None else RecordingState.RECORDING if encodes else RecordingState.IDLE
+        self.facts.has_recording(state, at_us, seconds(self._value(Status.RECORDED_S)))
+        self.facts.may_have_stopped_for(self._cause(), at_us)
+
+    def _battery_level(self) -> int | None:
+        """Without a battery the camera says 0."""
+        is_absent = self._flag(Status.BATTERY_PRESENT) is False
+        return None if is_absent else percent(self._value(Status.BATTERY_PERCENT))
+
+    def _battery(self) -> BatteryState | None:
+        is_powered = self._flag(Status.USB_POWER)
+        if is_powered is None:
+            return None
+        return BatteryState.CHARGING if is_powered else BatteryState.DISCHARGING
+
+    def _storage(self) -> StorageState | None:
+        number = self._number(Status.CARD, 0, 8)
+        state = None if number is None else _CARD.get(number)
+        return StorageState.SLOW if state is StorageState.OK and self._flag(Status.CARD_SLOW) else state
+
+    def _temperature(self) -> TemperatureState | None:
+        is_hot, is_cold = self._flag(Status.OVERHEATING), self._flag(Status.COLD)
+        if is_hot:
+            return TemperatureState.TOO_HOT
+        if is_cold:
+            return TemperatureState.TOO_COLD
+        return None if is_hot is None else TemperatureState.NORMAL
+
+    def _cause(self) -> StopReason | None:
+        """What in the present state ends recordings."""
+        reading = self.facts.reading
+        if reading.storage_state is StorageState.FULL:
+            return StopReason.FULL
+        if reading.storage_state is StorageState.SLOW:
+            return StopReason.SLOW_CARD
+        if reading.temperature is TemperatureState.TOO_HOT:
+            return StopReason.TOO_HOT
+        return StopReason.BATTERY if reading.battery_level == 0 else None
+
+    # -- commands
+
+    def prepare(self, *, on: bool) -> Conversation[bool]:
+        """Wait until it is not busy, and leave the mode for photos."""
+        for _ in range(_READY_TRIES):
+            yield from self.read()
+            if self.reading.is_recording is on:
+                return True
+            if not on or not self._flag(Status.BUSY):
+                break
+            yield Pause(_TRY_AGAIN_S)
+        else:
+            raise CameraBusy("the camera is busy")
+        if on:
+            require_card(self.reading)
+            if self._number(Status.PRESET_GROUP, 0, 1 << 31) == _PHOTO:
+                answer = yield self._get(f"/gopro/camera/presets/set_group?id={_VIDEO}")
+                if answer.code != _OK:
+                    raise self._error(answer, "it does not leave its mode for photos", on=on)
+        return False
+
+    def command(self, *, on: bool) -> Request:
+        """Press the shutter, or release it."""
+        return self._get(f"/gopro/camera/shutter/{'start' if on else 'stop'}")
+
+    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """Read the state: the answer only says that the camera has taken the command."""
+        yield from self.read()
+        if answer.code != _OK:
+            if self.reading.is_recording is on:  # it was pressed at the camera at the same time
+                return answer
+            raise self._error(answer, f"HTTP {answer.code}", on=on)
+        for _ in range(_STARTED_TRIES):
+            if self.reading.is_recording in (on, None):
+                return answer
+            yield Pause(_TRY_AGAIN_S)
+            yield from self.read()
+        said = "it took the command, but " + ("does not record" if on else "goes on recording")
+        raise refusal(self.reading, said, on=on)
+
+    def _error(self, answer: Answer, said: str, *, on: bool) -> WifimgrdError:
+        if answer.code in _BUSY_ANSWERS or self._flag(Status.BUSY):
+            return CameraBusy("the camera is busy")
+        return refusal(self.reading, said, on=on)
+
+    # -- clock
+
+    def read_clock(self, offset_s: int) -> Conversation[None]:
+        """Compare the clocks on the wall: not every model has a time zone."""
+        answer = yield self._get("/gopro/camera/get_date_time")
+        if answer.code != _OK:
+            return
+        found = json_object(answer.body)
+        at_us = answer.moment_us
+        said_us = written_time(f"{text(found.get('date'))} {text(found.get('time'))}", offset_s)
+        if said_us is not None:
+            self.facts.has_clock(said_us - at_us, at_us)
+
+    def set_clock(self, host: HostTime) -> Conversation[None]:
+        """Set the local time at the beginning of a second."""
+        left_us = -host.now_us % MICROSECONDS
+        yield Pause(left_us / MICROSECONDS)
+        now = local(host.now_us + left_us, host.offset_s)
+        values = {"date": now.strftime("%Y_%m_%d"), "time": now.strftime("%H_%M_%S")}
+        if not _OLD_CLOCK.match(self.reading.model):
+            values |= {"tzone": str(host.offset_s // 60), "dst": str(int(host.is_dst))}
+        query = "&".join(f"{name}={value}" for name, value in values.items())
+        answer = yield self._get(f"/gopro/camera/set_date_time?{query}")
+        if answer.code != _OK:
+            raise CameraRefused(f"the camera does not take the time (HTTP {answer.code})")

@@ -1,0 +1,388 @@
+"""Open Spherical Camera over HTTP: Ricoh Theta S, SC (level 1, or 2 once that is chosen), V, Z1 and X, and
+the Insta360 models without port 6666.
+
+https://developers.google.com/streetview/open-spherical-camera, https://github.com/ricohapi/theta-api-specs,
+https://github.com/Insta360Develop/Insta360_OSC. One command at a time, `/osc/info` first of all and at most
+once a second. Insta360's cameras do not say whether they record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from wifimgrd.camera.drivers._http import HttpParser, get, post
+from wifimgrd.camera.drivers._refusals import refusal, require_card
+from wifimgrd.camera.drivers._values import (
+    json_object,
+    local,
+    member,
+    percent,
+    seconds,
+    share,
+    space,
+    text,
+    whole,
+    written_time,
+)
+from wifimgrd.camera.drivers.protocol import (
+    MICROSECONDS,
+    Answer,
+    Conversation,
+    Driver,
+    HostTime,
+    Nonsense,
+    Parser,
+    Pause,
+    Request,
+    no_clock,
+)
+from wifimgrd.domain.camera import (
+    BatteryState,
+    RecordingState,
+    StopReason,
+    StorageState,
+    TemperatureState,
+)
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "Content-Type": "application/json;charset=utf-8",
+    "Accept": "application/json",
+    "X-XSRF-Protected": "1",
+}
+_OK: Final = 200
+_OPTIONS_US: Final = 9 * MICROSECONDS
+_CHARGING: Final[Mapping[str, BatteryState]] = {
+    "charging": BatteryState.CHARGING,
+    "charged": BatteryState.CHARGING,
+    "disconnect": BatteryState.DISCHARGING,
+}
+_CARD: Final[Mapping[str, StorageState]] = {
+    "pass": StorageState.OK,
+    "noCard": StorageState.MISSING,
+    "noSpace": StorageState.FULL,
+    "invalidFormat": StorageState.ERROR,
+    "writeProtect": StorageState.ERROR,
+    "otherError": StorageState.ERROR,
+}
+_STORAGE_ERRORS: Final[Mapping[str, StorageState]] = {
+    "CARD_DETECT_FAIL": StorageState.MISSING,
+    "READ_ERROR": StorageState.ERROR,
+    "NOT_SUPPORTED_MEDIA_TYPE": StorageState.ERROR,
+    "NOT_SUPPORTED_FILE_SYSTEM": StorageState.ERROR,
+    "CANT_USE_THIS_CARD": StorageState.ERROR,
+    "FORMAT_INTERNAL_MEM": StorageState.ERROR,
+    "FORMAT_CARD": StorageState.ERROR,
+    "INTERNAL_MEM_ACCESS_FAIL": StorageState.ERROR,
+    "CARD_ACCESS_FAIL": StorageState.ERROR,
+    "NO_MEMORY": StorageState.FULL,
+    "FILE_NUMBER_OVER": StorageState.FULL,
+}
+"""What a Theta reports as an error, the worst first."""
+_TOO_HOT: Final = frozenset({"HIGH_TEMPERATURE", "BATTERY_HIGH_TEMPERATURE"})
+_WARM: Final = frozenset({"HIGH_TEMPERATURE_WARNING"})
+_LOW_BATTERY: Final = frozenset({"NOT_ENOUGH_BATTERY", "CANNOT_RECORD_LOWBAT"})
+_ERRORS: Final = 32
+"""In one state."""
+_WRONG_MODE: Final = "disabledCommand"
+_BUSY_ERRORS: Final = frozenset({"serviceUnavailable", "cameraInExclusiveUse"})
+_NO_SESSION: Final = frozenset({"invalidSessionId", "missingParameter"})
+_MODE_TRIES: Final = 8
+_MODE_S: Final = 0.25
+"""A change of the mode takes a while."""
+_STARTED_TRIES: Final = 8
+_TRY_AGAIN_S: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How a level of the protocol names things."""
+
+    start: str = "camera.startCapture"
+    stop: str = "camera.stopCapture"
+    video: str = "video"
+
+
+_LEVEL1: Final = _Words("camera._startCapture", "camera._stopCapture", "_video")
+_LEVEL2: Final = _Words()
+
+
+class OscDriver(Driver):
+    """Speaks with one camera."""
+
+    port = 80
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_theta = False
+        self._knows_level2 = True
+        self._session = ""
+        """Level 1 has sessions; empty on level 2."""
+        self._api_version: int | None = None
+        """As a Theta's state has it: 1 = level 1."""
+        self._options: tuple[str, ...] = ()
+        """That are read: a camera refuses all if it does not know one."""
+        self._mode = ""
+        self._status: str | None = None
+        self._card = ""
+        self._errors: frozenset[str] = frozenset()
+
+    @property
+    def _words(self) -> _Words:
+        return _LEVEL1 if self._session else _LEVEL2
+
+    def parser(self) -> Parser:
+        """For a new connection."""
+        return HttpParser()
+
+    def _execute(self, name: str, parameters: Mapping[str, object] | None = None) -> Request:
+        given = dict(parameters or {}) | ({"sessionId": self._session} if self._session else {})
+        content: dict[str, object] = {"name": name}
+        if given:
+            content["parameters"] = given
+        return post(self.host, "/osc/commands/execute", content, _FIELDS)
+
+    def _get_options(self, *names: str) -> Request:
+        return self._execute("camera.getOptions", {"optionNames": list(names)})
+
+    def _set_option(self, name: str, value: object) -> Request:
+        return self._execute("camera.setOptions", {"options": {name: value}})
+
+    # -- state
+
+    def begin(self) -> Conversation[None]:
+        """Read model, serial number, firmware and level."""
+        answer = yield get(self.host, "/osc/info")
+        if answer.code != _OK:
+            raise Nonsense(f"the camera does not say what it is (HTTP {answer.code})")
+        info = json_object(answer.body)
+        self.facts.identify(
+            text(info.get("model")), text(info.get("serialNumber")), text(info.get("firmwareVersion"))
+        )
+        levels = info.get("apiLevel")
+        self._knows_level2 = not isinstance(levels, list) or 2 in levels[:8]
+        self._is_theta = "ricoh" in text(info.get("manufacturer")).lower() or "THETA" in self.reading.model
+        self._options = ("remainingSpace", "totalSpace", "captureMode")
+        self._options += ("remainingVideoSeconds",) if self._is_theta else ("_batteryCapacity",)
+        self._options_us, self._session, self._api_version = 0, "", None
+
+    def read(self) -> Conversation[None]:
+        """Read the state, and every 10 s the options; on level 1, begin a session, and go to level 2 if the
+        camera knows it."""
+        yield from self._read_state()
+        if self._api_version == 1 or not self._knows_level2:
+            yield from self._leave_level1()
+        if self._options and not 0 <= self.reading.read_us - self._options_us < _OPTIONS_US:
+            yield from self._read_options()
+
+    def _read_state(self) -> Conversation[None]:
+        answer = yield post(self.host, "/osc/state", {}, _FIELDS)
+        if answer.code != _OK:
+            raise Nonsense(f"the camera does not say its state (HTTP {answer.code})")
+        self._take_state(member(json_object(answer.body), "state"), answer.moment_us)
+
+    def _leave_level1(self) -> Conversation[None]:
+        """Begin a session if there is none, which sets the level to 2 where the camera knows that."""
+        if self._session:
+            return
+        answer = yield self._execute("camera.startSession")
+        self._session = text(member(json_object(answer.body), "results").get("sessionId"))
+        if self._session and self._knows_level2:
+            answer = yield self._set_option("clientVersion", 2)
+            if _error_of(answer) is None:
+                self._session, self._api_version = "", 2
+
+    def _take_state(self, state: Mapping[str, Any], at_us: int) -> None:
+        self._status = text(state.get("_captureStatus")) or None
+        self._api_version = whole(state.get("_apiVersion"), 1, 99)
+        if self._api_version == 2:
+            self._session = ""
+        told = state.get("_cameraError")
+        errors = told if isinstance(told, list) else []
+        self._errors = frozenset(text(one) for one in errors[:_ERRORS])
+        self._card = text(state.get("_cardState")).strip(": ")
+        changes: dict[str, Any] = {
+            "read_us": at_us,
+            "battery_level": share(state.get("batteryLevel")),
+            "storage_state": self._storage(),
+            "temperature": self._temperature(is_told=errors is told),
+        }
+        if self._is_theta:
+            changes["battery_state"] = _CHARGING.get(text(state.get("_batteryState")))
+        is_shooting = self._status == "shooting"
+        if is_shooting and (left := seconds(state.get("_recordableTime"))):
+            changes["time_left_s"] = left
+        self.facts.reading = replace(self.facts.reading, **changes)
+        recording = RecordingState.RECORDING if is_shooting and self._mode != "image" else RecordingState.IDLE
+        elapsed = seconds(state.get("_recordedTime")) if is_shooting else None
+        self.facts.has_recording(None if self._status is None else recording, at_us, elapsed)
+        self.facts.may_have_stopped_for(self._cause(), at_us)
+
+    def _storage(self) -> StorageState | None:
+        if self._card:
+            return _CARD.get(self._card)
+        for error, state in _STORAGE_ERRORS.items():
+            if error in self._errors:
+                return state
+        if (free := self.reading.storage_free) is None:
+            return None
+        return StorageState.OK if free else StorageState.FULL
+
+    def _temperature(self, *, is_told: bool) -> TemperatureState | None:
+        if self._errors & _TOO_HOT:
+            return TemperatureState.TOO_HOT
+        if self._errors & _WARM:
+            return TemperatureState.WARNING
+        return TemperatureState.NORMAL if is_told else None
+
+    def _cause(self) -> StopReason | None:
+        """What in the present state ends recordings."""
+        if self.reading.temperature is TemperatureState.TOO_HOT:
+            return StopReason.TOO_HOT
+        if self.reading.storage_state is StorageState.FULL:
+            return StopReason.FULL
+        is_empty = self._errors & _LOW_BATTERY or self.reading.battery_level == 0
+        return StopReason.BATTERY if is_empty else None
+
+    def _read_options(self) -> Conversation[None]:
+        answer = yield self._get_options(*self._options)
+        error = _error_of(answer)
+        if error is not None and error.code in _NO_SESSION and self._session:
+            self._session = ""
+            yield from self._leave_level1()
+            answer = yield self._get_options(*self._options)
+            error = _error_of(answer)
+        if error is not None:
+            if error.code.startswith("invalidParameter"):
+                self._options = self._options[:-1]
+            return
+        self._options_us = answer.moment_us
+        options = member(member(json_object(answer.body), "results"), "options")
+        self._mode = text(options.get("captureMode"))
+        free = space(options.get("remainingSpace"))
+        total = space(options.get("totalSpace")) or None
+        changes: dict[str, Any] = {"storage_free": free, "storage_total": total}
+        if "remainingVideoSeconds" in options and self._status != "shooting":
+            changes["time_left_s"] = seconds(options["remainingVideoSeconds"])
+        battery = member(options, "_batteryCapacity")
+        if (power := whole(battery.get("powerType"), 0, 1)) is not None:
+            changes["battery_state"] = BatteryState.CHARGING if power else BatteryState.DISCHARGING
+            changes["battery_level"] = percent(battery.get("powerLevel")) or None  # 0 is without a battery
+        self.facts.reading = replace(self.facts.reading, **changes)
+        self.facts.reading = replace(self.facts.reading, storage_state=self._storage())
+
+    # -- commands
+
+    def prepare(self, *, on: bool) -> Conversation[bool]:
+        """Set the mode for videos."""
+        self._options_us = 0
+        yield from self.read()
+        if self.reading.recording is not None and self.reading.is_recording is on:
+            return True
+        if on:
+            if self._status not in (None, "idle", "shooting"):
+                raise CameraBusy(f"the camera is busy: {self._status}")
+            require_card(self.reading)
+            if self._mode != self._words.video:
+                yield from self._set_video(on=on)
+        return False
+
+    def _set_video(self, *, on: bool) -> Conversation[None]:
+        answer = yield self._set_option("captureMode", self._words.video)
+        if (error := _error_of(answer)) is not None:
+            raise self._refusal(error, on=on)
+        for _ in range(_MODE_TRIES):
+            answer = yield self._get_options("captureMode")
+            if _error_of(answer) is not None:
+                break
+            self._mode = text(
+                member(member(json_object(answer.body), "results"), "options").get("captureMode")
+            )
+            if self._mode in ("", self._words.video):
+                break
+            yield Pause(_MODE_S)
+
+    def command(self, *, on: bool) -> Request:
+        """Start or stop a capture."""
+        return self._execute(self._words.start if on else self._words.stop)
+
+    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """Read the state; in the wrong mode, set the mode and try once more."""
+        error = _error_of(answer)
+        if error is not None and error.code == _WRONG_MODE and on:
+            yield from self._read_state()
+            if not self._explains(on=on) and self.reading.is_recording is not on:
+                yield from self._set_video(on=on)
+                answer = yield self.command(on=on)
+                error = _error_of(answer)
+        yield from self._read_state()
+        if error is not None:
+            if self.reading.recording is not None and self.reading.is_recording is on:
+                return answer
+            raise self._refusal(error, on=on)
+        for _ in range(_STARTED_TRIES):
+            if self.reading.is_recording in (on, None):
+                return answer
+            yield Pause(_TRY_AGAIN_S)
+            yield from self._read_state()
+        said = "it took the command, but " + ("does not record" if on else "goes on recording")
+        raise refusal(self.reading, said, on=on)
+
+    def _explains(self, *, on: bool) -> bool:
+        """Whether the state says why a command was refused."""
+        return on and self._cause() is not None
+
+    def _refusal(self, error: _Error, *, on: bool) -> WifimgrdError:
+        if error.code in _BUSY_ERRORS or (self._status not in (None, "idle", "shooting")):
+            return CameraBusy("the camera is busy")
+        return refusal(self.reading, error.said, on=on)
+
+    # -- clock
+
+    def read_clock(self, offset_s: int) -> Conversation[None]:
+        """A Theta has a time zone; the others are compared with the local time."""
+        name = "dateTimeZone" if self._is_theta else "_dateTime"
+        answer = yield self._get_options(name)
+        if _error_of(answer) is not None:
+            return
+        options = member(member(json_object(answer.body), "results"), "options")
+        at_us = answer.moment_us
+        if (said_us := written_time(options.get(name), offset_s)) is not None:
+            self.facts.has_clock(said_us - at_us, at_us)
+
+    def set_clock(self, host: HostTime) -> Conversation[None]:
+        """Set the local time and its zone at the beginning of a second, of a Theta."""
+        if not self._is_theta:
+            raise no_clock()
+        left_us = -host.now_us % MICROSECONDS
+        yield Pause(left_us / MICROSECONDS)
+        now = local(host.now_us + left_us, host.offset_s)
+        zone = now.strftime("%z")
+        answer = yield self._set_option(
+            "dateTimeZone", f"{now.strftime('%Y:%m:%d %H:%M:%S')}{zone[:3]}:{zone[3:5]}"
+        )
+        if (error := _error_of(answer)) is not None:
+            raise CameraRefused(f"the camera does not take the time: {error.said}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    code: str
+    said: str
+
+
+def _error_of(answer: Answer) -> _Error | None:
+    """Why a command has failed; None if it has not. Raises Nonsense."""
+    try:
+        content = json_object(answer.body)
+    except Nonsense:
+        if answer.code == _OK:
+            raise
+        return _Error("", f"HTTP {answer.code}")
+    error = member(content, "error")
+    if answer.code == _OK and content.get("state") != "error" and not error:
+        return None
+    code = text(error.get("code")).strip()
+    return _Error(code, text(error.get("message")) or code or f"HTTP {answer.code}")

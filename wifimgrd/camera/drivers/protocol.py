@@ -1,0 +1,178 @@
+"""What a driver is: conversations of requests and answers as generators, and the parser of what comes in.
+
+A driver knows one camera. Whoever has the connection (`camera/control.py`) carries a conversation out: it
+sends each request that the generator yields, and sends the answer into the generator. Times are in the
+answers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, TypeVar
+
+from wifimgrd.camera.drivers._facts import Facts
+from wifimgrd.domain.camera import CameraReading
+from wifimgrd.domain.errors import NotSupported
+
+_T = TypeVar("_T")
+MICROSECONDS: Final = 1_000_000
+
+
+class Nonsense(Exception):
+    """The camera has sent what its protocol does not have; nothing more can be made of that connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; the next one is sent after its answer."""
+
+    data: bytes
+    number: int = 0
+    """What its answer carries; 0 if answers carry nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a request."""
+
+    code: int
+    """The status of HTTP, or the maker's own."""
+    body: bytes
+    number: int = 0
+    received_us: int = 0
+    """By this host's clock, microseconds since the epoch."""
+    took_us: int = 0
+    """From the sending of the request to the answer."""
+
+    @property
+    def moment_us(self) -> int:
+        """When the camera probably made it, by this host's clock."""
+        return self.received_us - self.took_us // 2
+
+    def timed(self, received_us: int, took_us: int) -> Answer:
+        """The same with its times."""
+        return replace(self, received_us=received_us, took_us=took_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """What a camera has sent by itself."""
+
+    code: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Go on after so many seconds."""
+
+    seconds: float
+
+
+Conversation = Generator[Request | Pause, Answer, _T]
+
+
+@dataclass(frozen=True, slots=True)
+class HostTime:
+    """This host's clock."""
+
+    now_us: int
+    """Microseconds since the epoch."""
+    offset_s: int
+    """Local time minus UTC."""
+    is_dst: bool
+
+
+class Parser(ABC):
+    """Parses what comes in over one connection, within bounds."""
+
+    is_reusable = True
+    """Whether the camera takes another request on this connection."""
+
+    @abstractmethod
+    def expect(self) -> None:
+        """A request was sent."""
+
+    @abstractmethod
+    def feed(self, data: bytes) -> Sequence[Answer | Push]:
+        """Add bytes; raises Nonsense."""
+
+    @abstractmethod
+    def end(self) -> Answer | None:
+        """The camera has ended the connection: the answer that ends with it, if it is complete."""
+
+
+class Driver(ABC):
+    """Speaks with one camera. Conversations raise Nonsense, and the errors of commands: CameraRefused,
+    CameraBusy, NotSupported."""
+
+    port: ClassVar[int]
+    """TCP."""
+    keep_alive: ClassVar[bytes] = b""
+    """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.host = ""
+        """The camera's address, as a Host field has it."""
+        self._options_us = 0
+        """When that was last read which is read every 10 s also during a recording."""
+
+    @property
+    def reading(self) -> CameraReading:
+        """All that is known of the camera."""
+        return self.facts.reading
+
+    @property
+    def hello(self) -> bytes:
+        """What is sent first on each connection."""
+        return b""
+
+    @abstractmethod
+    def parser(self) -> Parser:
+        """For a new connection."""
+
+    @abstractmethod
+    def begin(self) -> Conversation[None]:
+        """Read what does not change: which camera it is."""
+
+    @abstractmethod
+    def read(self) -> Conversation[None]:
+        """Read its state."""
+
+    @abstractmethod
+    def read_clock(self, offset_s: int) -> Conversation[None]:
+        """Read its clock, if it has one that can be read; `offset_s` is this host's local time minus UTC."""
+
+    @abstractmethod
+    def set_clock(self, host: HostTime) -> Conversation[None]:
+        """Set its clock to this host's."""
+
+    @abstractmethod
+    def prepare(self, *, on: bool) -> Conversation[bool]:
+        """Make it ready to start or stop recording: true if it does already what is wanted."""
+
+    @abstractmethod
+    def command(self, *, on: bool) -> Request:
+        """The request that starts or stops recording."""
+
+    @abstractmethod
+    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """Judge the answer to `command`; the answer that says that it is done."""
+
+    def pushed(self, push: Push, now_us: int) -> bool:
+        """Take what the camera has sent by itself, which is never an error; true if its state should be read
+        again."""
+        del push, now_us
+        return False
+
+    def missed(self) -> None:
+        """The camera has sent more by itself than is looked at: the next read reads all."""
+        self._options_us = 0
+
+
+def no_clock() -> NotSupported:
+    """Why a clock cannot be set."""
+    return NotSupported("the clock of this camera cannot be set over its network")
