@@ -40,7 +40,7 @@ def test_the_promises_of_this_version_are_recorded() -> None:
         (["a", "b", "c"], []),
         (["a", "b", "c", "d"], []),
         (["a", "c"], ["b"]),
-        (["a", "b", "c", "needs d"], ["needs d"]),
+        (["a", "b", "c", "needs http GET /a query d"], []),
         (["a", "b"], ["c"]),
     ],
 )
@@ -48,6 +48,13 @@ def test_what_goes_is_a_break_and_what_comes_is_none_unless_a_client_has_to_send
     now: list[str], broken: list[str]
 ) -> None:
     assert breaks(["a", "b", "c"], now) == broken
+
+
+def test_what_is_new_may_need_what_it_likes() -> None:
+    new = ["http PUT /new 200", "needs http PUT /new takes application/json x"]
+    assert breaks(["http GET /old 200"], ["http GET /old 200", *new]) == []
+    need = "needs http GET /old query x"
+    assert breaks(["http GET /old 200"], ["http GET /old 200", need]) == [need]
 
 
 def test_a_need_that_goes_breaks_nobody() -> None:

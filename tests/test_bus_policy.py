@@ -251,7 +251,7 @@ def test_everybody_may_call_each_public_interface() -> None:
 
 
 def test_every_action_that_the_daemon_checks_is_known_to_polkit_and_granted_to_the_shim() -> None:
-    actions = {names.CONNECT, names.MANAGE_DEVICES, names.DIAGNOSE}
+    actions = {names.CONNECT, names.MANAGE_DEVICES, names.CONTROL_CAMERAS, names.DIAGNOSE}
     declared = ElementTree.parse(POLICIES / "org.wifimgrd1.policy").iter("action")
     assert {one.get("id") for one in declared} == actions
     rule, _, _ = (POLICIES / "org.wifimgrd1.rules").read_text().partition("});")

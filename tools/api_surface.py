@@ -45,11 +45,18 @@ def surface() -> list[str]:
 
 
 def breaks(released: Iterable[str], now: Iterable[str]) -> list[str]:
-    """The lines that break a promise: those of the release that are gone, and new needs."""
+    """The lines that break a promise: those of the release that are gone, and new needs of what it had."""
     before, after = set(released), set(now)
     gone = {line for line in before - after if not line.startswith(_NEEDS)}
     needed = {line for line in after - before if line.startswith(_NEEDS)}
-    return sorted(gone | needed)
+    known = {_subject(line) for line in before}
+    return sorted(gone | {line for line in needed if _subject(line) in known})
+
+
+def _subject(line: str) -> str:
+    """What a promise is about, such as `http GET /healthz`; of others the whole line."""
+    words = line.removeprefix(_NEEDS).split(" ")
+    return " ".join(words[:3]) if words[0] == "http" else line
 
 
 def _json(file: Path) -> JsonObject:

@@ -23,7 +23,7 @@ from tools.descriptions.json_schema import REFERENCE, Schemas  # noqa: E402
 from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
 from wifimgrd.client.json_members import BluetoothDeviceJson, SearchJson  # noqa: E402
-from wifimgrd.domain.commands import BLUETOOTH, CONNECT, POWER  # noqa: E402
+from wifimgrd.domain.commands import BLUETOOTH, CAMERA, CONNECT, POWER  # noqa: E402
 from wifimgrd.domain.errors import ErrorCode  # noqa: E402
 from wifimgrd.domain.records import (  # noqa: E402
     BluetoothRecord,
@@ -31,6 +31,7 @@ from wifimgrd.domain.records import (  # noqa: E402
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    ResultRecord,
     ServiceRecord,
 )
 from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
@@ -41,10 +42,16 @@ RECORDS: Final = {
     "Device": DeviceRecord,
     POWER: DeviceRecord,
     BLUETOOTH: DeviceRecord,
+    CAMERA: DeviceRecord,
     "Interface": InterfaceRecord,
     "Manager": ServiceRecord,
 }
-ROWS: Final = {"networks": NetworkRecord, "rows": HistoryRecord, "devices": BluetoothRecord}
+ROWS: Final = {
+    "networks": NetworkRecord,
+    "rows": HistoryRecord,
+    "devices": BluetoothRecord,
+    "results": ResultRecord,
+}
 """The arguments of methods that are rows, by name."""
 _ROWS: Final = re.compile(rf"(?<=      )({'|'.join(ROWS)})(: .*)\n(?:        .*\n)+")
 _FIRST_PROPERTY: Final = re.compile(r"    <!--(?:(?!-->)[\s\S])*-->\s*<property ")
@@ -71,7 +78,7 @@ def introspection(name: str) -> str:
     head = text[: first.start()] if first else text.removesuffix(_END)
     head = _ROWS.sub(lambda found: f"{found[1]}{found[2]}\n{row_xml(ROWS[found[1]])}\n", head)
     head = _ATTEMPT_ERRORS.sub(_attempt_errors(), head)
-    own = name if name in (POWER, BLUETOOTH) else ""
+    own = name if name in (POWER, BLUETOOTH, CAMERA) else ""
     return head + property_xml(RECORDS[name], own) + _END
 
 

@@ -138,6 +138,10 @@ class Cameras:
     """Networks whose hosts can reach the cameras at these addresses, through this host."""
     accept: tuple[str, ...] = ()
     """Ports of this host that cameras may send to, beside those that their models push to."""
+    keep_recording: bool = False
+    """Tell a camera again to record that should and does not."""
+    set_clock: bool = True
+    """Set the clock of a camera to this host's when it is connected."""
 
     def __post_init__(self) -> None:
         expected = 'a network of this host\'s own, /16 to /30, such as "10.77.0.0/24", or ""'

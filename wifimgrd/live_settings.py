@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -50,6 +51,8 @@ def hub_settings(config: Config, models: Models) -> HubSettings:
         recovery=RecoveryRules(
             frozenset(map(RecoveryStep, config.recovery.steps if config.recovery.enabled else ()))
         ),
+        keep_recording=config.cameras.keep_recording,
+        set_clock=config.cameras.set_clock,
         models=models,
         codenames=frozenset(models) if config.catalog.strict else None,
     )
@@ -97,7 +100,8 @@ class LiveSettings:
             "interfaces.match": was.interfaces.match != now.interfaces.match,
             "adapters": was.adapters != now.adapters,
             "radio": was.radio != now.radio,
-            "cameras": was.cameras != now.cameras,
+            "cameras": replace(was.cameras, keep_recording=False, set_clock=True)
+            != replace(now.cameras, keep_recording=False, set_clock=True),
             "history": was.history != now.history,
         }
         return [key for key, differs in changed.items() if differs]

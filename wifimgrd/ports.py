@@ -237,6 +237,14 @@ class CameraControl(Protocol):
         `record` has, and NotSupported."""
 
 
+class HostClock(Protocol):
+    """Says whether this host's clock is right."""
+
+    async def is_synchronised(self) -> bool:
+        """Whether it is kept right by another one; False if that is not known. Never raises, ends within
+        seconds."""
+
+
 class AdapterListener(Protocol):
     """Receives an adapter source's events."""
 

@@ -27,7 +27,8 @@ from wifimgrd.bus import library
 from wifimgrd.bus.values import typed
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.adapter import AdapterPin
-from wifimgrd.domain.commands import BLUETOOTH, POWER
+from wifimgrd.domain.camera import RecordingState
+from wifimgrd.domain.commands import BLUETOOTH, CAMERA, POWER
 from wifimgrd.domain.device import DeviceId, DeviceState, Sighting, Ssid
 from wifimgrd.domain.fields import BoundField, Field, Kind, Record, fields_of
 from wifimgrd.domain.history import HistoryKind, HistoryRow
@@ -35,10 +36,12 @@ from wifimgrd.domain.network import Network, ScanResult, Security
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
+    CameraRecord,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    ResultRecord,
     ServiceRecord,
     absent_record,
     history_record,
@@ -162,10 +165,10 @@ def test_the_pages_types_have_the_fields_of_the_records() -> None:
     assert generate_records.TYPES.read_text() == generate_records.typescript()
 
 
-ROWS = [NetworkRecord, HistoryRecord, AbsentRecord, BluetoothRecord]
+ROWS = [NetworkRecord, HistoryRecord, AbsentRecord, BluetoothRecord, ResultRecord]
 
 
-@pytest.mark.parametrize("record", [DeviceRecord, InterfaceRecord, ServiceRecord, *ROWS])
+@pytest.mark.parametrize("record", [DeviceRecord, CameraRecord, InterfaceRecord, ServiceRecord, *ROWS])
 def test_each_attribute_of_a_record_is_declared_as_a_field(record: type[Record]) -> None:
     assert [one.name for one in fields_of(record)] == list(inspect.signature(record).parameters)
 
@@ -184,26 +187,43 @@ VALUES = {
     Kind.TEXTS: st.lists(st.text("ab"), max_size=2).map(tuple),
     Kind.MAPPING: st.dictionaries(st.text("ab"), st.text("ab"), min_size=1, max_size=2),
     Kind.COUNTS: st.dictionaries(st.text("ab"), st.integers(0, 9), max_size=2),
+    Kind.LEVEL: st.integers(0, 100),
+    Kind.BYTES: st.integers(0, 2**53 - 1),
+    Kind.DURATION: st.integers(0, 2**53 - 1),
+    Kind.ELAPSED: st.integers(1, 2**40),
+    Kind.OFFSET: st.integers(-(2**53), 2**53),
+    Kind.RECORDING: st.sampled_from(RecordingState).map(str),
     Kind.RECORDS: st.sampled_from([(), (AbsentRecord(1, product="a", unplugged_at=5), AbsentRecord(2))]),
     Kind.INTERFACE: st.text("wlan0123456789.-_", min_size=1),
     Kind.DEVICE: st.integers(1, 2**60),
 }
 
 
+def value_of(field: BoundField) -> st.SearchStrategy[Any]:
+    """Values of a field that are not None."""
+    if field.field.kind is Kind.RECORD:
+        assert field.records is not None
+        return st.builds(field.records, **{one.name: value_of_any(one) for one in fields_of(field.records)})
+    return VALUES[field.field.kind]
+
+
+def value_of_any(field: BoundField) -> st.SearchStrategy[Any]:
+    """Values of a field, None included if it may be."""
+    value = value_of(field)
+    return st.none() | value if field.is_nullable and not field.field.while_connected else value
+
+
 def values_of(record: type[Record]) -> st.SearchStrategy[dict[str, Any]]:
     """Values of all fields of a record that is connected, if it is a device's."""
-    return st.fixed_dictionaries(
-        {
-            one.name: VALUES[one.field.kind]
-            if not one.is_nullable or one.field.while_connected
-            else st.none() | VALUES[one.field.kind]
-            for one in fields_of(record)
-        }
-    )
+    return st.fixed_dictionaries({one.name: value_of_any(one) for one in fields_of(record)})
 
 
 def as_signalled(record: Record, interface: str = "") -> dict[str, Any]:
     """The properties after the D-Bus library checked their types."""
+    if interface == CAMERA:
+        assert isinstance(record, DeviceRecord)
+        assert record.camera is not None
+        return as_signalled(record.camera)
     signatures = {
         one.dbus_name: FORMS[one.field.kind].signature
         for one in fields_of(type(record))
@@ -223,9 +243,13 @@ def received(signature: str, value: object) -> Any:
     return checked
 
 
-OPTIONAL = {POWER: ("power_state", "last_seen", "auto_wake"), BLUETOOTH: ("paired", "bluetooth_address")}
+OPTIONAL = {
+    POWER: ("power_state", "last_seen", "auto_wake"),
+    BLUETOOTH: ("paired", "bluetooth_address"),
+    CAMERA: ("camera",),
+}
 """The fields of the interfaces that the object of a device may lack; flags say whether it has them."""
-FLAGS = {POWER: "auto_wake", BLUETOOTH: "paired"}
+FLAGS = {POWER: "auto_wake", BLUETOOTH: "paired", CAMERA: "camera"}
 
 
 def device_of(values: dict[str, Any], state: DeviceState) -> DeviceRecord:

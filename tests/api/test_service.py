@@ -410,7 +410,9 @@ def test_each_member_is_documented(name: str) -> None:
     assert all("Errors:" in comment for comment in documented)
 
 
-@pytest.mark.parametrize("name", [names.MANAGER, names.DEVICE, names.POWER, names.BLUETOOTH, names.SIMULATOR])
+@pytest.mark.parametrize(
+    "name", [names.MANAGER, names.DEVICE, names.POWER, names.BLUETOOTH, names.CAMERA, names.SIMULATOR]
+)
 def test_the_documented_errors_are_those_that_there_are(name: str) -> None:
     text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
     known = {one.removeprefix(names.ERROR_PREFIX) for one in NAME_OF.values()}
@@ -430,8 +432,8 @@ async def test_objects_appear_and_go_from_the_object_manager_once(hub: Hub, bus:
         ("InterfacesAdded", names.ROOT_PATH, path),
         ("InterfacesRemoved", names.ROOT_PATH, path),
     ]
-    assert set(typed(dict[str, object], reported[0].body[1])) == {names.DEVICE, names.POWER}
-    assert typed(list[str], reported[1].body[1]) == [names.DEVICE, names.POWER]
+    assert set(typed(dict[str, object], reported[0].body[1])) == {names.DEVICE, names.POWER, names.CAMERA}
+    assert typed(list[str], reported[1].body[1]) == [names.DEVICE, names.POWER, names.CAMERA]
 
 
 async def test_the_secret_is_nowhere_on_the_bus(hub: Hub, bus: BusConnection) -> None:

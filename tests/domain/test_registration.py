@@ -197,7 +197,7 @@ payloads = st.dictionaries(
 
 FIELDS = {
     *("codename", "connection_type", "ssid", "password", "name", "idempotency_key"),
-    *("auto_reconnect", "priority"),
+    *("auto_reconnect", "priority", "pin", "auto_wake"),
 }
 
 

@@ -19,7 +19,7 @@ from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.ports import AddressRoutes, CameraSockets
+from wifimgrd.ports import AddressRoutes, CameraControl, CameraSockets, HostClock
 from wifimgrd.runtime.tasks import Tasks
 
 
@@ -67,6 +67,8 @@ def make_bench(
     sockets: CameraSockets | None = None,
     scenario: Path | None = None,
     routes: AddressRoutes | None = None,
+    control: CameraControl | None = None,
+    host_clock: HostClock | None = None,
 ) -> Bench:
     """A hub that is not started yet."""
     world, story, store = SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
@@ -83,6 +85,8 @@ def make_bench(
         Tasks("test"),
         routes,
         world.bluetooth,
+        control,
+        host_clock,
     )
     return Bench(hub, world, store, story)
 

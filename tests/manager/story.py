@@ -10,6 +10,7 @@ from wifimgrd.domain.events import (
     AbsentAdaptersChanged,
     AdapterRecovery,
     BackendChanged,
+    CameraChanged,
     ConnectionFailed,
     DeviceCreated,
     DeviceRemoved,
@@ -61,7 +62,7 @@ class Story:
             case DeviceUpdated(status):
                 self.take(status)
                 self.reported.append(f"{status.device.id} updated")
-            case PowerChanged(status):
+            case PowerChanged(status) | CameraChanged(status):
                 self.take(status)
             case SignalChanged(status):
                 assert status.state is DeviceState.CONNECTED

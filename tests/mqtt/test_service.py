@@ -28,5 +28,6 @@ def test_its_user_is_made_and_may_command_cameras_and_no_more() -> None:
     [rule] = [one for one in rules.split("polkit.addRule") if f'"{user}"' in one]
     assert set(re.findall(r'"(org\.[\w.-]+)"', rule)) == {
         "org.wifimgrd1.connect",
+        "org.wifimgrd1.control-cameras",
         "org.wifimgrd1.manage-devices",
     }

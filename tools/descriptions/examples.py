@@ -14,16 +14,25 @@ from urllib.parse import quote, urlencode
 
 from wifimgrd import __version__
 from wifimgrd.catalog import load
-from wifimgrd.client.json_members import BluetoothDeviceJson, BluetoothDevicesJson, HistoryJson
+from wifimgrd.client.json_members import (
+    BluetoothDeviceJson,
+    BluetoothDevicesJson,
+    CameraJson,
+    HistoryJson,
+    ResultJson,
+    ResultsJson,
+)
 from wifimgrd.client.json_records import device_json, history_json, interfaces_json, search_json, status_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
+    CameraRecord,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    ResultRecord,
     SearchRecord,
     ServiceRecord,
 )
@@ -167,6 +176,34 @@ _SLEEPING: Final = replace(
 _OF_SLEEPING: Final[Mapping[str, Any]] = MappingProxyType({"id": _SLEEPING.id})
 _WAKING: Final = replace(_SLEEPING, connection_phase="waking")
 _AWAKE: Final = replace(_SLEEPING, power_state="awake")
+_OF_CAMERA: Final = CameraRecord(
+    battery_level=82,
+    battery_state="discharging",
+    recording_state="recording",
+    recording_since=_microseconds("2026-11-20T17:20:00.000000+00:00"),
+    recording_requested=True,
+    storage_state="ok",
+    storage_free=51_539_607_552,
+    storage_total=63_999_836_160,
+    recording_time_left=6_120 * 1_000_000,
+    temperature_state="normal",
+    clock_offset=-40_000,
+    clock_read_at=_microseconds("2026-11-20T17:08:00.000000+00:00"),
+    model="HERO12 Black",
+    serial_number="C3501324500001",
+    firmware_version="H23.01.02.32.00",
+    read_at=_microseconds("2026-11-20T17:20:02.101503+00:00"),
+)
+_RESULTS: Final[ResultsJson] = {
+    "results": [
+        ResultJson.of(ResultRecord(device_id=1, done=True, after=41_000)),
+        ResultJson.of(
+            ResultRecord(
+                device_id=2, done=False, after=37_000, code="camera-refused", message="the card is full"
+            )
+        ),
+    ]
+}
 _HEARD: Final[BluetoothDevicesJson] = {
     "bluetooth_devices": [
         BluetoothDeviceJson.of(
@@ -320,6 +357,11 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
             {}, parameters=_OF_SLEEPING, answer=device_json(_AWAKE), further={200: device_json(_AWAKE)}
         ),
         "unpair": Example(parameters=_OF_SLEEPING),
+        "get_camera": Example(parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
+        "get_recording": Example(parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
+        "record": Example({"recording": True}, parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
+        "set_clock": Example(parameters=_OF_SLEEPING),
+        "record_on_many": Example({"recording": True, "device_ids": [1, 2]}, answer=_RESULTS),
         "search_bluetooth": Example(answer=_HEARD),
         "list_bluetooth_devices": Example(answer=_HEARD),
         "list_models": Example(answer=_MODELS),

@@ -28,6 +28,7 @@ _TAGS: Final = {
     "devices": "Registered cameras.",
     "connection": "Connecting and disconnecting cameras.",
     "power": "Cameras that sleep: found over Bluetooth, paired, woken.",
+    "control": "What cameras say of themselves, and recording.",
     "cameras": "The cameras' own HTTP.",
     "interfaces": "The host's Wi-Fi adapters, and their scan results.",
     "tiles": "Map tiles without a network.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -17,7 +18,13 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
 from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
-from wifimgrd.domain.records import ServiceRecord, absent_record, history_record, network_record
+from wifimgrd.domain.records import (
+    ServiceRecord,
+    absent_record,
+    history_record,
+    network_record,
+    result_record,
+)
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
@@ -27,6 +34,7 @@ ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES),
         "Scan": names.CONNECT,
         "SearchBluetooth": names.CONNECT,
+        **dict.fromkeys(("StartRecording", "StopRecording"), names.CONTROL_CAMERAS),
         "Diagnose": names.DIAGNOSE,
     }
 )
@@ -72,6 +80,8 @@ class ManagerObject(ExportedInterface):
             "GetNetworks": self._get_networks,
             "SearchBluetooth": self._search_bluetooth,
             "GetBluetoothDevices": self._get_bluetooth_devices,
+            "StartRecording": partial(self._record, True),
+            "StopRecording": partial(self._record, False),
             "Reload": self._reload,
             "GetHistory": self._get_history,
             "ForgetHistory": self._forget_history,
@@ -85,13 +95,11 @@ class ManagerObject(ExportedInterface):
 
     async def _remove_device(self, call: MethodCall) -> Sequence[object]:
         path, options = typed(tuple[str, dict[str, object]], call.body)
-        device = names.device_id_of(path)
-        if device is None:
-            raise DeviceNotFound(f"{path} is not a device")
+        device = _device_at(path)
         with_history = switch(options, "history", default=False)
-        await self._hub.remove(DeviceId(device))
+        await self._hub.remove(device)
         if with_history and self._history is not None:
-            self._history.forget(DeviceId(device))
+            self._history.forget(device)
         return ()
 
     async def _get_device(self, call: MethodCall) -> Sequence[object]:
@@ -128,6 +136,12 @@ class ManagerObject(ExportedInterface):
     def _bluetooth_rows(self) -> Sequence[object]:
         return ([variants_of(one) for one in self._hub.bluetooth.records()],)
 
+    async def _record(self, on: bool, call: MethodCall) -> Sequence[object]:
+        paths, options = typed(tuple[list[str], dict[str, object]], call.body)
+        everyone = switch(options, "all", default=False)
+        found = await self._hub.cameras.record(map(_device_at, paths), on=on, everyone=everyone)
+        return ([variants_of(result_record(device_id, one)) for device_id, one in found.items()],)
+
     async def _reload(self, call: MethodCall) -> Sequence[object]:
         del call
         await self._reload_configuration()
@@ -146,6 +160,14 @@ class ManagerObject(ExportedInterface):
     async def _diagnose(self, call: MethodCall) -> Sequence[object]:
         del call
         return (await self._make_report(),)
+
+
+def _device_at(path: str) -> DeviceId:
+    """The device with an object path; raises DeviceNotFound."""
+    device = names.device_id_of(path)
+    if device is None:
+        raise DeviceNotFound(f"{path} is not a device")
+    return DeviceId(device)
 
 
 def _interface(call: MethodCall) -> str | None:

@@ -25,6 +25,7 @@ from wifimgrd.domain.events import (
     AdapterRecovery,
     BackendChanged,
     BluetoothChanged,
+    CameraChanged,
     ConnectionFailed,
     DeviceCreated,
     DeviceRemoved,
@@ -36,6 +37,7 @@ from wifimgrd.domain.events import (
     InterfaceRemoved,
     OperationFailed,
     PowerChanged,
+    RecordingStopped,
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
@@ -154,7 +156,7 @@ class HubService:
         match event:
             case DeviceCreated(status):
                 self._export(*interfaces_of(hub, device_record(status)))
-            case DeviceUpdated(status) | SignalChanged(status) | PowerChanged(status):
+            case DeviceUpdated(status) | SignalChanged(status) | PowerChanged(status) | CameraChanged(status):
                 self._change_device(hub, device_record(status))
             case DeviceStateChanged(status):
                 # State is signalled also if a refusal left it unchanged: clients depend on this.
@@ -163,6 +165,10 @@ class HubService:
                 self._emit(self._device(device), "ConnectionFailed", [failure.code.value, failure.message])
             case OperationFailed(device, operation, code, message):
                 self._emit(self._device(device), "OperationFailed", [operation, code.value, message])
+            case RecordingStopped(device, reason):
+                self._emit(
+                    self._exported(names.device_path(device), names.CAMERA), "RecordingStopped", [reason]
+                )
             case DeviceRemoved(device):
                 self._unexport(names.device_path(device))
 

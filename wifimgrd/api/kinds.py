@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.api import names
+from wifimgrd.domain.camera import RecordingState
 from wifimgrd.domain.fields import NOTHING, Kind
 
 _LONGEST_TEXT: Final = 2048
@@ -20,6 +21,8 @@ _LONGEST_SSID: Final = 32
 """Octets (IEEE 802.11, 9.4.2.2)."""
 _LONGEST_LIST: Final = 64
 _LARGEST: Final = 2**63 - 1
+_LARGEST_AMOUNT: Final = 2**53 - 1
+"""What JavaScript can count."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 """Times from the epoch until then can be shown in every zone."""
@@ -123,6 +126,13 @@ def _percent(value: object) -> int:
     return number
 
 
+def _amount(value: object) -> int:
+    number = read_number(value)
+    if not 0 <= number <= _LARGEST_AMOUNT:
+        raise RecordError("not an amount")
+    return number
+
+
 def read_flag(value: object) -> bool:
     """True or false."""
     if not isinstance(value, bool):
@@ -212,5 +222,52 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
             "o", int, names.NO_OBJECT, to_dbus=names.device_path, of_dbus=names.device_id_of, of_json=_id
         ),
         Kind.RECORDS: Form("aa{sv}", list[dict[str, object]]),
+        Kind.RECORD: Form("a{sv}", dict[str, object]),
+        Kind.LEVEL: Form(
+            "i",
+            int,
+            -1,
+            {"description": "Percent.", "minimum": 0, "maximum": 100},
+            of_json=_percent,
+            unit="Percent",
+        ),
+        Kind.BYTES: Form(
+            "x", int, -1, {"description": "Bytes.", "minimum": 0}, of_json=_amount, unit="In bytes"
+        ),
+        Kind.DURATION: Form(
+            "x",
+            int,
+            -1,
+            {"description": "Seconds.", "minimum": 0},
+            to_json=lambda microseconds: microseconds // 1_000_000,
+            of_json=lambda seconds: _amount(seconds) * 1_000_000,
+            unit="Microseconds",
+        ),
+        Kind.ELAPSED: Form(
+            "t",
+            int,
+            0,
+            {"description": "Milliseconds.", "minimum": 0},
+            to_json=lambda microseconds: round(microseconds / 1000),
+            unit="Microseconds",
+        ),
+        Kind.OFFSET: Form(
+            "x",
+            int,
+            keywords={"description": "Milliseconds."},
+            to_json=lambda microseconds: round(microseconds / 1000),
+            of_json=lambda milliseconds: read_number(milliseconds) * 1000,
+            unit="Microseconds",
+        ),
+        Kind.RECORDING: Form(
+            "s",
+            bool,
+            "",
+            to_json=lambda state: state == RecordingState.RECORDING,
+            of_json=lambda value: (
+                (RecordingState.RECORDING if read_flag(value) else RecordingState.IDLE).value
+            ),
+            unit="`recording` or `idle`",
+        ),
     }
 )

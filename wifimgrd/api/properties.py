@@ -13,14 +13,16 @@ from wifimgrd.api.kinds import FORMS, Conversion
 from wifimgrd.bus.library import Variant
 from wifimgrd.bus.packing import Value
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.fields import BoundField, Record, fields_of
+from wifimgrd.domain.fields import BoundField, Kind, Record, fields_of
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
+    CameraRecord,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    ResultRecord,
     ServiceRecord,
 )
 
@@ -55,6 +57,14 @@ class _Entry:
     """Whether it is, in a row, if it is None."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """A field of a record that is a record itself, on a D-Bus interface of its own."""
+
+    attribute: str
+    kind: type[Record]
+
+
 def _entry(one: BoundField, *, leaves_out: bool) -> _Entry:
     form, encode, decode = FORMS[one.field.kind], _encoder(one), _decoder(one, leaves_out=leaves_out)
     left_out = leaves_out and one.is_nullable
@@ -86,6 +96,8 @@ def _decoder(one: BoundField, *, leaves_out: bool) -> Conversion:
 
 def properties_of(record: Record, interface: str = "") -> dict[str, object]:
     """All properties of a record that its own D-Bus interface has, or another one."""
+    if (inner := _INNER.get((type(record), interface))) is not None:
+        return properties_of(getattr(record, inner.attribute))
     return {
         one.property_name: one.encode(getattr(record, one.attribute))
         for one in _ENTRIES[type(record)]
@@ -110,6 +122,10 @@ def without_interface(record: _Record, interface: str) -> _Record:
 
 def updated(record: _Record, properties: Properties, interface: str = "") -> _Record:
     """A record with changed properties of an interface; unknown ones are ignored."""
+    if (inner := _INNER.get((type(record), interface))) is not None:
+        before = getattr(record, inner.attribute)
+        changed = updated(inner.kind() if before is None else before, properties)
+        return replace(record, **{inner.attribute: changed})
     changes: dict[str, Any] = {
         one.attribute: one.decode(properties[one.property_name])
         for one in _ENTRIES[type(record)]
@@ -149,6 +165,8 @@ def record_of(kind: type[_Record], row: Properties) -> _Record:
 def property_xml(record: type[Record], interface: str = "") -> str:
     """The properties of a record that its own D-Bus interface has, or another one, as introspection XML, each
     with its description."""
+    if (inner := _INNER.get((record, interface))) is not None:
+        return property_xml(inner.kind)
     lines = []
     for one in (one for one in fields_of(record) if one.field.interface == interface):
         rows = [] if one.records is None else _row_texts(one.records)
@@ -192,7 +210,7 @@ def _described(one: BoundField, *, leaves_out: bool = False) -> str:
     """The description of a field, with the conventions for its value on D-Bus as sentences."""
     form = FORMS[one.field.kind]
     parts = [form.unit] if form.unit else []
-    if one.is_nullable and not leaves_out:
+    if one.is_nullable and not leaves_out and form.empty is not None:
         empty = "empty" if form.empty in ("", {}) else f"`{form.empty}`"
         parts.append(f"{empty} if there is none")
     text = "; ".join(parts)
@@ -201,16 +219,24 @@ def _described(one: BoundField, *, leaves_out: bool = False) -> str:
 
 _RECORDS: Final[tuple[type[Record], ...]] = (
     DeviceRecord,
+    CameraRecord,
     InterfaceRecord,
     NetworkRecord,
     HistoryRecord,
     AbsentRecord,
     BluetoothRecord,
+    ResultRecord,
     ServiceRecord,
 )
 _ENTRIES: Final[Mapping[type[Record], tuple[_Entry, ...]]] = {
     record: tuple(_entry(one, leaves_out=record in _LEAVES_OUT) for one in fields_of(record))
     for record in _RECORDS
+}
+_INNER: Final[Mapping[tuple[type[Record], str], _Inner]] = {
+    (record, one.field.interface): _Inner(one.name, one.records)
+    for record in _RECORDS
+    for one in fields_of(record)
+    if one.field.kind is Kind.RECORD and one.records is not None
 }
 _DEFAULTS: Final = {one.name: one.default for one in fields(DeviceRecord)}
 _WHILE_NOT_CONNECTED: Final = {

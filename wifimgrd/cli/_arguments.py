@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 from wifimgrd import __version__
 from wifimgrd.cli._finding import meant
 from wifimgrd.config import TOPIC_PREFIX, Mqtt
-from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
+from wifimgrd.domain.commands import CAMERA, CONNECT, DEVICE_COMMANDS, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.tiles.coordinates import DEEPEST, Box
 from wifimgrd.tiles.source import numbers_of
@@ -169,6 +169,8 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     _device(command(UNPAIR.name, "forget the pairing with a camera"))
     written = {CONNECT.name, DISCONNECT.name, WAKE.name, SLEEP.name, PAIR.name, UNPAIR.name}
     for other in DEVICE_COMMANDS.keys() - written:
+        if DEVICE_COMMANDS[other].interface == CAMERA:
+            continue
         _device(command(other, DEVICE_COMMANDS[other].summary.lower().rstrip(".")))
 
 

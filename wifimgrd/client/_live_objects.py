@@ -26,9 +26,10 @@ from wifimgrd.client.changes import (
     InterfaceChanged,
     InterfaceRemoved,
     OperationFailed,
+    RecordingStopped,
     ServiceChanged,
 )
-from wifimgrd.domain.commands import BLUETOOTH, POWER
+from wifimgrd.domain.commands import OPTIONAL_INTERFACES
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import natural_key
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
@@ -48,7 +49,7 @@ _AWAY: Final = re.compile(
 
 
 _FACES: Final[Mapping[str, str]] = MappingProxyType(
-    {names.DEVICE: "", names.POWER: POWER, names.BLUETOOTH: BLUETOOTH}
+    {names.DEVICE: "", **{f"{names.BUS_NAME}.{one}": one for one in OPTIONAL_INTERFACES}}
 )
 """The D-Bus interfaces that a device's object has or may have -> as they are named in the fields."""
 
@@ -254,6 +255,10 @@ class ObjectCache:
                 device_id = names.device_id_of(signal.path)
                 if device_id is not None:
                     return [AttemptFailed(device_id, *typed(tuple[str, str], signal.body))]
+            case names.CAMERA, "RecordingStopped":
+                device_id = names.device_id_of(signal.path)
+                if device_id is not None:
+                    return [RecordingStopped(device_id, *typed(tuple[str], signal.body))]
             case names.DEVICE, "OperationFailed":
                 device_id = names.device_id_of(signal.path)
                 if device_id is not None:

@@ -71,6 +71,14 @@ class OperationFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingStopped:
+    """The signal `RecordingStopped`: a recording has ended, by a command or without."""
+
+    device_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceRemoved:
     """A device object was removed."""
 
@@ -106,6 +114,7 @@ Change = (
     | DeviceChanged
     | AttemptFailed
     | OperationFailed
+    | RecordingStopped
     | DeviceRemoved
     | InterfaceAdded
     | InterfaceChanged

@@ -23,10 +23,12 @@ from wifimgrd.client.changes import (
     InterfaceChanged,
     InterfaceRemoved,
     OperationFailed,
+    RecordingStopped,
     ServiceChanged,
 )
 from wifimgrd.client.json_members import (
     DEVICE_MEMBERS,
+    CameraUpdateJson,
     DeviceJson,
     InterfaceJson,
     PowerStateJson,
@@ -38,6 +40,7 @@ from wifimgrd.client.json_records import connection_status_json, device_json, in
 from wifimgrd.client.json_types import (
     FAILED,
     OperationFailedJson,
+    RecordingStoppedJson,
     RemovedDeviceJson,
     RemovedInterfaceJson,
     SignalJson,
@@ -49,6 +52,7 @@ SIGNAL_STEP: Final = 5
 STATUS: Final = "device.connection_status.update"
 """The type of the messages with the state of a device's connection."""
 POWER: Final = "device.power_state.update"
+CAMERA: Final = "device.camera.update"
 
 DATA: Final[Mapping[str, type]] = MappingProxyType(
     {
@@ -58,6 +62,8 @@ DATA: Final[Mapping[str, type]] = MappingProxyType(
         STATUS: StatusUpdateJson,
         "device.signal": SignalJson,
         POWER: PowerStateJson,
+        CAMERA: CameraUpdateJson,
+        "device.recording.stopped": RecordingStoppedJson,
         "device.operation.failed": OperationFailedJson,
         "interface.added": InterfaceJson,
         "interface.updated": InterfaceJson,
@@ -69,9 +75,10 @@ DATA: Final[Mapping[str, type]] = MappingProxyType(
 _BESIDE_STATUS: Final = tuple(
     one.read
     for one in DEVICE_MEMBERS
-    if one.name not in StatusUpdateJson.members and one.name != "signal_strength"
+    if one.name not in StatusUpdateJson.members and one.name not in ("signal_strength", "camera")
 )
-"""How the values of a record are read that STATUS does not contain, but for that of `device.signal`."""
+"""How the values of a record are read that STATUS does not contain, but for those that have messages of their
+own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +124,8 @@ class ChannelMessages:
             case AttemptFailed(device_id):
                 self._failures[device_id] = change
                 return []
-            case OperationFailed(device_id, operation, code, message):
-                failed = {"id": device_id, "operation": operation, "code": code, "message": message}
-                return [Message("device.operation.failed", failed)]
+            case OperationFailed() | RecordingStopped():
+                return [_signalled(change)]
             case DeviceRemoved(device_id):
                 self._signals.pop(device_id, None)
                 self._failures.pop(device_id, None)
@@ -147,7 +153,12 @@ class ChannelMessages:
         messages = []
         if _power(after) != _power(before):
             messages.append(Message(POWER, PowerStateJson.of(after)))
-        if replace(after, power_state=before.power_state, last_seen=before.last_seen) == before:
+        if after.camera != before.camera:
+            messages.append(Message(CAMERA, CameraUpdateJson.of(after)))
+        alone = replace(
+            after, power_state=before.power_state, last_seen=before.last_seen, camera=before.camera
+        )
+        if alone == before:
             return messages
         self._signals[after.id] = after.signal_strength
         if (reachability(after), after.connection_phase) != (reachability(before), before.connection_phase):
@@ -180,6 +191,16 @@ class ChannelMessages:
         self._signals[device.id] = percent
         step = (percent + SIGNAL_STEP // 2) // SIGNAL_STEP * SIGNAL_STEP
         return [Message("device.signal", {"id": device.id, "signal_strength": step}, numbered=False)]
+
+
+def _signalled(change: OperationFailed | RecordingStopped) -> Message:
+    """What is told by a signal, and changes no record."""
+    match change:
+        case OperationFailed(device_id, operation, code, message):
+            failed = {"id": device_id, "operation": operation, "code": code, "message": message}
+            return Message("device.operation.failed", failed)
+        case RecordingStopped(device_id, reason):
+            return Message("device.recording.stopped", {"id": device_id, "reason": reason})
 
 
 def _power(device: DeviceRecord) -> tuple[str | None, int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -15,9 +15,9 @@ from wifimgrd.bus.connection import Variant
 from wifimgrd.bus.values import typed
 from wifimgrd.client._command_result import CommandResult
 from wifimgrd.client._live_objects import NO_ANSWER, LiveObjects
-from wifimgrd.domain.commands import OPTIONAL_INTERFACES, POWER, WAIT, DeviceCommand
+from wifimgrd.domain.commands import BLUETOOTH, CAMERA, OPTIONAL_INTERFACES, POWER, WAIT, DeviceCommand
 from wifimgrd.domain.errors import InternalError, NotSupported
-from wifimgrd.domain.records import BluetoothRecord, HistoryRecord, NetworkRecord, SearchRecord
+from wifimgrd.domain.records import BluetoothRecord, HistoryRecord, NetworkRecord, ResultRecord, SearchRecord
 from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
@@ -107,7 +107,7 @@ class HubClient(LiveObjects):
         path, face = names.device_path(device_id), f"{names.BUS_NAME}.{command.interface}"
         device, may_lack = self.devices.get(device_id), command.interface in OPTIONAL_INTERFACES
         if device is not None and may_lack and not has_interface(device, command.interface):
-            what = "woken" if command.interface == POWER else "paired"
+            what = {POWER: "woken", BLUETOOTH: "paired", CAMERA: "commanded"}[command.interface]
             raise NotSupported(f"cameras of the model {device.codename} cannot be {what} by this hub")
         waits = wait_s > 0 and WAIT in command.options
         if waits:
@@ -126,6 +126,17 @@ class HubClient(LiveObjects):
     async def bluetooth_devices(self) -> list[BluetoothRecord]:
         """The cameras that were heard over Bluetooth lately, without a search."""
         return [record_of(BluetoothRecord, row) for row in await self._rows("GetBluetoothDevices", {})]
+
+    async def record(
+        self, device_ids: Iterable[int], *, on: bool, everyone: bool = False
+    ) -> list[ResultRecord]:
+        """Start or stop recording on several cameras at once, each with a result of its own; `everyone`: also
+        on all that are connected and have a driver. Raises NotAuthorized."""
+        member = "StartRecording" if on else "StopRecording"
+        body = [list(map(names.device_path, device_ids)), {"all": Variant("b", everyone)}]
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "aoa{sv}", body)
+        rows = typed(tuple[list[dict[str, object]]], reply)[0]
+        return [record_of(ResultRecord, row) for row in rows]
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
         """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.

@@ -15,14 +15,16 @@ from wifimgrd.api.kinds import FORMS, settings_json, unchanged
 from wifimgrd.client.json_types import FAILED, Id, InterfaceName, Keywords, SettingsJson
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.fields import BoundField, Record, fields_of
+from wifimgrd.domain.fields import BoundField, Kind, Record, fields_of
 from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
+    CameraRecord,
     DeviceRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    ResultRecord,
     ServiceRecord,
 )
 
@@ -80,6 +82,16 @@ def type_icon(icon: str | None) -> str:
 
 _REPLACED: Final[Mapping[tuple[type[Record], str], tuple[Member, ...]]] = MappingProxyType(
     {
+        (CameraRecord, "clock_offset"): (
+            Member(
+                "clock_offset_ms",
+                Annotated[int, "The camera's clock minus this host's.", Keywords(description="Milliseconds.")]
+                | None,
+                lambda camera: (
+                    None if camera.clock_read_at is None else FORMS[Kind.OFFSET].to_json(camera.clock_offset)
+                ),
+            ),
+        ),
         (DeviceRecord, "ssid"): (
             Member("connection_settings", SettingsJson, lambda device: settings_json(device.ssid)),
         ),
@@ -143,6 +155,13 @@ def members_of(record: type[Record]) -> tuple[Member, ...]:
 
 
 def _member(one: BoundField) -> Member:
+    if one.field.kind is Kind.RECORD and one.records is not None:
+        of, inner = attrgetter(one.name), _OBJECTS[one.records]
+        return Member(
+            one.json_name,
+            Annotated[inner, one.field.description] | None,
+            lambda record: None if (found := of(record)) is None else inner.of(found),
+        )
     declared, form = one.field, FORMS[one.field.kind]
     base, keywords = Keywords(**form.keywords), Keywords(**declared.keywords)
     of_json: Any = form.json_type
@@ -165,6 +184,12 @@ def _reader(one: BoundField) -> Reader:
     return lambda record: None if (found := value(record)) is None else to_json(found)
 
 
+class CameraJson(JsonObject, of=members_of(CameraRecord)):
+    """What a camera says of itself; null is what is not known."""
+
+
+_OBJECTS: Final[Mapping[type[Record], type[JsonObject]]] = MappingProxyType({CameraRecord: CameraJson})
+"""The objects of records that are members of others."""
 DEVICE_MEMBERS: Final = members_of(DeviceRecord)
 """The members of a device's JSON object, in order."""
 STATUS_MEMBERS: Final = tuple(one for one in DEVICE_MEMBERS if one.in_status)
@@ -191,6 +216,10 @@ class StatusUpdateJson(
 
 class PowerStateJson(JsonObject, of=(_BY_NAME["id"], _BY_NAME["power_state"], _BY_NAME["last_seen"])):
     """Whether a camera sleeps."""
+
+
+class CameraUpdateJson(JsonObject, of=(_BY_NAME["id"], _BY_NAME["camera"])):
+    """What a camera says of itself has changed."""
 
 
 class StatusJson(
@@ -221,6 +250,16 @@ def _interface_members() -> tuple[Member, ...]:
     usb = Member("usb", UsbJson, UsbJson.of)
     named = {(usb.name if one.name.startswith(_USB) else one.name): one for one in _INTERFACE}
     return tuple(usb if name == usb.name else one for name, one in named.items())
+
+
+class ResultJson(JsonObject, of=members_of(ResultRecord)):
+    """What a command to several cameras has done at one of them."""
+
+
+class ResultsJson(TypedDict):
+    """What a command to several cameras has done."""
+
+    results: Annotated[list[ResultJson], "One for each camera."]
 
 
 class BluetoothDeviceJson(JsonObject, of=members_of(BluetoothRecord)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, NotRequired, TypedDict
 
+from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import INTERFACE_NAME, PIN_SCHEMA
 
@@ -51,6 +52,13 @@ class SignalJson(TypedDict):
 
     id: Id
     signal_strength: Percent
+
+
+class RecordingStoppedJson(TypedDict):
+    """A recording has ended, by a command or without."""
+
+    id: Id
+    reason: Annotated[str, Keywords(enum=[one.value for one in StopReason])]
 
 
 class OperationFailedJson(TypedDict):

@@ -5,7 +5,6 @@ Values and rules, without a clock and without I/O; what is not known is None, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -31,6 +30,8 @@ _SHORT_TIME_LEFT_S: Final = 300
 _SHORT_TIME_LEFT_STEP_S: Final = 10
 _CLOCK_STEP_US: Final = 1_000_000
 """Cameras tell whole seconds."""
+_ANOTHER_US: Final = 3_000_000
+"""A recording that began later by so much than the one before is another one: cameras tell whole seconds."""
 
 
 class CameraDriver(StrEnum):
@@ -222,13 +223,36 @@ def _time_left_step(now: CameraReading) -> int:
     return _SHORT_TIME_LEFT_STEP_S if is_short else _TIME_LEFT_STEP_S
 
 
-def problems_of(reading: CameraReading, *, requested: bool, differs_s: float) -> tuple[Problem, ...]:
-    """What is wrong with a camera; `differs_s` is for how long it records though it should not, or the other
-    way round."""
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a camera should do: what the last command has asked for."""
+
+    records: bool = False
+    """It should record, until it is told to stop."""
+    stops: bool = False
+    """It was told to stop, and was not seen idle since. Whoever then starts it at the camera may."""
+
+    def commanded(self, *, on: bool) -> Wish:
+        """A command to start recording, or to stop."""
+        return Wish(records=on, stops=not on)
+
+    def seen(self, reading: CameraReading) -> Wish:
+        """The camera was read."""
+        return replace(self, stops=self.stops and reading.recording is not RecordingState.IDLE)
+
+    def differs(self, reading: CameraReading) -> bool:
+        """Whether the camera does something else, as far as that is known."""
+        if self.records:
+            return reading.recording is RecordingState.IDLE
+        return self.stops and reading.recording is RecordingState.RECORDING
+
+
+def problems_of(reading: CameraReading, wish: Wish, *, differs_s: float) -> tuple[Problem, ...]:
+    """What is wrong with a camera; `differs_s` is for how long it has not done what it should."""
     is_late = differs_s >= DIFFERS_S
     found = {
-        Problem.NOT_RECORDING: is_late and requested,
-        Problem.STILL_RECORDING: is_late and not requested,
+        Problem.NOT_RECORDING: is_late and wish.records,
+        Problem.STILL_RECORDING: is_late and not wish.records,
         Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
         Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
         Problem.BATTERY_LOW: reading.battery_level is not None
@@ -247,10 +271,21 @@ def problems_of(reading: CameraReading, *, requested: bool, differs_s: float) ->
     return tuple(problem for problem, is_there in found.items() if is_there)
 
 
+def ended(began_us: int, reading: CameraReading) -> bool:
+    """Whether a recording that was seen, and began at `began_us`, has ended: the camera is idle, or another
+    one runs."""
+    if reading.recording is RecordingState.IDLE:
+        return True
+    since_us = reading.recording_since_us
+    return since_us is not None and since_us - began_us >= _ANOTHER_US
+
+
 def stop_reason(reading: CameraReading, *, commanded: bool) -> StopReason:
     """Why a recording that was seen has ended."""
     if commanded:
         return StopReason.STOPPED
+    if reading.recording is RecordingState.RECORDING:  # it began another one
+        return StopReason.UNKNOWN
     if reading.stop_reason is not None:
         return reading.stop_reason
     if reading.storage_state is StorageState.FULL:
@@ -260,13 +295,3 @@ def stop_reason(reading: CameraReading, *, commanded: bool) -> StopReason:
     if reading.temperature is TemperatureState.TOO_HOT:
         return StopReason.TOO_HOT
     return StopReason.UNKNOWN
-
-
-def differ(reading: CameraReading, *, requested: bool) -> bool:
-    """Whether a camera does another thing than it should, as far as that is known."""
-    return reading.recording is not None and reading.is_recording is not requested
-
-
-def first_of(problems: Iterable[Problem]) -> Problem | None:
-    """The problem that people need first."""
-    return next(iter(problems), None)

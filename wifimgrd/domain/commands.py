@@ -14,8 +14,10 @@ from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 
 POWER: Final = "Power"
 BLUETOOTH: Final = "Bluetooth"
-OPTIONAL_INTERFACES: Final = (POWER, BLUETOOTH)
-"""The D-Bus interfaces of devices that can be woken, and paired, after `org.wifimgrd1.`."""
+CAMERA: Final = "Camera"
+OPTIONAL_INTERFACES: Final = (POWER, BLUETOOTH, CAMERA)
+"""The D-Bus interfaces of devices that can be woken, and paired, and that the hub has a driver for, after
+`org.wifimgrd1.`."""
 
 
 class Right(StrEnum):
@@ -23,6 +25,7 @@ class Right(StrEnum):
 
     CONNECT = "connect"
     MANAGE_DEVICES = "manage-devices"
+    CONTROL_CAMERAS = "control-cameras"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class DeviceCommand:
     """A command to one device."""
 
     name: str
-    """Its name everywhere, and that of the method of the hub; on D-Bus it begins with a capital letter."""
+    """Its name everywhere, and that of the method of the hub; on D-Bus it is in camel case."""
     summary: str
     right: Right
     options: Mapping[str, bool] = field(default_factory=dict)
@@ -44,13 +47,16 @@ class DeviceCommand:
     succeeded with the daemon's reply, which with `wait` comes then."""
     passes: DeviceState | None = None
     """The state before that."""
+    message_type: str = ""
+    """The type of the channel's message for it, if that is not `command.device.device_connection.` and the
+    name."""
     errors: tuple[ErrorCode, ...] = ()
     """Those that it can end with, beside `device-not-found` and `backend-unavailable`."""
 
     @property
     def member(self) -> str:
         """Its method on D-Bus."""
-        return self.name.capitalize()
+        return "".join(part.capitalize() for part in self.name.split("_"))
 
 
 WAIT: Final = "wait"
@@ -124,6 +130,51 @@ UNPAIR: Final = DeviceCommand(
     interface=BLUETOOTH,
     errors=(ErrorCode.NOT_SUPPORTED, ErrorCode.BLUETOOTH_UNAVAILABLE),
 )
+_OF_CAMERA: Final = (
+    ErrorCode.NOT_SUPPORTED,
+    ErrorCode.NOT_CONNECTED,
+    ErrorCode.CAMERA_BUSY,
+    ErrorCode.CAMERA_REFUSED,
+    ErrorCode.DEVICE_NOT_REACHABLE,
+    ErrorCode.BUSY,
+)
+START_RECORDING: Final = DeviceCommand(
+    "start_recording",
+    "Start recording.",
+    Right.CONTROL_CAMERAS,
+    interface=CAMERA,
+    message_type="command.device.recording.start",
+    errors=_OF_CAMERA,
+)
+STOP_RECORDING: Final = DeviceCommand(
+    "stop_recording",
+    "Stop recording.",
+    Right.CONTROL_CAMERAS,
+    interface=CAMERA,
+    message_type="command.device.recording.stop",
+    errors=_OF_CAMERA,
+)
+SET_CLOCK: Final = DeviceCommand(
+    "set_clock",
+    "Set the camera's clock to this host's.",
+    Right.CONTROL_CAMERAS,
+    interface=CAMERA,
+    message_type="command.device.clock.set",
+    errors=_OF_CAMERA,
+)
 DEVICE_COMMANDS: Final[Mapping[str, DeviceCommand]] = MappingProxyType(
-    {command.name: command for command in (CONNECT, DISCONNECT, WAKE, SLEEP, PAIR, UNPAIR)}
+    {
+        command.name: command
+        for command in (
+            CONNECT,
+            DISCONNECT,
+            WAKE,
+            SLEEP,
+            PAIR,
+            UNPAIR,
+            START_RECORDING,
+            STOP_RECORDING,
+            SET_CLOCK,
+        )
+    }
 )

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, NewType, final
 
 from wifimgrd.domain.adapter import NO_PIN, AdapterIdentity, AdapterPin
+from wifimgrd.domain.camera import CameraStatus
 from wifimgrd.domain.errors import ErrorCode
 
 DeviceId = NewType("DeviceId", int)
@@ -134,6 +135,8 @@ class Device:
     """The adapter that is reserved for it, unless the configuration has another rule."""
     auto_wake: bool = False
     """Whether it may be woken without a command."""
+    recording_requested: bool = False
+    """Whether the last command to it was to record."""
     bluetooth_address: str = ""
     """The address of the camera that is paired for it, upper case with colons; empty if none is."""
     address: str = ""
@@ -212,6 +215,8 @@ class DeviceStatus:
     """What its attempt, or its wake, does now."""
     power: PowerStatus | None = None
     """None if cameras of its model cannot be woken."""
+    camera: CameraStatus | None = None
+    """None if there is no driver for cameras of its model."""
     warnings: tuple[str, ...] = ()
     """Settings that were accepted and may be mistakes, as sentences."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
@@ -108,6 +109,23 @@ class WakeEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class CameraChanged:
+    """A camera has said something of itself that clients are told."""
+
+    status: DeviceStatus
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingStopped:
+    """A recording has ended."""
+
+    device_id: DeviceId
+    reason: StopReason
+    since_us: int
+    """When it began, microseconds since the epoch; 0 = not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class BluetoothChanged:
     """Bluetooth became ready or unavailable on this host."""
 
@@ -167,6 +185,8 @@ Event = (
     | PowerChanged
     | OperationFailed
     | WakeEnded
+    | CameraChanged
+    | RecordingStopped
     | BluetoothChanged
     | InterfaceAdded
     | InterfaceChanged

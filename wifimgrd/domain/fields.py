@@ -45,6 +45,20 @@ class Kind(StrEnum):
     """A device's id; its object's path on D-Bus."""
     RECORDS = "records"
     """Rows: records of another class."""
+    RECORD = "record"
+    """A record of another class, which has a D-Bus interface of its own."""
+    LEVEL = "level"
+    """Percent, which may be unknown while 0 is a value."""
+    BYTES = "bytes"
+    """An amount of data."""
+    DURATION = "duration"
+    """Microseconds; seconds in JSON."""
+    ELAPSED = "elapsed"
+    """Microseconds; milliseconds in JSON."""
+    OFFSET = "offset"
+    """Microseconds, signed; milliseconds in JSON. 0 also where it is not known, which another field tells."""
+    RECORDING = "recording"
+    """`recording` or `idle`; true or false in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +98,7 @@ class BoundField:
     field: Field
     is_nullable: bool
     records: type[Record] | None = None
-    """The class of its RECORDS."""
+    """The class of its RECORDS, or of its RECORD."""
 
     @property
     def dbus_name(self) -> str:
@@ -109,6 +123,6 @@ def fields_of(record: type[Record]) -> tuple[BoundField, ...]:
     for name, hint in hints.items():
         if get_origin(hint) is Annotated:
             plain, declared = get_args(hint)
-            records = get_args(plain)[0] if declared.kind is Kind.RECORDS else None
+            records = get_args(plain)[0] if declared.kind in (Kind.RECORDS, Kind.RECORD) else None
             bound.append(BoundField(name, declared, type(None) in get_args(plain), records))
     return tuple(bound)

@@ -26,6 +26,9 @@ class HistoryKind(StrEnum):
     """An attempt failed or was refused."""
     WAKE = "wake"
     """A sleeping camera was woken, or could not be."""
+    RECORDING = "recording"
+    """A camera recorded, from `time_us` to `ended_us`, as far as that was seen; the code says why that
+    ended."""
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
     BACKEND = "backend"

@@ -17,7 +17,15 @@ from types import MappingProxyType
 from typing import Annotated, Final
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.commands import BLUETOOTH, POWER
+from wifimgrd.domain.camera import (
+    BatteryState,
+    CameraStatus,
+    CommandResult,
+    Problem,
+    StorageState,
+    TemperatureState,
+)
+from wifimgrd.domain.commands import BLUETOOTH, CAMERA, POWER
 from wifimgrd.domain.device import CONNECTION_TYPE, ConnectionPhase, DeviceState, DeviceStatus, PowerState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
@@ -48,6 +56,63 @@ PIN_SCHEMA: Final[Mapping[str, object]] = MappingProxyType(
 
 def _one_of(values: type[StrEnum]) -> Mapping[str, object]:
     return {"enum": [one.value for one in values]}
+
+
+@dataclass(frozen=True, slots=True)
+class CameraRecord(Record):
+    """What a camera says of itself, as clients see it."""
+
+    battery_level: Annotated[int | None, Field(Kind.LEVEL, "How full the battery is.")] = None
+    battery_state: Annotated[
+        str | None, Field(Kind.TEXT, "`charging` or `discharging`.", _one_of(BatteryState))
+    ] = None
+    recording_state: Annotated[
+        str | None,
+        Field(Kind.RECORDING, "Whether it records, if that is known.", json="recording"),
+    ] = None
+    recording_since: Annotated[int | None, Field(Kind.TIME, "Since when it records.")] = None
+    recording_requested: Annotated[
+        bool, Field(Kind.FLAG, "Whether the last command to it was to record.")
+    ] = False
+    storage_state: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The state of its card: `ok`, `full`, `missing`, `error` or `slow`.",
+            _one_of(StorageState),
+        ),
+    ] = None
+    storage_free: Annotated[int | None, Field(Kind.BYTES, "What is free on its card.")] = None
+    storage_total: Annotated[int | None, Field(Kind.BYTES, "The size of its card.")] = None
+    recording_time_left: Annotated[
+        int | None, Field(Kind.DURATION, "How long it can record.", json="recording_time_left_s")
+    ] = None
+    temperature_state: Annotated[
+        str | None,
+        Field(Kind.TEXT, "`too-cold`, `normal`, `warning` or `too-hot`.", _one_of(TemperatureState)),
+    ] = None
+    clock_offset: Annotated[
+        int, Field(Kind.OFFSET, "The camera's clock minus this host's.", json="clock_offset_ms")
+    ] = 0
+    clock_read_at: Annotated[
+        int | None, Field(Kind.TIME, "When the clock was read; without it the offset is not known.")
+    ] = None
+    model: Annotated[str | None, Field(Kind.TEXT, "The model that it says it is.")] = None
+    serial_number: Annotated[str | None, Field(Kind.TEXT, "Its serial number.")] = None
+    firmware_version: Annotated[str | None, Field(Kind.TEXT, "The version of its firmware.")] = None
+    problems: Annotated[
+        tuple[str, ...],
+        Field(
+            Kind.TEXTS,
+            "What is wrong with it, the most urgent first, as codes: docs/camera-control.md has them. Later"
+            " versions may have others.",
+            _one_of(Problem),
+        ),
+    ] = ()
+    read_at: Annotated[
+        int | None,
+        Field(Kind.TIME, "When it was read last; published with another change, or after 10 s."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +250,15 @@ class DeviceRecord(Record):
             dbus="Address",
             in_status=True,
             interface=BLUETOOTH,
+        ),
+    ] = None
+    camera: Annotated[
+        CameraRecord | None,
+        Field(
+            Kind.RECORD,
+            "What the camera says of itself; null for models without a driver. Once the link has ended,"
+            " battery and card keep their last values.",
+            interface=CAMERA,
         ),
     ] = None
     icon: Annotated[
@@ -350,7 +424,7 @@ class HistoryRecord(Record):
         Field(
             Kind.TEXT,
             "`session`, `interruption` (a link that dropped and came back in time, while its session goes"
-            " on), `failure`, `wake`, `adapter` or `backend`. Later versions may have others.",
+            " on), `failure`, `wake`, `recording`, `adapter` or `backend`. Later versions may have others.",
             _one_of(HistoryKind),
         ),
     ]
@@ -359,12 +433,14 @@ class HistoryRecord(Record):
         str | None,
         Field(
             Kind.TEXT,
-            "Why a session ended, a link was interrupted or an attempt or a wake failed; what happened to an"
-            " adapter or a backend.",
+            "Why a session or a recording ended, a link was interrupted or an attempt or a wake failed; what"
+            " happened to an adapter or a backend.",
         ),
     ] = None
     message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
-    ended: Annotated[int | None, Field(Kind.TIME, "When a session or an interruption ended.")] = None
+    ended: Annotated[
+        int | None, Field(Kind.TIME, "When a session, an interruption or a recording ended.")
+    ] = None
     signal_minimum: Annotated[int | None, Field(Kind.PERCENT, "The weakest signal of a session.")] = None
     signal_mean: Annotated[int | None, Field(Kind.PERCENT, "The mean signal of a session.")] = None
 
@@ -408,6 +484,24 @@ class BluetoothRecord(Record):
     device_id: Annotated[
         int | None, Field(Kind.DEVICE, "The registered device that it is.", dbus="device")
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRecord(Record):
+    """What a command to several cameras has done at one of them."""
+
+    device_id: Annotated[int, Field(Kind.DEVICE, "The device.", {"minimum": 1}, dbus="device")]
+    done: Annotated[bool, Field(Kind.FLAG, "Whether it does what was wanted.")]
+    after: Annotated[
+        int | None,
+        Field(
+            Kind.ELAPSED,
+            "The time from the sending of the request to the camera's answer, if there was one.",
+            json="after_ms",
+        ),
+    ] = None
+    code: Annotated[str | None, Field(Kind.TEXT, "Why it does not.", _one_of(ErrorCode))] = None
+    message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,12 +602,53 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         auto_wake=device.auto_wake if power is not None else None,
         paired=power.is_paired if power is not None else None,
         bluetooth_address=(device.bluetooth_address or None) if is_pairable else None,
+        camera=camera_record(status.camera) if status.camera is not None else None,
         icon=status.icon or None,
         auto_reconnect=device.auto_reconnect,
         priority=device.priority,
         lost_at=status.lost_us or None,
         pin=pinned or None,
         warnings=status.warnings,
+    )
+
+
+def camera_record(status: CameraStatus) -> CameraRecord:
+    """What a camera says of itself, for clients."""
+    reading = status.reading
+    return CameraRecord(
+        battery_level=reading.battery_level,
+        battery_state=_text(reading.battery_state),
+        recording_state=_text(reading.recording),
+        recording_since=reading.recording_since_us,
+        recording_requested=status.requested,
+        storage_state=_text(reading.storage_state),
+        storage_free=reading.storage_free,
+        storage_total=reading.storage_total,
+        recording_time_left=None if reading.time_left_s is None else reading.time_left_s * 1_000_000,
+        temperature_state=_text(reading.temperature),
+        clock_offset=reading.clock_offset_us or 0,
+        clock_read_at=reading.clock_read_us or None,
+        model=reading.model or None,
+        serial_number=reading.serial_number or None,
+        firmware_version=reading.firmware_version or None,
+        problems=tuple(one.value for one in status.problems),
+        read_at=reading.read_us or None,
+    )
+
+
+def _text(value: StrEnum | None) -> str | None:
+    return None if value is None else value.value
+
+
+def result_record(device_id: int, result: CommandResult) -> ResultRecord:
+    """What a command has done at one camera, for clients."""
+    error = result.error
+    return ResultRecord(
+        device_id=device_id,
+        done=error is None,
+        after=result.after_us or None,
+        code=None if error is None else error.code.value,
+        message=None if error is None else error.message,
     )
 
 

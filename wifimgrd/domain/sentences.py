@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
+from wifimgrd.domain.camera import CameraReading, Problem, StopReason, stop_reason
 from wifimgrd.domain.device import DeviceId, Ssid
 
 
@@ -85,6 +86,57 @@ def restored_while_stopped() -> str:
 def woken() -> str:
     """A wake that succeeded."""
     return "The camera was woken."
+
+
+def recording_ended(reason: StopReason) -> str:
+    """Why a recording ended."""
+    return {
+        StopReason.STOPPED: "The recording was stopped.",
+        StopReason.FULL: "The recording stopped: the card is full.",
+        StopReason.BATTERY: "The recording stopped: the battery is empty.",
+        StopReason.TOO_HOT: "The recording stopped: the camera is too hot.",
+        StopReason.SLOW_CARD: "The recording stopped: the card is too slow.",
+        StopReason.UNKNOWN: "The recording stopped; the camera does not say why.",
+    }[reason]
+
+
+_PROBLEMS: Final = {
+    Problem.NOT_RECORDING: "It should record and does not",
+    Problem.STILL_RECORDING: "It records, though it was told to stop.",
+    Problem.TOO_HOT: "It is too hot.",
+    Problem.TOO_COLD: "It is too cold.",
+    Problem.BATTERY_LOW: "Its battery is low",
+    Problem.STORAGE_MISSING: "It has no card.",
+    Problem.STORAGE_FULL: "Its card is full.",
+    Problem.STORAGE_ERROR: "Its card cannot be used.",
+    Problem.STORAGE_SLOW: "Its card is too slow.",
+    Problem.STORAGE_LOW: "Its card is almost full",
+    Problem.CLOCK_WRONG: "Its clock is wrong",
+}
+_CAUSES: Final = {
+    StopReason.STOPPED: "it was stopped at the camera",
+    StopReason.FULL: "its card is full",
+    StopReason.BATTERY: "its battery is empty",
+    StopReason.TOO_HOT: "it is too hot",
+    StopReason.SLOW_CARD: "its card is too slow",
+    StopReason.UNKNOWN: "it does not say why",
+}
+
+
+def camera_problem(problem: Problem, reading: CameraReading) -> str:
+    """What is wrong with a camera, with its cause or its value."""
+    text = _PROBLEMS[problem]
+    if text.endswith("."):
+        return text
+    match problem:
+        case Problem.NOT_RECORDING:
+            return f"{text}: {_CAUSES[stop_reason(reading, commanded=False)]}."
+        case Problem.BATTERY_LOW:
+            return f"{text}: {reading.battery_level} %."
+        case Problem.STORAGE_LOW:
+            return f"{text}: it can record for {(reading.time_left_s or 0) // 60} min more."
+        case _:
+            return f"{text}, by {abs(reading.clock_offset_us or 0) // 1_000_000} s."
 
 
 def adapter_plugged_in(interface: str, product: str) -> str:

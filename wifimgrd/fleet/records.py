@@ -16,9 +16,9 @@ from wifimgrd.api.kinds import FORMS, RecordError, read_flag, read_number, read_
 from wifimgrd.client.json_text import loads
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.domain.fields import BoundField, Record, fields_of
+from wifimgrd.domain.fields import BoundField, Kind, Record, fields_of
 from wifimgrd.domain.interface import InterfaceState
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt.hub_record import OF_SERVICE
 
 LARGEST_RECORD: Final = 64 * 1024
@@ -113,7 +113,12 @@ def _record(kind: type[_Record], members: Mapping[str, object]) -> _Record:
             if not isinstance(value, dict):
                 raise RecordError(f"{outer} is no object")
             value = value.get(inner, _ABSENT)
-        if value is _ABSENT or (value is None and (one.is_nullable or one.field.while_connected)):
+        if value is _ABSENT or (value is None and _may_be_null(one)):
+            continue
+        if one.field.kind is Kind.RECORD and one.records is not None:
+            if not isinstance(value, dict):
+                raise RecordError(f"{one.json_name} is no object")
+            values[one.name] = _record(one.records, value)
             continue
         try:
             values[one.name] = FORMS[one.field.kind].of_json(value)
@@ -127,9 +132,13 @@ def _record(kind: type[_Record], members: Mapping[str, object]) -> _Record:
         raise RecordError("it does not say of what it is") from None
 
 
+def _may_be_null(one: BoundField) -> bool:
+    return one.is_nullable or one.field.while_connected or one.field.kind is Kind.OFFSET
+
+
 _ABSENT: Final = object()
 _FIELDS: Final[Mapping[type[Record], tuple[BoundField, ...]]] = MappingProxyType(
-    {kind: fields_of(kind) for kind in (DeviceRecord, InterfaceRecord)}
+    {kind: fields_of(kind) for kind in (DeviceRecord, CameraRecord, InterfaceRecord)}
     | {ServiceRecord: tuple(one for one in fields_of(ServiceRecord) if one.name in OF_SERVICE)}
 )
 _STATES: Final[Mapping[type[Record], frozenset[str]]] = MappingProxyType(

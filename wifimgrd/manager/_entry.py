@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from wifimgrd.domain.camera import CameraStatus
 from wifimgrd.domain.device import ConnectionPhase, Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.power import Sight, Wakes
@@ -55,6 +56,8 @@ class DeviceEntry:
     """What Bluetooth shows of it."""
     published_sight: Sight = field(default_factory=Sight)
     sight_expiry: asyncio.TimerHandle | None = None
+    camera: CameraStatus = field(default_factory=CameraStatus)
+    """What clients were told that the camera has said, if there is a driver for it."""
     operation: Operation | None = None
     """The wake, sleep or pairing that runs by a command."""
     removing: bool = False

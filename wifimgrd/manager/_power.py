@@ -16,6 +16,7 @@ from wifimgrd.domain.commands import PAIR, SLEEP, WAKE
 from wifimgrd.domain.device import ConnectionPhase, Device, DeviceId, DeviceState, PowerState, Ssid
 from wifimgrd.domain.errors import (
     Busy,
+    CameraBusy,
     Cancelled,
     ErrorCode,
     InternalError,
@@ -122,8 +123,8 @@ class Power:
     async def sleep(self, device_id: DeviceId, *, wait: bool) -> None:
         """Disconnect a camera and put it to sleep; a sleeping one stays as it is.
 
-        Raises DeviceNotFound, Busy, NotSupported, NotPaired, BluetoothUnavailable; with `wait` also
-        CameraBusy, WakeFailed, Cancelled.
+        Raises DeviceNotFound, Busy, NotSupported, NotPaired, BluetoothUnavailable, CameraBusy if it is
+        known to record; with `wait` also CameraBusy, WakeFailed, Cancelled.
         """
         entry = self._state.entry_to_change(device_id)
         model = self._state.model(entry.device)
@@ -131,6 +132,8 @@ class Power:
         if not bluetooth.sleep:
             raise NotSupported(f"cameras of the model {model.device_name} cannot be put to sleep")
         request = self._waking.request(entry)
+        if entry.camera.reading.is_recording:
+            raise CameraBusy("the camera records: stop that first")
         if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
             return
         self._waking.require_bluetooth()

@@ -63,6 +63,8 @@ class Registering:
         """By their idempotency keys."""
         self._naming = asyncio.Lock()
         """Held from the check of a name until a device has it."""
+        self.model_changed = Notice[DeviceEntry]()
+        """A device has another camera model than before, which is not published yet."""
         self.device_removed = Notice[DeviceEntry]()
         """A device was removed, and is in the registry no more."""
 
@@ -239,6 +241,8 @@ class Registering:
         before, changed = entry.device, replace(entry.device, **changes)
         self._state.registry.replace(entry, written)
         self._state.record(entry, changed)
+        if changed.codename != before.codename:
+            self.model_changed.notify(entry)
         if changed.pin != before.pin or changed.name != before.name:
             self._devices_changed(*[changed.id] * (changed.pin != before.pin))
         self._reconnecting.updated(

@@ -16,6 +16,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
+from wifimgrd.domain.camera import CameraStatus
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
     ConnectionPhase,
@@ -79,6 +80,8 @@ class HubState:
         """A device no longer waits for an interface."""
         self.device_connected = Notice[DeviceEntry]()
         """A device is connected, and that was published."""
+        self.link_ended = Notice[DeviceEntry]()
+        """A device is no longer connected, and that is not published yet."""
         self.device_lost = Notice[DeviceEntry]()
         """A device is disconnected without a command."""
         self.interface_may_be_free = Notice[str]()
@@ -154,6 +157,7 @@ class HubState:
             icon=self.model(entry.device).icon,
             phase=entry.phase,
             power=self._power(entry),
+            camera=self._camera(entry),
             warnings=self.registry.same_network(entry.device) + self._unmet.get(entry.device.id, ()),
         )
 
@@ -164,6 +168,12 @@ class HubState:
             return None
         is_paired = bool(entry.device.bluetooth_address) and not entry.wakes.bond_lost
         return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
+
+    def _camera(self, entry: DeviceEntry) -> CameraStatus | None:
+        """What a camera says of itself, as published last; None if there is no driver for it."""
+        if self.model(entry.device).control is None:
+            return None
+        return replace(entry.camera, requested=entry.device.recording_requested)
 
     def address(self, entry: DeviceEntry) -> str:
         """The device's address on this host; empty where it has none in the present network."""
@@ -220,6 +230,7 @@ class HubState:
         if entry.state is not DeviceState.CONNECTED:
             if before is DeviceState.CONNECTED:
                 self.record(entry, replace(entry.device, last_disconnection_us=self.clock()))
+                self.link_ended.notify(entry)
             entry.link = None
             entry.reachability = Reachability()
             if entry.watch is not None:

@@ -20,6 +20,7 @@ from wifimgrd.domain.events import (
     Event,
     InterfaceAdded,
     InterfaceRemoved,
+    RecordingStopped,
     SignalChanged,
     WakeEnded,
 )
@@ -153,9 +154,8 @@ class History:
             case ConnectionFailed(device_id, failure):
                 if device_id not in self._sessions:
                     self._failed(device_id, failure.code, failure.message)
-            case WakeEnded(device_id, error):
-                code, message = (error.code.value, error.message) if error else ("", sentences.woken())
-                self._record(HistoryKind.WAKE, code, message, device_id=device_id)
+            case WakeEnded() | RecordingStopped():
+                self._of_camera(event)
             case InterfaceAdded(status=added):
                 adapter = added.interface.adapter
                 message = sentences.adapter_plugged_in(adapter.name, adapter.usb_product)
@@ -174,6 +174,17 @@ class History:
                     self._record(
                         HistoryKind.BACKEND, known[0], sentences.backend_state(self._backend, *known)
                     )
+
+    def _of_camera(self, event: WakeEnded | RecordingStopped) -> None:
+        match event:
+            case WakeEnded(device_id, error):
+                code, message = (error.code.value, error.message) if error else ("", sentences.woken())
+                self._record(HistoryKind.WAKE, code, message, device_id=device_id)
+            case RecordingStopped(device_id, reason, since_us):
+                text = sentences.recording_ended(reason)
+                self._record(
+                    HistoryKind.RECORDING, reason.value, text, device_id=device_id, since_us=since_us
+                )
 
     # -- sessions and failures
 

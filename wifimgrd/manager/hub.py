@@ -11,19 +11,30 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.domain.commands import CONNECT, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
+from wifimgrd.domain.commands import (
+    CONNECT,
+    DISCONNECT,
+    PAIR,
+    SET_CLOCK,
+    SLEEP,
+    START_RECORDING,
+    STOP_RECORDING,
+    UNPAIR,
+    WAKE,
+)
 from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.reservation import AbsentAdapter
+from wifimgrd.manager._absent import NoBluetooth, NoControl, RightClock
 from wifimgrd.manager._adapter_events import AdapterEvents
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._backend_events import BackendEvents
+from wifimgrd.manager._cameras import Cameras
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._liveness import Liveness
-from wifimgrd.manager._no_bluetooth import NoBluetooth
 from wifimgrd.manager._power import Power
 from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._reconnecting import Reconnecting
@@ -39,9 +50,11 @@ from wifimgrd.ports import (
     Backend,
     CameraBluetooth,
     CameraContact,
+    CameraControl,
     CameraSockets,
     DeviceStore,
     EventSink,
+    HostClock,
 )
 from wifimgrd.runtime.tasks import Tasks
 
@@ -67,9 +80,11 @@ class Hub:
         tasks: Tasks,
         routes: AddressRoutes | None = None,
         bluetooth: CameraBluetooth | None = None,
+        control: CameraControl | None = None,
+        host_clock: HostClock | None = None,
     ) -> None:
         """`routes` are None where the addresses of cameras lead nowhere, `bluetooth` where no camera can be
-        woken."""
+        woken, `control` where none can be commanded, `host_clock` where this host's is always right."""
         self._backend = backend
         self.backend_choice = ""
         """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
@@ -109,6 +124,10 @@ class Hub:
         self._registering = Registering(
             state, connections, self._reconnecting, power, tasks.part("registering")
         )
+        self.cameras = cameras = Cameras(
+            state, control or NoControl(), host_clock or RightClock(), tasks.part("cameras")
+        )
+        """What connected cameras say of themselves, and the commands to them, also for clients."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
@@ -117,6 +136,9 @@ class Hub:
             SLEEP.name: power.sleep,
             PAIR.name: power.pair,
             UNPAIR.name: power.unpair,
+            START_RECORDING.name: cameras.start_recording,
+            STOP_RECORDING.name: cameras.stop_recording,
+            SET_CLOCK.name: cameras.set_clock,
         }
         """What carries out each of DEVICE_COMMANDS."""
         self._subscribe()
@@ -134,6 +156,8 @@ class Hub:
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(self._liveness.start)
         state.device_connected.subscribe(self._waking.connected)
+        state.device_connected.subscribe(self.cameras.connected)
+        state.link_ended.subscribe(self.cameras.link_ended)
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
@@ -143,6 +167,8 @@ class Hub:
         self._registering.device_removed.subscribe(reconnecting.end)
         self._registering.device_removed.subscribe(recovering.removed)
         self._registering.device_removed.subscribe(self.bluetooth.removed)
+        self._registering.device_removed.subscribe(self.cameras.removed)
+        self._registering.model_changed.subscribe(self.cameras.model_changed)
 
     # -- start, stop, settings
 
@@ -152,6 +178,7 @@ class Hub:
         self._state.apply_rules()
         self._state.address_devices()
         await self._bluetooth.start(self._waking)
+        await self.cameras.start(self._open_tcp)
         await self._adapters.start(self._adapter_events)
         await self._backend.start(self._backend_events)
         await self._reconciling.wait_for_backend()
@@ -167,6 +194,7 @@ class Hub:
         await self._scans.stop()
         await self._liveness.stop()
         await self._waking.stop()
+        await self.cameras.stop()
 
     async def stop(self) -> None:
         """Stop in order; links that are up stay up, devices stay on disk."""
@@ -184,6 +212,8 @@ class Hub:
         rules = replace(settings.rules, usb_only=before.rules.usb_only)
         shown = list(state.device_statuses())
         state.settings = replace(settings, rules=rules, addresses=state.settings.addresses)
+        for entry in state.entries.values():
+            self.cameras.model_changed(entry)
         for status in shown:
             now = state.status(state.entries[status.device.id])
             if now != status:
@@ -296,6 +326,9 @@ class Hub:
                 raise DeviceNotReachable("the device was reconnected meanwhile")
             unless_it_fits.pop_all()
         return opened
+
+    async def _open_tcp(self, device_id: DeviceId, port: int) -> socket.socket:
+        return await self.open_socket(device_id, port, SocketKind.TCP)
 
     def _where(self, device_id: DeviceId) -> tuple[str, str]:
         """The interface and the address of a connected camera; raises DeviceNotReachable."""

@@ -32,5 +32,9 @@ class HubSettings:
     """The camera models, by codename."""
     codenames: frozenset[str] | None = None
     """The camera models that may be registered; None allows any."""
+    keep_recording: bool = False
+    """Whether a camera that should record and does not is told again."""
+    set_clock: bool = True
+    """Whether the clock of a camera is set when it is connected."""
     recovery: RecoveryRules = field(default_factory=RecoveryRules)
     """The recovery steps for adapters that stop working."""

@@ -171,6 +171,29 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ("bluetooth_changed", ""): KnownMessage(
             "ef66925dd4d942d99d92cd828cb35b37", "bluetooth", "Bluetooth is {state}: {reason}"
         ),
+        ("recording_started", ""): KnownMessage(
+            "4f0b7a6c1d2e4c8f9a35b86de07c9121", "recording", _DEVICE + "the camera records"
+        ),
+        ("recording_stopped", ""): KnownMessage(
+            "a87d3f52c60b4ee19f24d7015cb83e60", "recording", _DEVICE + "{reason} ({code})"
+        ),
+        ("recording_failed", ""): KnownMessage(
+            "3c92e1b8f7d64a05b1687e4ad95f20c3",
+            "recording",
+            _DEVICE + "the camera did not do what it was told: {reason} ({code})",
+        ),
+        ("camera_problem", ""): KnownMessage(
+            "e60d94c7235b4f1f8c7aa2390e51bd84", "camera", _DEVICE + "{reason} ({code})"
+        ),
+        ("camera_problem", "not-recording"): KnownMessage(
+            "b15f28e09c7a4d63a48d03e6f1c7925b", "camera", _DEVICE + "{reason} ({code})"
+        ),
+        ("camera_problem_over", ""): KnownMessage(
+            "72ea4d0b96f34c5d9e108c5b3a6df714", "camera", _DEVICE + "no longer: {code}"
+        ),
+        ("clock_set", ""): KnownMessage(
+            "0d3b6ef4a9c84172b5e9f60837d2c4a8", "clock", _DEVICE + "the camera's clock was set"
+        ),
         ("hub_id_taken", ""): KnownMessage("d41b7c9ea05f4b6c8e13f7d290ab6c58", "broker", "{reason}"),
         ("not_authorized", ""): KnownMessage(
             "087b4de3c5fa4961b2d09f8ea6713c11", "authorize", "user {uid} was denied {member}: {action}"

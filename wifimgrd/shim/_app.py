@@ -22,6 +22,7 @@ from wifimgrd.http.api.interfaces import Interfaces
 from wifimgrd.http.api.metrics import Metrics
 from wifimgrd.http.api.models import Models
 from wifimgrd.http.api.power import Power
+from wifimgrd.http.api.recording import Recording
 from wifimgrd.http.api.requests import BODY_LIMIT
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
@@ -63,13 +64,17 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
     Description(settings.platform, with_token=token is not None).add_to(routes)
     Page(prefix, token=token, fleet=settings.fleet).add_to(routes)
-    Models(client, prefix, settings.models).add_to(routes)
-    Interfaces(client, prefix).add_to(routes)
-    History(client, prefix).add_to(routes)
-    Connect(client, prefix, channel).add_to(routes)
-    Devices(client, prefix, channel).add_to(routes)
-    Power(client, prefix).add_to(routes)
-    Cameras(client).add_to(routes)
+    for resource in (
+        Models(client, prefix, settings.models),
+        Interfaces(client, prefix),
+        History(client, prefix),
+        Connect(client, prefix, channel),
+        Devices(client, prefix, channel),
+        Power(client, prefix),
+        Recording(client, prefix),
+        Cameras(client),
+    ):
+        resource.add_to(routes)
     Diagnose(client, with_token=token is not None).add_to(routes)
     health = Health(client, token)
     health.add_to(routes)

@@ -36,6 +36,7 @@ _COLUMNS: Final = (
     "pin_usb_port",
     "auto_wake",
     "bluetooth_address",
+    "recording_requested",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
@@ -71,6 +72,7 @@ def row_of(device: Device) -> Row:
         text_of(device.pin.usb_port),
         int(device.auto_wake),
         text_of(device.bluetooth_address),
+        int(device.recording_requested),
     )
 
 
@@ -78,7 +80,7 @@ def device_of(row: Row) -> Device:
     """The device in a row of `SELECT_DEVICES`; raises StoreDamaged if the row is invalid."""
     ident, name, codename, ssid, attempt, success, code, message, failed_us, mac, port, serial, *more = row
     sightings, wanted, auto_reconnect, priority, address, last_disconnection_us, *later = more
-    waiting_since_us, pin_mac, pin_usb_port, auto_wake, bluetooth_address = later
+    waiting_since_us, pin_mac, pin_usb_port, auto_wake, bluetooth_address, requested = later
     try:
         return Device(
             id=DeviceId(ident),
@@ -99,6 +101,7 @@ def device_of(row: Row) -> Device:
             pin=AdapterPin(pin_mac, pin_usb_port),
             auto_wake=bool(auto_wake),
             bluetooth_address=bluetooth_address,
+            recording_requested=bool(requested),
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} is inconsistent") from error

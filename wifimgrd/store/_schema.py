@@ -92,6 +92,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 9: the request with a key that was answered with a device that was there before; it has no password.
     # Empty = it created the device, and is beside the secret.
     ("ALTER TABLE idempotency_key ADD COLUMN request BLOB NOT NULL DEFAULT x''",),
+    # 10: whether the last command to a camera was to record
+    ("ALTER TABLE device ADD COLUMN recording_requested INTEGER NOT NULL DEFAULT 0",),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 

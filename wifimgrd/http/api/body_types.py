@@ -81,6 +81,20 @@ class PairingInput(TypedDict, total=False):
     address: BluetoothAddress
 
 
+class RecordingInput(TypedDict):
+    """What a camera is to do."""
+
+    recording: bool
+
+
+class RecordingOfManyInput(TypedDict):
+    """What several cameras are to do; either `device_ids` or `all` says which."""
+
+    recording: bool
+    device_ids: NotRequired[list[Id]]
+    all: NotRequired[Annotated[bool, "All that are connected and that the hub has a driver for."]]
+
+
 class SettingsChange(TypedDict, total=False):
     """Changes to a camera's network; a link that is up stays."""
 

@@ -45,7 +45,10 @@ class SnapshotJson(TypedDict):
 
 
 COMMANDS: Final[Mapping[str, DeviceCommand]] = MappingProxyType(
-    {f"command.device.device_connection.{name}": command for name, command in DEVICE_COMMANDS.items()}
+    {
+        command.message_type or f"command.device.device_connection.{name}": command
+        for name, command in DEVICE_COMMANDS.items()
+    }
 )
 """The commands of clients, by the types of their messages."""
 COMMAND_FAILED: Final = "command.failed"

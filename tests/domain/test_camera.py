@@ -1,0 +1,182 @@
+"""What a camera says of itself: what clients are told, what is wrong with it, and why a recording ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.domain import sentences
+from wifimgrd.domain.camera import (
+    DIFFERS_S,
+    BatteryState,
+    CameraReading,
+    CameraStatus,
+    Problem,
+    RecordingState,
+    StopReason,
+    StorageState,
+    TemperatureState,
+    Wish,
+    ended,
+    problems_of,
+    stop_reason,
+)
+
+S = 1_000_000
+GB = 10**9
+FULL = CameraReading(
+    read_us=100 * S,
+    battery_level=80,
+    battery_state=BatteryState.DISCHARGING,
+    recording=RecordingState.RECORDING,
+    recording_since_us=90 * S,
+    storage_state=StorageState.OK,
+    storage_free=50 * GB,
+    storage_total=64 * GB,
+    time_left_s=6000,
+    temperature=TemperatureState.NORMAL,
+    clock_offset_us=0,
+    clock_read_us=95 * S,
+    model="HERO12 Black",
+)
+IDLE = replace(FULL, recording=RecordingState.IDLE, recording_since_us=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_told"),
+    [
+        ({}, False),
+        ({"battery_level": 79}, True),
+        ({"battery_level": None}, True),
+        ({"storage_free": 50 * GB - 64 * GB // 100 + 1}, False),
+        ({"storage_free": 50 * GB - 64 * GB // 100}, True),
+        ({"time_left_s": 5941}, False),
+        ({"time_left_s": 5940}, True),
+        ({"clock_offset_us": 999_999}, False),
+        ({"clock_offset_us": S}, True),
+        ({"read_us": 110 * S - 1}, False),
+        ({"read_us": 110 * S}, True),
+        ({"recording": RecordingState.IDLE}, True),
+        ({"temperature": TemperatureState.WARNING}, True),
+        ({"storage_state": StorageState.FULL}, True),
+        ({"firmware_version": "2"}, True),
+    ],
+)
+def test_clients_are_told_when_a_step_is_passed(change: dict[str, Any], is_told: bool) -> None:
+    before = CameraStatus(FULL)
+    assert CameraStatus(replace(FULL, **change)).differs(before) is is_told
+
+
+def test_the_time_left_has_short_steps_below_five_minutes() -> None:
+    before = CameraStatus(replace(FULL, time_left_s=290))
+    assert not CameraStatus(replace(FULL, time_left_s=281)).differs(before)
+    assert CameraStatus(replace(FULL, time_left_s=280)).differs(before)
+
+
+def test_a_wish_and_a_problem_are_told_at_once() -> None:
+    before = CameraStatus(FULL)
+    assert CameraStatus(FULL, requested=True).differs(before)
+    assert CameraStatus(FULL, problems=(Problem.TOO_HOT,)).differs(before)
+
+
+def test_after_the_link_battery_and_card_are_kept_and_the_rest_is_not_known() -> None:
+    left = FULL.after_link()
+    assert (left.battery_level, left.storage_free, left.read_us) == (80, 50 * GB, 100 * S)
+    assert (left.recording, left.recording_since_us, left.temperature, left.time_left_s) == (None,) * 4
+    assert (left.clock_offset_us, left.clock_read_us) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"battery_level": 14}, Problem.BATTERY_LOW),
+        ({"storage_state": StorageState.MISSING}, Problem.STORAGE_MISSING),
+        ({"storage_state": StorageState.FULL}, Problem.STORAGE_FULL),
+        ({"storage_state": StorageState.ERROR}, Problem.STORAGE_ERROR),
+        ({"storage_state": StorageState.SLOW}, Problem.STORAGE_SLOW),
+        ({"time_left_s": 599}, Problem.STORAGE_LOW),
+        ({"temperature": TemperatureState.TOO_HOT}, Problem.TOO_HOT),
+        ({"temperature": TemperatureState.TOO_COLD}, Problem.TOO_COLD),
+        ({"clock_offset_us": -5 * S}, Problem.CLOCK_WRONG),
+    ],
+)
+def test_what_is_wrong_has_a_code_and_a_sentence(change: dict[str, Any], problem: Problem) -> None:
+    reading = replace(FULL, **change)
+    assert problems_of(reading, Wish(), differs_s=0) == (problem,)
+    assert sentences.camera_problem(problem, reading).endswith(".")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"battery_level": 15},
+        {"battery_level": 3, "battery_state": BatteryState.CHARGING},
+        {"battery_level": None},
+        {"time_left_s": 600},
+        {"time_left_s": None},
+        {"clock_offset_us": 5 * S - 1},
+    ],
+)
+def test_what_is_in_order_or_not_known_is_no_problem(change: dict[str, Any]) -> None:
+    assert problems_of(replace(FULL, **change), Wish(), differs_s=0) == ()
+
+
+def test_a_camera_that_should_record_and_does_not_is_a_problem_after_a_while() -> None:
+    wish = Wish().commanded(on=True)
+    assert wish.differs(IDLE)
+    assert not wish.differs(FULL)
+    assert not wish.differs(CameraReading())
+    assert problems_of(IDLE, wish, differs_s=DIFFERS_S - 0.1) == ()
+    assert problems_of(IDLE, wish, differs_s=DIFFERS_S) == (Problem.NOT_RECORDING,)
+
+
+def test_a_recording_that_somebody_starts_at_the_camera_is_no_problem() -> None:
+    assert not Wish().differs(FULL)
+    stopped = Wish().commanded(on=False)
+    assert stopped.differs(FULL)
+    assert problems_of(FULL, stopped, differs_s=DIFFERS_S) == (Problem.STILL_RECORDING,)
+    assert not stopped.seen(IDLE).differs(FULL)
+    assert stopped.seen(FULL).differs(FULL)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"stop_reason": StopReason.BATTERY}, StopReason.BATTERY),
+        ({"stop_reason": StopReason.SLOW_CARD, "storage_state": StorageState.FULL}, StopReason.SLOW_CARD),
+        ({"storage_state": StorageState.FULL}, StopReason.FULL),
+        ({"storage_state": StorageState.SLOW}, StopReason.SLOW_CARD),
+        ({"temperature": TemperatureState.TOO_HOT}, StopReason.TOO_HOT),
+        ({}, StopReason.UNKNOWN),
+    ],
+)
+def test_why_a_recording_ended_is_what_the_camera_says(change: dict[str, Any], reason: StopReason) -> None:
+    reading = replace(IDLE, **change)
+    assert stop_reason(reading, commanded=False) is reason
+    assert stop_reason(reading, commanded=True) is StopReason.STOPPED
+    assert sentences.recording_ended(reason).endswith(".")
+
+
+def test_another_recording_is_the_end_of_the_one_before() -> None:
+    assert ended(90 * S, IDLE)
+    assert not ended(90 * S, FULL)
+    assert not ended(90 * S, replace(FULL, recording_since_us=92 * S))
+    assert ended(90 * S, replace(FULL, recording_since_us=93 * S))
+    assert not ended(90 * S, CameraReading())
+    assert stop_reason(replace(FULL, recording_since_us=93 * S), commanded=False) is StopReason.UNKNOWN
+
+
+@given(st.lists(st.integers(0, 100), max_size=40))
+def test_a_battery_that_moves_is_never_told_too_late(levels: list[int]) -> None:
+    """What clients know differs by less than a step from what is true."""
+    told = CameraStatus(replace(FULL, battery_level=80))
+    for level in levels:
+        now = CameraStatus(replace(FULL, battery_level=level))
+        if now.differs(told):
+            told = now
+        assert told.reading.battery_level == level

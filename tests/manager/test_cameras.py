@@ -1,0 +1,473 @@
+"""Connected cameras: what they say, recording on one and many, a wish that is kept, and clocks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.manager.conftest import Bench, make_bench
+from tests.store_in_memory import StoreInMemory
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd import catalog
+from wifimgrd.domain.camera import (
+    BatteryState,
+    CameraDriver,
+    CameraReading,
+    CameraStatus,
+    CommandResult,
+    Problem,
+    RecordingState,
+    StopReason,
+    StorageState,
+)
+from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    CameraBusy,
+    CameraRefused,
+    DeviceNotFound,
+    NotConnected,
+    NotSupported,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingStopped
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.ports import CameraControlListener, OpenCameraSocket
+
+S = 1_000_000
+IDLE = CameraReading(
+    read_us=S,
+    battery_level=80,
+    battery_state=BatteryState.DISCHARGING,
+    recording=RecordingState.IDLE,
+    storage_state=StorageState.OK,
+)
+
+
+@dataclass
+class ScriptedControl:
+    """A CameraControl whose cameras say what the test has them say, and do what they are told."""
+
+    attached: dict[DeviceId, CameraDriver] = field(default_factory=dict)
+    refuses: dict[DeviceId, WifimgrdError] = field(default_factory=dict)
+    commands: list[tuple[list[DeviceId], bool]] = field(default_factory=list)
+    clocks: list[DeviceId] = field(default_factory=list)
+    clock_error: WifimgrdError | None = None
+    readings: dict[DeviceId, CameraReading] = field(default_factory=dict)
+    listener: CameraControlListener | None = None
+
+    async def start(self, listener: CameraControlListener, open_socket: OpenCameraSocket) -> None:
+        self.listener = listener
+
+    async def stop(self) -> None:
+        self.listener = None
+
+    def attach(self, device_id: DeviceId, driver: CameraDriver) -> None:
+        assert device_id not in self.attached
+        self.attached[device_id] = driver
+
+    def detach(self, device_id: DeviceId) -> None:
+        del self.attached[device_id]
+
+    async def record(self, device_ids: Sequence[DeviceId], *, on: bool) -> Mapping[DeviceId, CommandResult]:
+        self.commands.append((list(device_ids), on))
+        await asyncio.sleep(0.05)
+        results = {}
+        for one in device_ids:
+            results[one] = (
+                CommandResult(error=self.refuses[one]) if one in self.refuses else CommandResult(50)
+            )
+            if one not in self.refuses:
+                state = RecordingState.RECORDING if on else RecordingState.IDLE
+                self.says(one, recording=state, recording_since_us=7 * S if on else None)
+        return results
+
+    async def set_clock(self, device_id: DeviceId) -> None:
+        if self.clock_error is not None:
+            raise self.clock_error
+        self.clocks.append(device_id)
+
+    def says(self, device_id: DeviceId, **values: Any) -> None:
+        """A camera says something new."""
+        assert self.listener is not None
+        self.readings[device_id] = replace(self.readings.get(device_id, IDLE), **values)
+        self.listener.camera_read(device_id, self.readings[device_id])
+
+
+class HostClockOf:
+    def __init__(self, *, is_right: bool = True) -> None:
+        self.is_right = is_right
+
+    async def is_synchronised(self) -> bool:
+        return self.is_right
+
+
+@dataclass
+class Cameras:
+    """A hub with cameras that have drivers."""
+
+    bench: Bench
+    control: ScriptedControl
+
+    async def connected(self, number: int = 1, codename: str = "insta360-x4") -> DeviceId:
+        device = await self.bench.create(number, codename=codename)
+        await self.bench.hub.connections.connect(device, wait=True)
+        self.bench.story.forget()
+        return device
+
+    def camera(self, device: DeviceId) -> CameraStatus:
+        camera = self.bench.story.devices[device].camera
+        assert camera is not None
+        return camera
+
+    def ends(self) -> list[StopReason]:
+        return [event.reason for event in self.bench.story.of(RecordingStopped)]
+
+
+Test = Callable[[Cameras], Coroutine[Any, Any, None]]
+OnCameras = Callable[..., None]
+
+
+@pytest.fixture
+def on_cameras() -> Iterator[OnCameras]:
+    """Run a coroutine function on a started hub with scripted cameras."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+
+        def run(
+            test: Test, *, is_right: bool = True, store: StoreInMemory | None = None, **settings: Any
+        ) -> None:
+            async def whole() -> None:
+                control = ScriptedControl()
+                bench = make_bench(
+                    HubSettings(models=catalog.load(), connect_on_create=False, **settings),
+                    store,
+                    control=control,
+                    host_clock=HostClockOf(is_right=is_right),
+                )
+                await bench.hub.start()
+                for status in bench.hub.interface_statuses():
+                    bench.story.interfaces[status.interface.name] = status
+                for device in bench.hub.device_statuses():
+                    bench.story.devices[device.device.id] = device
+                await test(Cameras(bench, control))
+                await bench.hub.stop()
+
+            runner.run(whole())
+
+        yield run
+
+
+# -- what they say
+
+
+def test_a_connected_camera_is_read_and_one_that_is_not_is_not(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        assert cameras.control.attached == {device: CameraDriver.INSTA360}
+        assert cameras.camera(device) == CameraStatus()
+        cameras.control.says(device)
+        assert cameras.camera(device).reading.battery_level == 80
+        await cameras.bench.hub.connections.disconnect(device)
+        assert cameras.control.attached == {}
+        assert cameras.camera(device).reading == IDLE.after_link()
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        assert cameras.control.attached == {device: CameraDriver.INSTA360}
+
+    on_cameras(test)
+
+
+def test_a_model_without_a_driver_has_no_such_state(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected(codename="x")
+        assert cameras.bench.story.devices.get(device, None) is not None
+        assert cameras.bench.story.devices[device].camera is None
+        assert cameras.control.attached == {}
+        with pytest.raises(NotSupported, match="no driver"):
+            await cameras.bench.hub.cameras.start_recording(device)
+
+    on_cameras(test)
+
+
+def test_another_model_has_another_driver(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.update(device, {"codename": "gopro-hero12"})
+        assert cameras.control.attached == {device: CameraDriver.GOPRO}
+        assert cameras.camera(device).reading == CameraReading()
+        await cameras.bench.hub.update(device, {"codename": "x"})
+        assert cameras.control.attached == {}
+        assert cameras.bench.story.devices[device].camera is None
+
+    on_cameras(test)
+
+
+def test_small_steps_are_not_published(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        cameras.bench.story.forget()
+        cameras.control.says(device, read_us=3 * S)
+        assert cameras.bench.story.events == []
+        cameras.control.says(device, battery_level=79)
+        [event] = cameras.bench.story.of(CameraChanged)
+        assert event.status.camera is not None
+        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (79, 3 * S)
+        assert cameras.bench.story.of(DeviceUpdated) == []
+
+    on_cameras(test)
+
+
+def test_what_a_camera_says_after_its_link_has_ended_is_ignored(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.connections.disconnect(device)
+        cameras.bench.story.forget()
+        cameras.control.says(device, battery_level=5)
+        assert cameras.bench.story.events == []
+        await cameras.bench.hub.remove(device)
+        cameras.control.says(device, battery_level=4)
+
+    on_cameras(test)
+
+
+# -- recording
+
+
+def test_a_recording_is_started_and_stopped_and_its_end_is_told(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        await hub.cameras.start_recording(device)
+        camera = cameras.camera(device)
+        assert (camera.requested, camera.reading.recording) == (True, RecordingState.RECORDING)
+        assert cameras.ends() == []
+        await hub.cameras.stop_recording(device)
+        camera = cameras.camera(device)
+        assert (camera.requested, camera.reading.recording) == (False, RecordingState.IDLE)
+        assert cameras.ends() == [StopReason.STOPPED]
+        over = cameras.bench.story.events[-1]
+        assert isinstance(over, RecordingStopped)
+        assert over.since_us == 7 * S
+
+    on_cameras(test)
+
+
+def test_what_is_not_connected_is_not_commanded(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.bench.create(1, codename="insta360-x4")
+        with pytest.raises(NotConnected):
+            await cameras.bench.hub.cameras.start_recording(device)
+        with pytest.raises(NotConnected):
+            await cameras.bench.hub.cameras.set_clock(device)
+        assert cameras.control.commands == []
+        assert not cameras.camera(device).requested
+
+    on_cameras(test)
+
+
+def test_many_cameras_are_told_at_once_and_each_has_its_result(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        first, second = await cameras.connected(1), await cameras.connected(2)
+        gone, other = DeviceId(99), await cameras.connected(3, codename="x")
+        cameras.control.refuses[second] = CameraRefused("the card is full")
+        results = await cameras.bench.hub.cameras.record([second, first, gone, other], on=True)
+        assert list(results) == [second, first, gone, other]
+        assert cameras.control.commands == [([second, first], True)]
+        assert results[first] == CommandResult(50)
+        errors = [results[one].error for one in (second, gone, other)]
+        assert list(map(type, errors)) == [CameraRefused, DeviceNotFound, NotSupported]
+
+    on_cameras(test)
+
+
+def test_all_are_those_that_are_connected_and_have_a_driver(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        first = await cameras.connected(1)
+        await cameras.connected(2, codename="x")
+        await cameras.bench.create(3, codename="insta360-x4")
+        assert await cameras.bench.hub.cameras.record([], on=True) == {}
+        results = await cameras.bench.hub.cameras.record([], on=True, everyone=True)
+        assert list(results) == [first]
+
+    on_cameras(test)
+
+
+def test_a_camera_that_records_is_not_put_to_sleep(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        bench = cameras.bench
+        device = await bench.hub.create(
+            {"connection_type": "wifi", "codename": "gopro-hero12", "ssid": "GP25140001"}
+            | {"password": "gopro-pass-1"}
+        )
+        await bench.hub.bluetooth.pair(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        cameras.control.says(device, recording=RecordingState.RECORDING)
+        with pytest.raises(CameraBusy):
+            await bench.hub.bluetooth.sleep(device, wait=True)
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_cameras(test)
+
+
+# -- a wish that is kept
+
+
+def test_a_recording_that_stops_by_itself_is_told_within_ten_seconds(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.cameras.start_recording(device)
+        with capture_logs() as logs:
+            cameras.control.says(device, recording=RecordingState.IDLE, storage_state=StorageState.FULL)
+            assert cameras.ends() == [StopReason.FULL]
+            assert cameras.camera(device).problems == (Problem.STORAGE_FULL,)
+            await asyncio.sleep(10.1)
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING, Problem.STORAGE_FULL)
+        [row] = [one for one in logs if one.get("code") == Problem.NOT_RECORDING]
+        assert row["reason"] == "It should record and does not: its card is full."
+        assert len(cameras.control.commands) == 1
+
+    on_cameras(test)
+
+
+def test_a_camera_that_records_again_in_time_is_no_problem(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.cameras.start_recording(device)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        await asyncio.sleep(9)
+        cameras.control.says(device, recording=RecordingState.RECORDING)
+        await asyncio.sleep(9)
+        assert cameras.camera(device).problems == ()
+
+    on_cameras(test)
+
+
+def test_a_recording_is_restarted_only_if_that_is_wanted(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.cameras.start_recording(device)
+        cameras.control.refuses[device] = CameraRefused("the card is full")
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        await asyncio.sleep(41)
+        assert cameras.control.commands == [([device], True)] * 3
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
+        del cameras.control.refuses[device]
+        await asyncio.sleep(30)
+        assert cameras.camera(device).problems == ()
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+
+    on_cameras(test, keep_recording=True)
+
+
+def test_after_a_lost_link_nothing_is_claimed_before_the_camera_is_read(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.cameras.start_recording(device)
+        cameras.bench.world.power_off_camera(b"SIM-CAM-1", orderly=False)
+        await asyncio.sleep(60)
+        assert cameras.camera(device).reading.recording is None
+        assert (cameras.ends(), cameras.camera(device).problems) == ([], ())
+        cameras.bench.world.power_on_camera(b"SIM-CAM-1")
+        await asyncio.sleep(120)
+        assert device in cameras.control.attached
+        assert cameras.ends() == []
+        cameras.control.says(device, recording=RecordingState.IDLE, stop_reason=StopReason.BATTERY)
+        assert cameras.ends() == [StopReason.BATTERY]
+
+    on_cameras(test)
+
+
+def test_the_wish_survives_the_daemon(on_cameras: OnCameras) -> None:
+    store = StoreInMemory()
+
+    async def before(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.cameras.start_recording(device)
+
+    async def after(cameras: Cameras) -> None:
+        [device] = cameras.bench.story.devices
+        assert cameras.camera(device).requested
+        assert cameras.camera(device).reading == CameraReading()
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        cameras.control.says(device)
+        await asyncio.sleep(10.1)
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
+
+    on_cameras(before, store=store)
+    on_cameras(after, store=store)
+
+
+# -- clocks
+
+
+def test_the_clock_is_set_at_each_connect(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        assert cameras.control.clocks == []
+        for number in (1, 2):
+            cameras.control.says(device)
+            await asyncio.sleep(0)
+            cameras.control.says(device)
+            await asyncio.sleep(1)
+            assert cameras.control.clocks == [device] * number
+            await cameras.bench.hub.connections.disconnect(device)
+            await cameras.bench.hub.connections.connect(device, wait=True)
+
+    on_cameras(test)
+
+
+def test_the_clock_of_a_camera_that_records_is_left_alone(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, recording=RecordingState.RECORDING)
+        await asyncio.sleep(1)
+        assert cameras.control.clocks == []
+        with pytest.raises(CameraBusy):
+            await cameras.bench.hub.cameras.set_clock(device)
+
+    on_cameras(test)
+
+
+def test_a_host_whose_clock_is_not_synchronised_sets_none_by_itself(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await asyncio.sleep(1)
+        assert cameras.control.clocks == []
+        await cameras.bench.hub.cameras.set_clock(device)
+        assert cameras.control.clocks == [device]
+
+    on_cameras(test, is_right=False)
+
+
+def test_no_clock_is_set_where_the_configuration_says_so(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await asyncio.sleep(1)
+        assert cameras.control.clocks == []
+
+    on_cameras(test, set_clock=False)
+
+
+def test_a_clock_that_cannot_be_set_costs_nothing_else(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.clock_error = BackendUnavailable("no")
+        cameras.control.says(device)
+        await asyncio.sleep(1)
+        assert cameras.bench.state(device) is DeviceState.CONNECTED
+
+    on_cameras(test)

@@ -1,0 +1,143 @@
+"""What connected cameras say of themselves, recording on one and on many, and their clocks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aiohttp import web
+
+from wifimgrd.client.commands import available, carry_out, known_device
+from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import CameraJson, ResultJson, ResultsJson
+from wifimgrd.domain.commands import SET_CLOCK, START_RECORDING, STOP_RECORDING
+from wifimgrd.domain.errors import ErrorCode, NotSupported
+from wifimgrd.domain.history import LARGEST_ID
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
+from wifimgrd.http.access.request_safety import own_site_only
+from wifimgrd.http.api.body_types import RecordingInput, RecordingOfManyInput
+from wifimgrd.http.api.requests import invalid, json_body, path_id
+from wifimgrd.http.description.operations import Operation
+from wifimgrd.http.errors import PAYLOAD_TOO_LARGE
+from wifimgrd.http.json_text import json_response
+from wifimgrd.http.routes import Routes
+
+_READS: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_SUPPORTED, ErrorCode.BACKEND_UNAVAILABLE)
+_WANTED: Final = 'The body must be an object: {"recording": true} or {"recording": false}.'
+_WANTED_OF_MANY: Final = (
+    'The body must be an object with "recording", true or false, and either "device_ids", a list of ids, or'
+    ' "all": true.'
+)
+
+
+class Recording:
+    """The resources at `P/{id}/camera`, `recording` and `clock`, and at `P/recording`."""
+
+    def __init__(self, client: HubClient, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+
+    def add_to(self, routes: Routes) -> None:
+        """Add the routes."""
+        one = self._prefix + r"/{id:-?[0-9]+}/"
+        routes.add("GET HEAD", one + "camera", self.camera)
+        routes.add("GET HEAD", one + "recording", self.recording)
+        routes.add("PUT", one + "recording", self.record)
+        routes.add("POST", one + "clock", self.set_clock)
+        routes.add("POST", self._prefix + "/recording", self.record_on_many)
+
+    @Operation("get_camera", "control", reads=(path_id,), answer=CameraJson, errors=_READS)
+    async def camera(self, request: web.Request) -> web.Response:
+        """What a camera says of itself: battery, card, recording, temperature, clock.
+
+        Models without a driver are `not-supported`. Once the link has ended, battery and card keep their last
+        values.
+        """
+        return self._answer(path_id(request))
+
+    @Operation("get_recording", "control", reads=(path_id,), answer=CameraJson, errors=_READS)
+    async def recording(self, request: web.Request) -> web.Response:
+        """Whether a camera records, with all else that it says of itself."""
+        return self._answer(path_id(request))
+
+    @own_site_only
+    @Operation(
+        "record",
+        "control",
+        reads=(path_id,),
+        body=RecordingInput,
+        answer=CameraJson,
+        errors=tuple(dict.fromkeys((*_READS, *START_RECORDING.errors, PAYLOAD_TOO_LARGE))),
+    )
+    async def record(self, request: web.Request) -> web.Response:
+        """Start or stop recording on one camera.
+
+        Answers when the camera has, at most 10 s later. A camera that does so already goes on with it.
+        """
+        client = available(self._client)
+        device_id = known_device(client, path_id(request)).id
+        body = await json_body(request)
+        on = body.get("recording") if isinstance(body, dict) else None
+        if not isinstance(on, bool):
+            raise invalid(_WANTED)
+        await carry_out(client, START_RECORDING if on else STOP_RECORDING, device_id)
+        return self._answer(device_id)
+
+    @own_site_only
+    @Operation(
+        "set_clock",
+        "control",
+        reads=(path_id,),
+        status=204,
+        errors=tuple(dict.fromkeys((*_READS, *SET_CLOCK.errors))),
+    )
+    async def set_clock(self, request: web.Request) -> web.Response:
+        """Set a camera's clock to this host's, with its time zone.
+
+        A camera that records is left alone: `camera-busy`.
+        """
+        client = available(self._client)
+        await carry_out(client, SET_CLOCK, known_device(client, path_id(request)).id)
+        return web.Response(status=204)
+
+    @own_site_only
+    @Operation(
+        "record_on_many",
+        "control",
+        body=RecordingOfManyInput,
+        answer=ResultsJson,
+        errors=(ErrorCode.BACKEND_UNAVAILABLE, PAYLOAD_TOO_LARGE),
+    )
+    async def record_on_many(self, request: web.Request) -> web.Response:
+        """Start or stop recording on several cameras at the same moment.
+
+        All requests are prepared, then sent together; each camera has a result of its own, and a part of them
+        may fail. Answers after at most 15 s.
+        """
+        on, device_ids, everyone = _wanted(await json_body(request))
+        results = await available(self._client).record(device_ids, on=on, everyone=everyone)
+        return json_response({"results": list(map(ResultJson.of, results))})
+
+    def _answer(self, device_id: int) -> web.Response:
+        return json_response(CameraJson.of(_camera(known_device(self._client, device_id))))
+
+
+def _camera(device: DeviceRecord) -> CameraRecord:
+    """What a camera says of itself; raises NotSupported."""
+    if device.camera is None:
+        raise NotSupported(f"the hub has no driver for cameras of the model {device.codename}")
+    return device.camera
+
+
+def _wanted(body: object) -> tuple[bool, list[int], bool]:
+    """Whether to record, the ids of devices, and whether on all; raises Problem."""
+    if not isinstance(body, dict) or not isinstance(body.get("recording"), bool):
+        raise invalid(_WANTED_OF_MANY)
+    everyone, ids = body.get("all", False), body.get("device_ids")
+    is_list = isinstance(ids, list) and all(map(_is_id, ids))
+    if not isinstance(everyone, bool) or (ids is None) is not everyone or not (everyone or is_list):
+        raise invalid(_WANTED_OF_MANY)
+    return body["recording"], list(ids or ()), everyone
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_ID

@@ -1,0 +1,386 @@
+"""What connected cameras say of themselves, and the commands to them: recording, and their clocks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain import sentences
+from wifimgrd.domain.camera import (
+    DIFFERS_S,
+    CameraDriver,
+    CameraReading,
+    CameraStatus,
+    CommandResult,
+    Problem,
+    RecordingState,
+    Wish,
+    ended,
+    problems_of,
+    stop_reason,
+)
+from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.errors import (
+    CameraBusy,
+    NotConnected,
+    NotSupported,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._state import HubState
+from wifimgrd.ports import CameraControl, HostClock, OpenCameraSocket
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_READ_S: Final = 2.0
+"""How long a command waits, after its answer, until the camera is seen to do what it was told."""
+_AGAIN_S: Final = 30.0
+"""The time between two commands to a camera that should record and does not."""
+
+
+@dataclass(slots=True)
+class _Camera:
+    """A camera as it was read last."""
+
+    driver: CameraDriver | None = None
+    """By which it is read now; None while it is not."""
+    reading: CameraReading = field(default_factory=CameraReading)
+    wish: Wish = field(default_factory=Wish)
+    began_us: int = 0
+    """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
+    is_stopped: bool = False
+    """It was told to stop."""
+    differs_from_s: float | None = None
+    """Since when it does something else than it should, by the loop's clock."""
+    timer: asyncio.TimerHandle | None = None
+    """Until that is a problem, or the next try."""
+    is_clock_due: bool = False
+    """Its clock is to be set when it was first read."""
+    set_us: int = 0
+    """When its clock was last set; 0 = never."""
+    reads: list[asyncio.Future[None]] = field(default_factory=list)
+    """Resolved when it was read."""
+
+
+class Cameras:
+    """The cameras that the hub has a driver for; implements `CameraControlListener`."""
+
+    def __init__(self, state: HubState, control: CameraControl, clock: HostClock, tasks: Tasks) -> None:
+        self._state = state
+        self._control = control
+        self._clock = clock
+        self._tasks = tasks
+        self._cameras: dict[DeviceId, _Camera] = {}
+
+    async def start(self, open_socket: OpenCameraSocket) -> None:
+        """Be ready for the first connected camera; `open_socket` leads to its services."""
+        await self._control.start(self, open_socket)
+
+    async def stop(self) -> None:
+        """End all; cameras go on with what they do."""
+        for camera in self._cameras.values():
+            _cancel_timer(camera)
+        await self._tasks.stop()
+        await self._control.stop()
+
+    # -- links
+
+    def connected(self, entry: DeviceEntry) -> None:
+        """A device is connected: read it from now on."""
+        control = self._state.model(entry.device).control
+        if control is not None:
+            camera = self._camera(entry)
+            camera.driver, camera.is_clock_due = control.driver, True
+            self._control.attach(entry.device.id, control.driver)
+
+    def model_changed(self, entry: DeviceEntry) -> None:
+        """A device may have another model than before, which is not published yet."""
+        camera, control = self._cameras.get(entry.device.id), self._state.model(entry.device).control
+        before, now = camera and camera.driver, control and control.driver
+        if now is before:
+            return
+        self.link_ended(entry)
+        self._cameras.pop(entry.device.id, None)
+        entry.camera = CameraStatus(requested=entry.device.recording_requested)
+        if entry.state is DeviceState.CONNECTED:
+            self.connected(entry)
+
+    def link_ended(self, entry: DeviceEntry) -> None:
+        """A device is no longer connected: what it does is not known now. The caller publishes that."""
+        camera = self._cameras.get(entry.device.id)
+        if camera is None or camera.driver is None:
+            return
+        camera.driver = None
+        self._control.detach(entry.device.id)
+        _cancel_timer(camera)
+        camera.differs_from_s = None
+        camera.reading = camera.reading.after_link()
+        entry.camera = self._status(camera)
+
+    def removed(self, entry: DeviceEntry) -> None:
+        """A device was removed."""
+        self._cameras.pop(entry.device.id, None)
+
+    def is_recording(self, entry: DeviceEntry) -> bool:
+        """Whether a camera was seen to record, and not seen to stop."""
+        camera = self._cameras.get(entry.device.id)
+        return camera is not None and camera.reading.recording is RecordingState.RECORDING
+
+    def _camera(self, entry: DeviceEntry) -> _Camera:
+        camera = self._cameras.get(entry.device.id)
+        if camera is None:
+            wish = Wish(records=entry.device.recording_requested)
+            camera = self._cameras[entry.device.id] = _Camera(wish=wish)
+        return camera
+
+    # -- what cameras say
+
+    def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
+        """See CameraControlListener.camera_read."""
+        entry, camera = self._state.entries.get(device_id), self._cameras.get(device_id)
+        if entry is None or camera is None or camera.driver is None:
+            return
+        camera.reading = reading
+        camera.wish = camera.wish.seen(reading)
+        over = self._follow_recording(entry, camera)
+        self._compare(entry, camera)
+        if camera.is_clock_due and reading.recording is not None:
+            camera.is_clock_due = False
+            if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
+                work = self._set_clock_now(entry, camera)
+                self._tasks.start("clock", work, expected=(WifimgrdError,))
+        if over is not None:
+            self._state.publish(over)
+        reads, camera.reads = camera.reads, []
+        for waiter in reads:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _follow_recording(self, entry: DeviceEntry, camera: _Camera) -> RecordingStopped | None:
+        """A recording may have begun or ended; returns the end."""
+        reading, device, over = camera.reading, entry.device, None
+        if camera.began_us and ended(camera.began_us, reading):
+            reason = stop_reason(reading, commanded=camera.is_stopped)
+            over = RecordingStopped(device.id, reason, camera.began_us)
+            camera.began_us = 0
+            is_wanted = camera.wish.records
+            (_log.warning if is_wanted else _log.info)(
+                "recording_stopped",
+                device=device.id,
+                device_name=device.name,
+                code=reason.value,
+                reason=sentences.recording_ended(reason),
+            )
+        if reading.recording is RecordingState.RECORDING and not camera.began_us:
+            camera.began_us, camera.is_stopped = reading.recording_since_us or reading.read_us, False
+            _log.info("recording_started", device=device.id, device_name=device.name)
+        return over
+
+    def _compare(self, entry: DeviceEntry, camera: _Camera) -> None:
+        """Compare what a camera does with what it should, and publish what clients are to know."""
+        now_s = asyncio.get_running_loop().time()
+        if not camera.wish.differs(camera.reading):
+            camera.differs_from_s = None
+            _cancel_timer(camera)
+        elif camera.differs_from_s is None:
+            camera.differs_from_s = now_s
+            self._look_again(entry, camera, DIFFERS_S)
+        now = self._status(camera)
+        before = entry.camera
+        if now.differs(before):
+            entry.camera = now
+            self._log_problems(entry, before.problems, now.problems, camera.reading)
+            self._state.publish(CameraChanged(self._state.status(entry)))
+
+    def _look_again(self, entry: DeviceEntry, camera: _Camera, after_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        camera.timer = loop.call_later(after_s, self._differs_still, entry, camera)
+
+    def _differs_still(self, entry: DeviceEntry, camera: _Camera) -> None:
+        """A camera has not done for some time what it should."""
+        camera.timer = None
+        self._compare(entry, camera)
+        if camera.wish.records and self._state.settings.keep_recording:
+            self._look_again(entry, camera, _AGAIN_S)
+            work = self._send({entry.device.id: entry}, on=True)
+            self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
+
+    def _status(self, camera: _Camera) -> CameraStatus:
+        since_s = camera.differs_from_s
+        differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
+        problems = problems_of(camera.reading, camera.wish, differs_s=differs_s)
+        return CameraStatus(camera.reading, camera.wish.records, problems)
+
+    @staticmethod
+    def _log_problems(
+        entry: DeviceEntry, before: Sequence[Problem], now: Sequence[Problem], reading: CameraReading
+    ) -> None:
+        for problem in now:
+            if problem not in before:
+                _log.warning(
+                    "camera_problem",
+                    device=entry.device.id,
+                    device_name=entry.device.name,
+                    code=problem.value,
+                    reason=sentences.camera_problem(problem, reading),
+                )
+        for problem in before:
+            if problem not in now:
+                _log.info(
+                    "camera_problem_over",
+                    device=entry.device.id,
+                    device_name=entry.device.name,
+                    code=problem.value,
+                )
+
+    # -- commands
+
+    async def start_recording(self, device_id: DeviceId) -> None:
+        """Start recording on one camera; one that records goes on.
+
+        Raises DeviceNotFound, Busy, NotSupported, NotConnected, CameraBusy, CameraRefused,
+        DeviceNotReachable, BackendUnavailable.
+        """
+        await self._record_one(device_id, on=True)
+
+    async def stop_recording(self, device_id: DeviceId) -> None:
+        """Stop recording on one camera; raises as `start_recording`."""
+        await self._record_one(device_id, on=False)
+
+    async def record(
+        self, device_ids: Iterable[DeviceId], *, on: bool, everyone: bool = False
+    ) -> Mapping[DeviceId, CommandResult]:
+        """Start or stop recording on several cameras at once, each with a result of its own; `everyone`: also
+        on all that are connected and have a driver."""
+        wanted = dict.fromkeys(device_ids)
+        if everyone:
+            wanted |= dict.fromkeys(one for one, entry in self._state.entries.items() if self._is_able(entry))
+        results: dict[DeviceId, CommandResult] = {}
+        entries: dict[DeviceId, DeviceEntry] = {}
+        for device_id in wanted:
+            try:
+                entries[device_id] = self._able(device_id)
+            except WifimgrdError as error:
+                results[device_id] = CommandResult(error=error)
+        found = await self._record(entries, on=on)
+        return {one: found.get(one) or results[one] for one in wanted}
+
+    async def set_clock(self, device_id: DeviceId) -> None:
+        """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it
+        records."""
+        entry = self._able(device_id)
+        await self._set_clock(entry, self._camera(entry))
+
+    def _is_able(self, entry: DeviceEntry) -> bool:
+        has_driver = self._state.model(entry.device).control is not None
+        return entry.state is DeviceState.CONNECTED and has_driver and not entry.removing
+
+    def _able(self, device_id: DeviceId) -> DeviceEntry:
+        """A device that can be commanded."""
+        entry = self._state.entry_to_change(device_id)
+        model = self._state.model(entry.device)
+        if model.control is None:
+            raise NotSupported(f"the hub has no driver for cameras of the model {model.device_name}")
+        if entry.state is not DeviceState.CONNECTED:
+            raise NotConnected(f"the device is {entry.state.value}")
+        return entry
+
+    async def _record_one(self, device_id: DeviceId, *, on: bool) -> None:
+        entry = self._able(device_id)
+        error = (await self._record({device_id: entry}, on=on))[device_id].error
+        if error is not None:
+            raise error
+
+    async def _record(
+        self, entries: Mapping[DeviceId, DeviceEntry], *, on: bool
+    ) -> Mapping[DeviceId, CommandResult]:
+        """Store what is wanted of cameras, and have them do it."""
+        for entry in entries.values():
+            camera = self._camera(entry)
+            camera.wish, camera.is_stopped = camera.wish.commanded(on=on), not on
+            _cancel_timer(camera)
+            camera.differs_from_s = None
+            self._state.record(entry, replace(entry.device, recording_requested=on), at_once=True)
+            self._compare(entry, camera)
+        return await self._send(entries, on=on) if entries else {}
+
+    async def _send(
+        self, entries: Mapping[DeviceId, DeviceEntry], *, on: bool
+    ) -> Mapping[DeviceId, CommandResult]:
+        """Command cameras, and wait until they are seen to do it."""
+        results = await self._control.record(list(entries), on=on)
+        for device_id, result in results.items():
+            if result.error is not None:
+                _log.warning(
+                    "recording_failed",
+                    device=device_id,
+                    device_name=entries[device_id].device.name,
+                    code=result.error.code,
+                    reason=result.error.message,
+                )
+        done = [one for one, result in results.items() if result.error is None]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READ_S):
+                await asyncio.gather(*(self._until_seen(one, on=on) for one in done))
+        return results
+
+    async def _until_seen(self, device_id: DeviceId, *, on: bool) -> None:
+        """Wait until a camera was read and does what it should."""
+        while (camera := self._cameras.get(device_id)) is not None and camera.reading.is_recording is not on:
+            read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            camera.reads.append(read)
+            await read
+
+    # -- clocks
+
+    async def _set_clock_now(self, entry: DeviceEntry, camera: _Camera) -> None:
+        """A camera was connected: set its clock, if this host's is right."""
+        if not await self._clock.is_synchronised():
+            _log.info("clock_not_set", device=entry.device.id, reason="this host's clock is not synchronised")
+            return
+        try:
+            await self._set_clock(entry, camera)
+        except NotSupported:
+            return
+        except WifimgrdError as error:
+            _log.info("clock_not_set", device=entry.device.id, code=error.code, reason=error.message)
+
+    async def _set_clock(self, entry: DeviceEntry, camera: _Camera) -> None:
+        if camera.reading.recording is RecordingState.RECORDING:
+            raise CameraBusy("the camera records, and its clock is not set meanwhile")
+        before, set_us = camera.reading, camera.set_us
+        await self._control.set_clock(entry.device.id)
+        camera.set_us = self._state.clock()
+        _log.info(
+            "clock_set",
+            device=entry.device.id,
+            device_name=entry.device.name,
+            offset_ms=None if before.clock_offset_us is None else before.clock_offset_us // 1000,
+            drift_ppm=_drift_ppm(before, set_us),
+        )
+
+
+def _drift_ppm(reading: CameraReading, set_us: int) -> int | None:
+    """By how much a clock that was set at `set_us` runs fast, in millionths; None if that is not known, or
+    was set only just before."""
+    passed_us = reading.clock_read_us - set_us
+    if not set_us or reading.clock_offset_us is None or passed_us < _DRIFT_US:
+        return None
+    return round(reading.clock_offset_us / passed_us * 1e6)
+
+
+_DRIFT_US: Final = 3600 * 1_000_000
+"""The shortest time over which a drift is told: cameras tell whole seconds."""
+
+
+def _cancel_timer(camera: _Camera) -> None:
+    if camera.timer is not None:
+        camera.timer.cancel()
+        camera.timer = None
