@@ -37,8 +37,10 @@ from wifimgrd.ports import (
     BackendMemory,
     CameraBluetooth,
     CameraContact,
+    CameraControl,
     CameraSockets,
     EventSink,
+    HostClock,
 )
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.status_line import StatusLine
@@ -69,6 +71,20 @@ class DaemonOptions:
     """Instead of `[backend] name`."""
     scenario: Path | None = None
     """A scenario of the simulated world; None is the default one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the hub is given that depends on the backend."""
+
+    backend: Backend
+    adapters: AdapterSource
+    sockets: CameraSockets
+    contact: CameraContact
+    bluetooth: CameraBluetooth
+    control: CameraControl | None = None
+    host_clock: HostClock | None = None
+    world: World | None = None
 
 
 class DirectoryTaken(Exception):
@@ -155,8 +171,8 @@ async def _serve(
     history = await _open_history(config, directory)
     name = "simulated" if options.simulate else options.backend or config.backend.name
     choice, simulate = await _choice(name, connection), name == "simulated"
-    backend, adapters, sockets, contact, bluetooth, world = (
-        _simulated(options.scenario, store)
+    parts = (
+        _simulated(options.scenario, store, tasks)
         if simulate
         else _on_adapters(choice.name, config, store, connection, tasks)
     )
@@ -174,16 +190,18 @@ async def _serve(
     sinks: tuple[EventSink, ...] = (service, status_line, *(sink for sink in optional if sink is not None))
     hub = Hub(
         settings,
-        backend,
-        adapters,
+        parts.backend,
+        parts.adapters,
         store,
         sinks,
         _now_us,
-        sockets,
-        contact,
+        parts.sockets,
+        parts.contact,
         tasks.part("hub"),
         addresses,
-        bluetooth,
+        parts.bluetooth,
+        parts.control,
+        parts.host_clock,
     )
     hub.backend_choice = choice.reason
     tasks.check("message-bus", connection.round_trip)
@@ -199,8 +217,8 @@ async def _serve(
     try:
         if history is not None:
             history.start(hub.backend_name, hub.device_statuses(), hub.device_name)
-        service.start(hub, live.reread, _report(hub, live, history, tasks), world, history)
-        _log.info("started", version=__version__, backend=backend.name, bus=options.bus)
+        service.start(hub, live.reread, _report(hub, live, history, tasks), parts.world, history)
+        _log.info("started", version=__version__, backend=parts.backend.name, bus=options.bus)
         notify("READY=1")
         status_line.start(hub.summary)
         await tasks.until_required_ends(stopping)
@@ -286,29 +304,39 @@ def _report(
 # Each backend's modules are imported only where it is used, to save memory.
 
 
-def _simulated(
-    scenario: Path | None, memory: BackendMemory
-) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, CameraBluetooth, World]:
+def _simulated(scenario: Path | None, memory: BackendMemory, tasks: Tasks) -> _Parts:
     from wifimgrd.backends.simulated import ScenarioError, SimulatedWorld, load_scenario  # noqa: PLC0415
+    from wifimgrd.camera.control import CameraSessions  # noqa: PLC0415
 
     try:
         world = SimulatedWorld(load_scenario(scenario), memory)
     except ScenarioError as error:
         raise ConfigError(str(error)) from None
-    return world.backend, world.adapters, world.sockets, world.contact, world.bluetooth, world
+    control = CameraSessions(tasks.part("cameras"), _now_us)
+    return _Parts(
+        world.backend, world.adapters, world.sockets, world.contact, world.bluetooth, control, world=world
+    )
 
 
 def _on_adapters(
     name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
-) -> tuple[Backend, AdapterSource, CameraSockets, CameraContact, CameraBluetooth, None]:
+) -> _Parts:
     from wifimgrd.camera_client.bluetooth import ProcessBluetooth  # noqa: PLC0415
+    from wifimgrd.proxies.timedated import Timedated  # noqa: PLC0415
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
     make = {"networkmanager": _networkmanager, "wpa_supplicant": _wpa_supplicant}[name]
     sockets = HelperSockets(connection)
     backend = make(config, memory, connection, tasks.part(name))
     bluetooth = ProcessBluetooth(connection, tasks.part("bluetooth"))
-    return backend, UdevAdapterSource(), sockets, SocketProbes(sockets), bluetooth, None
+    return _Parts(
+        backend,
+        UdevAdapterSource(),
+        sockets,
+        SocketProbes(sockets),
+        bluetooth,
+        host_clock=Timedated(connection),
+    )
 
 
 def _networkmanager(

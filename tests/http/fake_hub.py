@@ -4,7 +4,7 @@ or wrong, changes in any order, thousands of them. Everything else is tested on 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from wifimgrd.client.changes import (
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
-from wifimgrd.domain.records import DeviceRecord, ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, ResultRecord, ServiceRecord
 from wifimgrd.helper.sockets import open_socket
 
 
@@ -45,6 +45,7 @@ class FakeHub(HubClient):
         """What every command raises; None = it succeeds and does nothing."""
         self.made_id = 1
         self.report = "a report"
+        self.results: list[ResultRecord] = []
         self._reason = "wifimgrd is not connected yet"
 
     async def start(self) -> None:
@@ -106,6 +107,12 @@ class FakeHub(HubClient):
         until_waiting: bool = False,
     ) -> None:
         await self._do(command.name, device_id, wait_s)
+
+    async def record(
+        self, device_ids: Iterable[int], *, on: bool, everyone: bool = False
+    ) -> list[ResultRecord]:
+        await self._do("record", list(device_ids), on, everyone)
+        return self.results
 
     async def diagnose(self) -> str:
         await self._do("diagnose")

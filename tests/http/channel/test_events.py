@@ -22,11 +22,12 @@ from wifimgrd.client.changes import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    RecordingStopped,
     ServiceChanged,
 )
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.json_records import device_json, interface_json
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
 
 UPDATE = "device.connection_status.update"
 DEVICE = DeviceRecord(3, "Front", "x", ssid=b"CAM")
@@ -300,3 +301,27 @@ def test_snapshot_and_events_say_together_what_the_list_says(steps: list[dict[st
     assert {k: v for k, v in view.items() if k not in quiet} == {
         k: v for k, v in now.items() if k not in quiet
     }
+
+
+def test_what_a_camera_says_of_itself_is_a_message_of_its_own() -> None:
+    translator = Translator()
+    before = replace(CONNECTED, camera=CameraRecord(battery_level=80))
+    translator.resynchronise(ServiceRecord(), [before])
+    after = replace(before, camera=CameraRecord(battery_level=79, recording_state="recording"))
+    [message] = translator.messages(changed(after, frozenset({"BatteryLevel", "RecordingState"})))
+    assert message.type == "device.camera.update"
+    assert message.numbered
+    assert message.data == {"id": 3, "camera": device_json(after)["camera"]}
+    assert (message.data["camera"]["battery_level"], message.data["camera"]["recording"]) == (79, True)
+    renamed = replace(after, name="Nose", camera=CameraRecord())
+    assert [one.type for one in translator.messages(changed(renamed, frozenset({"Name"})))] == [
+        "device.camera.update",
+        "device.updated",
+    ]
+
+
+def test_the_end_of_a_recording_is_a_message() -> None:
+    translator = Translator()
+    translator.resynchronise(ServiceRecord(), [CONNECTED])
+    [message] = translator.messages(RecordingStopped(3, "full"))
+    assert (message.type, message.data) == ("device.recording.stopped", {"id": 3, "reason": "full"})
