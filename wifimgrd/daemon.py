@@ -22,7 +22,7 @@ from wifimgrd.api.simulator_object import World
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.config import Config, ConfigError, load_models
 from wifimgrd.domain.addresses import parse_network
-from wifimgrd.domain.events import SignalChanged
+from wifimgrd.domain.events import CameraChanged, SignalChanged
 from wifimgrd.helper_client.addresses import CameraAddresses
 from wifimgrd.helper_client.helper import HelperLinks, HelperNetworkManager, HelperSupplicant, HelperWireless
 from wifimgrd.helper_client.power_save import PowerSaveMonitor
@@ -176,7 +176,7 @@ async def _serve(
         if simulate
         else _on_adapters(choice.name, config, store, connection, tasks)
     )
-    status_line = StatusLine(lambda line: notify(f"STATUS={line}"), ignored=(SignalChanged,))
+    status_line = StatusLine(lambda line: notify(f"STATUS={line}"), ignored=(SignalChanged, CameraChanged))
     autosuspend = None if simulate or config.adapters.usb_autosuspend else _autosuspend_block(store, tasks)
     addresses = (
         None if simulate else CameraAddresses(connection, settings.addresses.network, tasks.part("addresses"))

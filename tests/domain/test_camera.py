@@ -126,6 +126,22 @@ def test_what_is_in_order_or_not_known_is_no_problem(change: dict[str, Any]) -> 
     assert problems_of(replace(FULL, **change), Wish(), differs_s=0) == ()
 
 
+@pytest.mark.parametrize(
+    ("problem", "still", "over"),
+    [
+        (Problem.BATTERY_LOW, {"battery_level": 17}, {"battery_level": 18}),
+        (Problem.STORAGE_LOW, {"time_left_s": 659}, {"time_left_s": 660}),
+        (Problem.CLOCK_WRONG, {"clock_offset_us": 4 * S}, {"clock_offset_us": 4 * S - 1}),
+    ],
+)
+def test_a_problem_does_not_come_and_go(
+    problem: Problem, still: dict[str, Any], over: dict[str, Any]
+) -> None:
+    assert problems_of(replace(FULL, **still), Wish(), (problem,), differs_s=0) == (problem,)
+    assert problems_of(replace(FULL, **still), Wish(), differs_s=0) == ()
+    assert problems_of(replace(FULL, **over), Wish(), (problem,), differs_s=0) == ()
+
+
 def test_a_camera_that_should_record_and_does_not_is_a_problem_after_a_while() -> None:
     wish = Wish().commanded(on=True)
     assert wish.differs(IDLE)

@@ -5,6 +5,7 @@ Values and rules, without a clock and without I/O; what is not known is None, an
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -23,6 +24,8 @@ LITTLE_TIME_S: Final = 600
 """Seconds of recording that fit on the card; fewer are a problem."""
 WRONG_CLOCK_US: Final = 5_000_000
 """By how much a camera's clock may differ from this host's before that is a problem."""
+_BATTERY_MARGIN: Final = 3
+"""Percent."""
 _READ_STEP_US: Final = 10_000_000
 _TIME_LEFT_STEP_S: Final = 60
 _SHORT_TIME_LEFT_S: Final = 300
@@ -247,16 +250,22 @@ class Wish:
         return self.stops and reading.recording is RecordingState.RECORDING
 
 
-def problems_of(reading: CameraReading, wish: Wish, *, differs_s: float) -> tuple[Problem, ...]:
-    """What is wrong with a camera; `differs_s` is for how long it has not done what it should."""
+def problems_of(
+    reading: CameraReading, wish: Wish, before: Container[Problem] = (), *, differs_s: float
+) -> tuple[Problem, ...]:
+    """What is wrong with a camera; `differs_s` is for how long it has not done what it should. Of `before` a
+    problem with a number goes only once that is better by a margin, so that none comes and goes."""
     is_late = differs_s >= DIFFERS_S
+    low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
+    little_time_s = LITTLE_TIME_S + _TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
+    wrong_clock_us = WRONG_CLOCK_US - _CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
     found = {
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,
         Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
         Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
         Problem.BATTERY_LOW: reading.battery_level is not None
-        and reading.battery_level < LOW_BATTERY
+        and reading.battery_level < low_battery
         and reading.battery_state is not BatteryState.CHARGING,
         Problem.STORAGE_MISSING: reading.storage_state is StorageState.MISSING,
         Problem.STORAGE_FULL: reading.storage_state is StorageState.FULL,
@@ -264,9 +273,9 @@ def problems_of(reading: CameraReading, wish: Wish, *, differs_s: float) -> tupl
         Problem.STORAGE_SLOW: reading.storage_state is StorageState.SLOW,
         Problem.STORAGE_LOW: reading.storage_state is StorageState.OK
         and reading.time_left_s is not None
-        and reading.time_left_s < LITTLE_TIME_S,
+        and reading.time_left_s < little_time_s,
         Problem.CLOCK_WRONG: reading.clock_offset_us is not None
-        and abs(reading.clock_offset_us) >= WRONG_CLOCK_US,
+        and abs(reading.clock_offset_us) >= wrong_clock_us,
     }
     return tuple(problem for problem, is_there in found.items() if is_there)
 

@@ -122,7 +122,7 @@ class Cameras:
         _cancel_timer(camera)
         camera.differs_from_s = None
         camera.reading = camera.reading.after_link()
-        entry.camera = self._status(camera)
+        entry.camera = self._status(entry, camera)
 
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed."""
@@ -192,7 +192,7 @@ class Cameras:
         elif camera.differs_from_s is None:
             camera.differs_from_s = now_s
             self._look_again(entry, camera, DIFFERS_S)
-        now = self._status(camera)
+        now = self._status(entry, camera)
         before = entry.camera
         if now.differs(before):
             entry.camera = now
@@ -212,10 +212,11 @@ class Cameras:
             work = self._send({entry.device.id: entry}, on=True)
             self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
 
-    def _status(self, camera: _Camera) -> CameraStatus:
+    @staticmethod
+    def _status(entry: DeviceEntry, camera: _Camera) -> CameraStatus:
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
-        problems = problems_of(camera.reading, camera.wish, differs_s=differs_s)
+        problems = problems_of(camera.reading, camera.wish, entry.camera.problems, differs_s=differs_s)
         return CameraStatus(camera.reading, camera.wish.records, problems)
 
     @staticmethod
@@ -318,6 +319,8 @@ class Cameras:
         results = await self._control.record(list(entries), on=on)
         for device_id, result in results.items():
             if result.error is not None:
+                if not on and (camera := self._cameras.get(device_id)) is not None:
+                    camera.is_stopped = False
                 _log.warning(
                     "recording_failed",
                     device=device_id,
