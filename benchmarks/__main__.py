@@ -1,7 +1,8 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
 BENCH=host (simulated world), page (in a browser), tiles (against nginx), fleet (many hubs at one broker),
-lab (real 802.11 in a guest), backends (of that, the comparison of the backends alone) or all (default).
+lab (real 802.11 in a guest), backends or wakes (of that, the comparison of the backends or cameras that
+sleep alone) or all (default).
 The exit status is 1 where a target was missed.
 """
 
@@ -23,14 +24,15 @@ from benchmarks.page.part import measure as measure_page
 from benchmarks.table import Row, rendered
 from benchmarks.tiles.part import measure as measure_tiles
 
+_PARTS: Final = ("host", "page", "tiles", "fleet", "lab", "backends", "wakes", "all")
 RESULTS: Final = Path(__file__).parent / "results.json"
 
 
 def main() -> int:
     """Run the parts that were asked for."""
     wanted = os.environ.get("BENCH") or "all"
-    if wanted not in ("host", "page", "tiles", "fleet", "lab", "backends", "all"):
-        sys.stderr.write(f"bench: BENCH is host, page, tiles, fleet, lab, backends or all, not {wanted}\n")
+    if wanted not in _PARTS:
+        sys.stderr.write(f"bench: BENCH is {', '.join(_PARTS[:-1])} or {_PARTS[-1]}, not {wanted}\n")
         return 2
     started = time.monotonic()
     rows: list[Row] = []
@@ -42,8 +44,11 @@ def main() -> int:
         rows += measure_tiles()
     if wanted in ("fleet", "all"):
         rows += asyncio.run(measure_fleet())
-    if wanted in ("lab", "backends", "all"):
-        rows += measure_lab("backends" if wanted == "backends" else "all")
+    match wanted:
+        case "backends" | "wakes":
+            rows += measure_lab(wanted)
+        case "lab" | "all":
+            rows += measure_lab("all")
     progress.say(f"measured in {time.monotonic() - started:.0f} s")
     print(rendered(rows))
     RESULTS.write_text(json.dumps([row.as_json() for row in rows], indent=1) + "\n")

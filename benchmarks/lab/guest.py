@@ -1,5 +1,5 @@
-"""`python3 -m benchmarks.lab.guest FILE all|backends`, in the lab's guest: measures, and writes the rows to
-FILE."""
+"""Measures in the lab's guest, and writes the rows to FILE: `python3 -m benchmarks.lab.guest FILE PART`, where
+PART is all, backends or wakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks import progress
-from benchmarks.lab import addresses, backends, joins, losses, pushes, rest
+from benchmarks.lab import addresses, backends, joins, losses, pushes, rest, wakes
 from benchmarks.lab.hub import Hub, running_hub
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
 from benchmarks.lab.stage import Stage, helpers_user
@@ -22,9 +22,12 @@ from tests.lab.guest.services import without_networkmanager
 from tests.lab.guest.system_bus import SystemBus
 
 
-async def measure(*, everything: bool) -> list[Row]:
-    """All rows of the lab, or those alone that compare the backends."""
+async def measure(part: str) -> list[Row]:
+    """All rows of the lab, or those alone that compare the backends, or of cameras that sleep."""
     run("systemctl", "start", "NetworkManager.service")
+    if part == "wakes":
+        return await _wakes()
+    everything = part == "all"
     rows, with_networkmanager = await _with_networkmanager(everything=everything)
     with without_networkmanager():
         async with SystemBus() as bus:
@@ -33,6 +36,16 @@ async def measure(*, everything: bool) -> list[Row]:
             async with running_hub(bus) as hub:
                 without = await _backend(stage, hub)
     return rows + backends.rows(without, with_networkmanager)
+
+
+async def _wakes() -> list[Row]:
+    async with SystemBus() as bus, AsyncExitStack() as held:
+        with helpers_user():
+            bus_as_helper = await held.enter_async_context(SystemBus())
+        stage = NetworkManagerStage(bus, bus_as_helper)
+        await stage.open()
+        async with running_hub(bus) as hub:
+            return await wakes.wakes(stage, hub)
 
 
 async def _with_networkmanager(*, everything: bool) -> tuple[list[Row], backends.Figures]:
@@ -57,6 +70,8 @@ async def _with_networkmanager(*, everything: bool) -> tuple[list[Row], backends
                 rows += losses.failures_rows(figures.failures, alone)
                 progress.say("addresses")
                 rows += await addresses.addresses(stage, hub)
+                progress.say("cameras that sleep")
+                rows += await wakes.wakes(stage, hub)
                 progress.say("pushes")
                 rows += await pushes.pushes(stage, hub)
                 rows += at_rest + rest.memory(hub, "after all of that")
@@ -84,5 +99,5 @@ async def _backend(stage: Stage, hub: Hub, *, nmcli: bool = False) -> backends.F
 if __name__ == "__main__":
     os.environ.setdefault("LANG", "C.UTF-8")
     file, part = sys.argv[1:]
-    measured = asyncio.run(measure(everything=part == "all"))
+    measured = asyncio.run(measure(part))
     Path(file).write_text(json.dumps([row.as_json() for row in measured]))

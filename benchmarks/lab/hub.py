@@ -56,10 +56,10 @@ class Hub:
         """The backend that it has chosen."""
         return str(await self._bus.read(names.BUS_NAME, names.ROOT_PATH, names.MANAGER, "Backend"))
 
-    async def add(self, camera: Camera, password: str | None = None) -> int:
+    async def add(self, camera: Camera, password: str | None = None, codename: str = "insta360-x3") -> int:
         """Register a camera; no attempt is made."""
         fields = {
-            "codename": Variant("s", "insta360-x3"),
+            "codename": Variant("s", codename),
             "connection_type": Variant("s", "wifi"),
             "ssid": Variant("ay", camera.ssid),
             "password": Variant("s", camera.password if password is None else password),
@@ -71,21 +71,34 @@ class Hub:
         """Forget a camera."""
         await self._call(names.ROOT_PATH, names.MANAGER, "RemoveDevice", "o", names.device_path(device))
 
-    async def connect(self, device: int) -> tuple[float, str]:
+    async def bluetooth_ready(self) -> None:
+        """Wait until the host's Bluetooth can be used."""
+
+        async def is_so() -> bool:
+            path, interface = names.ROOT_PATH, names.MANAGER
+            return bool(await self._bus.read(names.BUS_NAME, path, interface, "BluetoothState") == "ready")
+
+        await async_poll_until(is_so, "Bluetooth is ready", _AVAILABLE_S)
+
+    async def pair(self, device: int, address: str) -> None:
+        """Pair a camera over Bluetooth, to the end."""
+        options = {"wait": Variant("b", True), "address": Variant("s", address)}
+        await self._call(names.device_path(device), names.BLUETOOTH, "Pair", "a{sv}", options)
+
+    async def connect(self, device: int, *, wake: bool = False) -> tuple[float, str]:
         """Connect to the end of the attempt: seconds, and the error's name or nothing."""
         began = time.monotonic()
         error = ""
+        options = {"wait": Variant("b", True), "wake": Variant("b", wake)}
         try:
-            await self._call(
-                names.device_path(device), names.DEVICE, "Connect", "a{sv}", {"wait": Variant("b", True)}
-            )
+            await self._call(names.device_path(device), names.DEVICE, "Connect", "a{sv}", options)
         except BusError as refused:
             error = refused.name.removeprefix(names.ERROR_PREFIX)
         return time.monotonic() - began, error
 
-    async def connected(self, device: int) -> float:
+    async def connected(self, device: int, *, wake: bool = False) -> float:
         """Connect, and give the seconds that it took."""
-        seconds, error = await self.connect(device)
+        seconds, error = await self.connect(device, wake=wake)
         if error:
             raise RuntimeError(f"device {device} was not connected: {error}")
         return seconds

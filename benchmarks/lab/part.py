@@ -26,9 +26,9 @@ class LabFailedError(Exception):
     """The guest did not measure to the end."""
 
 
-def measure(part: Literal["all", "backends"]) -> list[Row]:
-    """All rows of the lab, or those alone that compare the backends; boots once more where the guest was lost
-    before it began."""
+def measure(part: Literal["all", "backends", "wakes"]) -> list[Row]:
+    """All rows of the lab, or those alone that compare the backends, or of cameras that sleep; boots once
+    more where the guest was lost before it began."""
     progress.say("lab: build what is missing")
     subprocess.run((_LAB / "build.sh", _ENGINE), check=True, stdout=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="wifimgrd-bench-") as folder:

@@ -1,21 +1,15 @@
 """The emulated air of a test, and the daemon's connection."""
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
-from ..guest.namespace import run
-from .world import PROCESS, Air, Daemon, daemon, emulated_air
-
-_BONDS = Path("/var/lib/bluetooth")
+from .world import Air, Daemon, daemon, emulated_air
 
 
 @pytest.fixture
 def air() -> Iterator[Air]:
     """bluetoothd with an adapter, without bonds and cameras."""
-    run("systemctl", "stop", PROCESS)
-    run("sh", "-c", f"rm -rf {_BONDS}/*")
     with emulated_air() as emulated:
         yield emulated
 

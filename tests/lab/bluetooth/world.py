@@ -25,6 +25,7 @@ from ..guest.namespace import run
 BUMBLE = "/opt/bumble"
 _SOCKET = "/run/air.sock"
 _LOG = Path("/out/air.log")
+_BONDS = Path("/var/lib/bluetooth")
 BLUETOOTHD = "bluetooth.service"
 PROCESS = "wifimgrd-camera.service"
 
@@ -51,7 +52,9 @@ class Air:
 
 @contextmanager
 def emulated_air() -> Iterator[Air]:
-    """The adapter hci0, switched on by bluetoothd, and an air without cameras."""
+    """The adapter hci0, switched on by a bluetoothd without bonds, and an air without cameras."""
+    run("systemctl", "stop", PROCESS)
+    run("sh", "-c", f"rm -rf {_BONDS}/*")
     run("modprobe", "hci_vhci")
     Path(_SOCKET).unlink(missing_ok=True)
     environment = {**os.environ, "PYTHONPATH": f"{BUMBLE}:/src", "PYTHONDONTWRITEBYTECODE": "1"}
