@@ -1,5 +1,7 @@
-"""Measures in the lab's guest, and writes the rows to FILE: `python3 -m benchmarks.lab.guest FILE PART`, where
-PART is all, backends or wakes."""
+"""Measures in the lab's guest, and writes the rows to FILE.
+
+`python3 -m benchmarks.lab.guest FILE PART`, where PART is all, backends or wakes.
+"""
 
 from __future__ import annotations
 
