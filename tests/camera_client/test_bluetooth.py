@@ -12,7 +12,8 @@ import pytest
 from tests.camera.conftest import FAST, bluez, bus, host, service, until
 from tests.fake_bluez import FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.bus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.camera import names
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.bluetooth import ProcessBluetooth
 from wifimgrd.domain.device import Passphrase, PowerState
@@ -159,3 +160,38 @@ async def test_a_search_that_is_cancelled_ends_in_the_process(
     searching.cancel()
     await until(lambda: not ready.discovering)
     assert searching.cancelled()
+
+
+async def test_a_process_that_is_killed_makes_bluetooth_unavailable(
+    daemon: ProcessBluetooth, bus: MessageBusDaemon, heard: Heard
+) -> None:
+    """The bus answers for it, or nobody does."""
+    process = await BusConnection.open(bus.address)
+    asked = asyncio.Event()
+
+    def answer(call: MethodCall) -> None:
+        if call.member == "Wake":
+            asked.set()
+        else:
+            process.reply(call, "ss", ["ready", ""])
+
+    process.serve(answer)
+    await process.request_name(names.BUS_NAME)
+    await until(lambda: daemon.status.state is BluetoothState.READY)
+    waking = asyncio.create_task(daemon.wake(wake()))
+    await asked.wait()
+    await process.close()
+    with pytest.raises(BluetoothUnavailable, match="does not answer"):
+        await waking
+
+
+async def test_a_process_that_hangs_makes_bluetooth_unavailable(
+    daemon: ProcessBluetooth, bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wifimgrd.camera_client.bluetooth._MARGIN_S", 0.1)
+    process = await BusConnection.open(bus.address)
+    process.serve(lambda _: None)
+    await process.request_name(names.BUS_NAME)
+    with pytest.raises(BluetoothUnavailable, match="does not answer"):
+        await daemon.search(0, GOPROS)
+    await process.close()

@@ -16,7 +16,8 @@ from typing import Final, TypedDict
 
 import structlog
 
-from wifimgrd.api.errors import with_own_errors
+from wifimgrd.api.errors import error_of_reply
+from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
 from wifimgrd.bus.proxy import Proxy
@@ -91,16 +92,21 @@ class _Cameras(Proxy):
     async def carry_out(
         self, member: str, signature: str, body: Sequence[object], limit_s: float
     ) -> list[object]:
-        """Call a method that takes as long as `limit_s`; raises the errors of the tree."""
-        with with_own_errors(_NO_ANSWER):
-            try:
-                return await self.connection.call(
-                    self.SERVICE, self.path, self.INTERFACE, member, signature, body, limit_s + _MARGIN_S
-                )
-            except BusError as error:
-                if error.name in _GONE:
-                    raise BluetoothUnavailable(_MISSING.reason) from None
-                raise
+        """Call a method that takes as long as `limit_s`; raises the errors of the tree. What befalls the
+        process itself concerns Bluetooth alone, and not the backend: BluetoothUnavailable."""
+        try:
+            return await self.connection.call(
+                self.SERVICE, self.path, self.INTERFACE, member, signature, body, limit_s + _MARGIN_S
+            )
+        except BusError as error:
+            if error.name in _GONE:
+                raise BluetoothUnavailable(_MISSING.reason) from None
+            if not error.name.startswith(ERROR_PREFIX):
+                _log.warning("camera_process_failed", member=member, error=error.name, reason=error.message)
+                raise BluetoothUnavailable(_NO_ANSWER) from None
+            raise error_of_reply(error) from None
+        except (BusClosed, TimeoutError):
+            raise BluetoothUnavailable(_NO_ANSWER) from None
 
 
 class ProcessBluetooth:
