@@ -227,6 +227,10 @@ class FakeBluez:
 
     def unplug(self) -> None:
         self.has_adapter = False
+        for camera in self.cameras:
+            if camera.known:
+                camera.connected = camera.resolved = camera.known = False
+                self._gone(camera)
         self.connection.emit(
             "/", names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [ADAPTER_PATH, [bluez.ADAPTER]]
         )
@@ -305,6 +309,9 @@ class FakeBluez:
     def _remove(self, camera: FakeCamera) -> None:
         self.lose(camera)
         camera.known = camera.bonded = False
+        self._gone(camera)
+
+    def _gone(self, camera: FakeCamera) -> None:
         for path in (*camera.characteristics, camera.path):
             interface = bluez.DEVICE if path == camera.path else bluez.CHARACTERISTIC
             self.connection.emit("/", names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [path, [interface]])

@@ -32,24 +32,26 @@ def device(status: int, offload: int = 0x0C, schema: int = 2, company: int = 0x0
 
 @pytest.mark.parametrize("company", [0x02F2, 0xF202])
 def test_a_gopro_that_sleeps(company: int) -> None:
-    assert parse(device(0, company=company)) == Advertisement(
+    assert parse(device(0, company=company), gopro.SERVICE) == Advertisement(
         "GoPro 1001", "asleep", False, False, "1001", True, True
     )
 
 
 def test_a_gopro_that_is_on_with_its_access_point_and_in_pairing_mode() -> None:
-    assert parse(device(0b111, 0x04, schema=3)) == Advertisement(
+    assert parse(device(0b111, 0x04, schema=3), gopro.SERVICE) == Advertisement(
         "GoPro 1001", "awake", True, True, "45011001", True, False
     )
 
 
 @pytest.mark.parametrize("data", [b"", b"\x02", b"\x04\x01", b"\x00\x01\x02"])
 def test_another_schema_says_nothing(data: bytes) -> None:
-    assert parse({"Name": "GoPro 1001", "ManufacturerData": {0x02F2: data}}) == Advertisement("GoPro 1001")
+    assert parse({"Name": "GoPro 1001", "ManufacturerData": {0x02F2: data}}, gopro.SERVICE) == Advertisement(
+        "GoPro 1001"
+    )
 
 
 def test_a_short_status_tells_what_it_has() -> None:
-    assert parse({"ManufacturerData": {0x02F2: b"\x02\x01"}}) == Advertisement(
+    assert parse({"ManufacturerData": {0x02F2: b"\x02\x01"}}, gopro.SERVICE) == Advertisement(
         "", "awake", False, False, "", None, None
     )
 
@@ -58,8 +60,8 @@ def test_a_short_status_tells_what_it_has() -> None:
 def test_a_serial_number_of_another_form_is_left_out(serial: bytes) -> None:
     advertised = device(1)
     advertised["ServiceData"] = {gopro.SERVICE: bytes(4) + serial}
-    assert parse(advertised).serial == ""
-    assert parse(advertised).power_state == "awake"
+    assert parse(advertised, gopro.SERVICE).serial == ""
+    assert parse(advertised, gopro.SERVICE).power_state == "awake"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ anything = st.fixed_dictionaries(
 
 @given(anything)
 def test_nothing_that_is_advertised_makes_it_fail(advertised: DeviceProperties) -> None:
-    said = parse(advertised)
+    said = parse(advertised, gopro.SERVICE)
     assert said.power_state in ("", "asleep", "awake")
     assert len(said.serial) in (0, 4, 8)
     assert all(letter.isprintable() for letter in said.name + said.serial)

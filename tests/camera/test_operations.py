@@ -253,6 +253,14 @@ async def test_two_cameras_are_woken_at_once_and_an_absent_one_delays_no_other(
     assert (await refused(failing))[0] == "WakeFailed"
 
 
+async def test_eight_cameras_are_woken_at_once(bluez: FakeBluez, caller: Caller) -> None:
+    cameras = [FakeGoPro(f"D4:32:60:00:20:0{n}", bonded=True, knows_host=True) for n in range(8)]
+    for camera in cameras:
+        bluez.add(camera)
+    await asyncio.gather(*(caller.wake(camera.address) for camera in cameras))
+    assert all(camera.access_point for camera in cameras)
+
+
 async def test_one_operation_at_a_time_with_a_camera(bluez: FakeBluez, caller: Caller) -> None:
     camera = bonded(in_range=False)
     bluez.add(camera)
@@ -358,6 +366,46 @@ async def test_bluetoothd_that_is_killed_ends_the_operation(bluez: FakeBluez, ca
     await bluez.stop()
     assert (await refused(waking))[0] in ("WakeFailed", "BluetoothUnavailable")
     await bluez.start()
+
+
+PHASES: Any = {
+    "connecting": ({"in_range": False}, lambda camera: camera.connects),
+    "reading": ({"hangs": True}, lambda camera: camera.connected),
+    "without services": ({"late_characteristics_s": 9.0}, lambda camera: camera.connected),
+    "booting": ({"busy_answers": 99}, lambda camera: camera.busy_answers < 99),
+    "access point": ({"access_point_stays_off": True}, lambda camera: len(camera.notifying) > 1),
+}
+ENDS: Any = {
+    "killed": lambda bluez: bluez.stop(),
+    "unplugged": lambda bluez: bluez.unplug(),
+    "off": lambda bluez: bluez.power(False),
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES.keys())
+async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_next(
+    bluez: FakeBluez, caller: Caller, phase: Any, end: Any
+) -> None:
+    traits, is_reached = phase
+    bluez.add(camera := bonded(**traits))
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: is_reached(camera))
+    began_s = time.monotonic()
+    if (ending := end(bluez)) is not None:
+        await ending
+    name, reason = await refused(waking)
+    assert name in ("WakeFailed", "BluetoothUnavailable", "NotPaired"), reason
+    assert time.monotonic() - began_s < 3
+    if end is not ENDS["killed"]:
+        await bluez.stop()
+    bluez.powered = bluez.has_adapter = camera.in_range = True
+    camera.hangs = camera.access_point_stays_off = False
+    camera.late_characteristics_s, camera.busy_answers = 0.0, 0
+    await bluez.start()
+    await until(lambda: caller.states[-1] == ("ready", ""))
+    await caller.wake(ADDRESS)
+    assert camera.access_point
 
 
 async def test_an_adapter_that_is_switched_off_is_told(bluez: FakeBluez, caller: Caller) -> None:

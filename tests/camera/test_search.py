@@ -144,6 +144,42 @@ async def test_any_number_of_advertisers_is_bounded(
     assert known.access_point
 
 
+async def test_a_crowd_hides_no_camera_that_is_paired(bluez: FakeBluez, caller: Caller) -> None:
+    searching = asyncio.create_task(caller.search(("fea6", ""), seconds=2))
+    await until(lambda: bluez.discovering)
+    for number in range(400):
+        bluez.hear(FakeGoPro(numbered(number)))
+    await bluez.connection.round_trip()
+    camera = FakeGoPro(ADDRESS, bonded=True, knows_host=True)
+    bluez.add(camera)
+    bluez.hear(camera)
+    await searching
+    assert ADDRESS in {row["address"] for row in caller.rows}
+
+
+async def test_a_camera_that_is_no_gopro_says_nothing_in_gopros_words(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    """Anybody can advertise the name of a camera with the state of another maker's."""
+    bluez.add(FakeCamera(ADDRESS, "X4 34UQG5", (), manufacturer=STATUS))
+    await caller.search(("", "X4 [0-9A-Z]{6}"))
+    [row] = caller.rows
+    assert row["power_state"] == ""
+    assert "access_point" not in row
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["\u202egpj.exe", "a\nb\r\tc", "\x1b[2J\x1b]0;x\x07", "\u200b\ufeff", "x" * 300, "\ud7ff\U0010ffff"],
+)
+async def test_a_hostile_name_is_shown_harmlessly(bluez: FakeBluez, caller: Caller, name: str) -> None:
+    bluez.add(FakeGoPro(ADDRESS, name))
+    await caller.search(("fea6", ""))
+    [row] = caller.rows
+    assert row["name"].isprintable()
+    assert len(row["name"]) <= 248
+
+
 async def test_two_advertisers_with_one_name_are_two(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True))
     bluez.add(FakeGoPro(numbered(1)))

@@ -109,12 +109,13 @@ def name_of(device: DeviceProperties) -> str:
     return "".join(letter for letter in name if letter.isprintable()).strip()
 
 
-def parse(device: DeviceProperties) -> Advertisement:
-    """Parse what a device advertises."""
+def parse(device: DeviceProperties, service: str) -> Advertisement:
+    """Parse what a device advertises that was found by a service, or by its name (empty): the words of a
+    maker count for its own cameras alone."""
     name = name_of(device)
     for company in _GOPRO_COMPANIES:
         status = device.get("ManufacturerData", {}).get(company, b"")
-        if len(status) >= 2 and status[0] in _GOPRO_SCHEMAS:
+        if service == gopro.SERVICE and len(status) >= 2 and status[0] in _GOPRO_SCHEMAS:
             return _gopro(name, status, device)
     return Advertisement(name)
 

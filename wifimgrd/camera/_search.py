@@ -14,6 +14,7 @@ from wifimgrd.proxies.bluez.definitions import DeviceProperties
 
 Row = Mapping[str, Variant]
 _MOST_ADVERTISERS: Final = 256
+"""Beside those that are paired: no crowd hides them."""
 _MOST_ROWS: Final = 64
 """In one report."""
 _OPTIONAL: Final = ("access_point", "pairing_mode", "battery_ok", "card_ok")
@@ -67,7 +68,10 @@ class Searches:
         address = device.get("Address", "")
         targets = [target for one in self._targets for target in one]
         service = matching_service(targets, device) if is_address(address) else None
-        if service is None or (address not in self._rows and len(self._rows) >= _MOST_ADVERTISERS):
+        if service is None:
+            return
+        is_one_too_many = address not in self._rows and len(self._rows) >= _MOST_ADVERTISERS
+        if is_one_too_many and not self._central.is_paired(address):
             return
         row = self._row(address, service, device)
         if row == self._rows.get(address):
@@ -79,7 +83,7 @@ class Searches:
             )
 
     def _row(self, address: str, service: str, device: DeviceProperties) -> Row:
-        said = parse(device)
+        said = parse(device, service)
         row = {
             "address": Variant("s", address),
             "name": Variant("s", said.name),

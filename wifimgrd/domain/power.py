@@ -194,6 +194,13 @@ def is_device(model: CameraModel, ssid: Ssid, address: str, seen: Advertiser) ->
     return (ssid.text or "").removesuffix(".OSC").removeprefix("Insta360 ") == seen.name
 
 
+def power_state_of(model: CameraModel, seen: Advertiser) -> PowerState | None:
+    """Whether a registered camera of a model sleeps, as it was heard; None if that is not known. Only a
+    camera that was found by its model's own service says it: anybody can advertise a name."""
+    service = model.bluetooth.service if model.bluetooth is not None else ""
+    return seen.power_state if service and service == seen.service else None
+
+
 def codename_of(models: Iterable[CameraModel], seen: Advertiser, name: str = "") -> str:
     """The codename of the model that an advertiser is of, or empty if several are possible. `name` is the
     maker's name of the model, if that is known."""

@@ -32,6 +32,7 @@ from wifimgrd.domain.power import (
     Sight,
     WakeRequest,
     is_device,
+    power_state_of,
     wake_request,
 )
 from wifimgrd.manager._entry import DeviceEntry
@@ -81,7 +82,7 @@ class Waking:
         for one in seen:
             self._hear(one)
             for entry in list(self._entries_of(one)):
-                self.saw(entry, one.power_state)
+                self.saw(entry, power_state_of(self._state.model(entry.device), one))
 
     def _hear(self, one: Advertiser) -> None:
         self._forget(one.address)
