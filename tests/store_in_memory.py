@@ -60,6 +60,8 @@ class StoreInMemory:
         request: bytes = b"",
     ) -> None:
         await asyncio.sleep(0.001)
+        if device.id not in self.devices:
+            raise DeviceNotFound(f"there is no device {device.id}")
         if key is not None:
             self.keys[key], self.requests_of_keys[key] = device.id, request
         self.devices[device.id] = device

@@ -5,15 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
+from typing import Any
 
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
-from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, DeviceStatus, Link, PowerState
+from wifimgrd.domain.device import (
+    ConnectionPhase,
+    Device,
+    DeviceId,
+    DeviceState,
+    DeviceStatus,
+    Link,
+    PowerState,
+)
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
     Cancelled,
+    DeviceNotFound,
     DeviceNotReachable,
     InvalidRequest,
     NotPaired,
@@ -28,7 +38,7 @@ from wifimgrd.domain.events import (
     PowerChanged,
     WakeEnded,
 )
-from wifimgrd.domain.power import SEEN_S, WAKES_PER_HOUR, BluetoothState
+from wifimgrd.domain.power import SEEN_S, WAKES_PER_HOUR, Advertiser, BluetoothState
 
 GOPRO = {"codename": "gopro-hero12", "ssid": "GP25140001", "password": "gopro-pass-1"}
 INSTA360 = {"codename": "insta360-x4", "ssid": "X4 SIM360.OSC", "password": "insta-pass-1"}
@@ -578,6 +588,73 @@ def test_a_camera_of_another_device_is_none_of_the_several(on_bench: RunOnBench)
         await bench.hub.bluetooth.pair(device, wait=True)
         other = next(one for one in bench.hub.bluetooth.records() if one.name == "GoPro 0002")
         assert status(bench, device).device.bluetooth_address == other.address
+
+    on_bench(test)
+
+
+def test_a_crowd_in_pairing_mode_makes_no_endless_error(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        bench.hub._waking.advertised(
+            [
+                Advertiser(f"02:00:00:00:00:{n:02X}", "x" * 248, "fea6", -50, pairing_mode=True)
+                for n in range(256)
+            ]
+        )
+        with pytest.raises(PairingFailed, match="and 248 more") as raised:
+            await bench.hub.bluetooth.pair(device, wait=True)
+        assert len(raised.value.message) < 1000
+
+    on_bench(test)
+
+
+def test_a_camera_whose_model_does_not_tell_is_not_put_to_sleep_by_others(on_bench: RunOnBench) -> None:
+    """Anybody can advertise its name, with another maker's service and state."""
+
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench, INSTA360)
+        bench.hub._waking.advertised(
+            [Advertiser("02:00:00:00:00:01", "X4 SIM360", "fea6", -50, PowerState.AWAKE)]
+        )
+        assert power_state(bench, device) is None
+        await bench.hub.bluetooth.wake(device, wait=True)
+        assert len(bench.story.of(WakeEnded)) == 1
+
+    on_bench(test)
+
+
+def test_a_device_that_is_removed_while_its_camera_is_paired_leaves_no_keys(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        update, removed = bench.store.update, asyncio.Event()
+
+        async def update_late(device: Device, *more: Any, **options: Any) -> None:
+            """The disk has the removal first."""
+            await removed.wait()
+            await update(device, *more, **options)
+
+        bench.store.update = update_late  # type: ignore[method-assign]
+        pairing = asyncio.create_task(bench.hub.bluetooth.pair(device, wait=True))
+        await asyncio.sleep(10)
+        assert bench.world.bluetooth._bonds
+        await bench.hub.remove(device)
+        removed.set()
+        await asyncio.wait((pairing,))
+        assert isinstance(pairing.exception(), Cancelled | DeviceNotFound)
+        await asyncio.sleep(1)
+        assert not bench.world.bluetooth._bonds
+
+    on_bench(test)
+
+
+def test_a_camera_that_wakes_and_has_no_wifi_says_so(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.bluetooth.on_wake = lambda _: None
+        await fails(
+            bench.hub.connections.connect(device, wait=True, wake=True), WakeFailed, "network did not appear"
+        )
+        assert status(bench, device).interface is None
 
     on_bench(test)
 

@@ -55,6 +55,9 @@ _PAIRING_SEARCH_S: Final = 10
 PAIRING_S: Final = 60.0
 """How long a pairing may take, with the search for the camera."""
 _SLEEP_S: Final = 30.0
+_NAMED: Final = 8
+"""How many cameras an error names, those that were received best."""
+_LONGEST_NAME: Final = 40
 _CLOCK_US: Final = 1_000_000
 """The times at which networks were received are of whole seconds."""
 _CANCELLED: Final = "the operation was cancelled by another command"
@@ -229,7 +232,10 @@ class Power:
         if entry.operation is not None:
             entry.operation.task.cancel()
         if address := entry.device.bluetooth_address:
-            self._tasks.start("unpair", self._bluetooth.unpair(address), expected=(WifimgrdError,))
+            self._unpair_later(address)
+
+    def _unpair_later(self, address: str) -> None:
+        self._tasks.start("unpair", self._bluetooth.unpair(address), expected=(WifimgrdError,))
 
     async def stop(self) -> None:
         """End all operations."""
@@ -344,7 +350,12 @@ class Power:
             await self._bluetooth.unpair(address)
             raise PairingFailed(pairing_error(ssid, camera.ssid))
         _log.info("paired", device=entry.device.id, device_name=entry.device.name, address=address)
-        await self._remember(entry, address)
+        try:
+            await self._remember(entry, address)
+        except BaseException:
+            if entry.removing:  # the keys of a device that is gone, which `removed` did not know yet
+                self._unpair_later(address)
+            raise
 
     async def _only_one(self, entry: DeviceEntry) -> str:
         """The address of the only camera of the model that is in pairing mode; raises PairingFailed."""
@@ -360,8 +371,10 @@ class Power:
             return found[0].address
         if not found:
             raise PairingFailed(f"no {model.device_name} in pairing mode is in range")
-        named = ", ".join(sorted(map(_title, found)))
-        raise PairingFailed(f"several cameras are in pairing mode, give the address of one: {named}")
+        found.sort(key=lambda one: -(one.rssi or -1000))
+        named = ", ".join(sorted(map(_title, found[:_NAMED])))
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        raise PairingFailed(f"several cameras are in pairing mode, give the address of one: {named}{more}")
 
     def _refuse_taken(self, address: str, but: Device | None = None) -> None:
         """Raise PairingFailed if an address is that of another device's camera."""
@@ -393,4 +406,4 @@ class Power:
 
 
 def _title(seen: Advertiser) -> str:
-    return f"{seen.name} ({seen.address})" if seen.name else seen.address
+    return f"{seen.name[:_LONGEST_NAME]} ({seen.address})" if seen.name else seen.address
