@@ -43,14 +43,11 @@ class World:
         assert camera.port == port
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        reader, writer = await asyncio.open_connection(sock=theirs)
-        task = asyncio.create_task(self._serve(camera, reader, writer))
-        self.tasks.add(task)
+        self.tasks.add(asyncio.create_task(self._serve(camera, theirs)))
         return ours
 
-    async def _serve(
-        self, camera: Camera, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _serve(self, camera: Camera, end: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=end)
         try:
             await camera.serve(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import IntEnum
@@ -80,8 +79,6 @@ _BUSY_ANSWERS: Final = (409, 429, 503)
 _READY_TRIES: Final = 12
 _STARTED_TRIES: Final = 10
 _TRY_AGAIN_S: Final = 0.25
-_OLD_CLOCK: Final = re.compile(r"HERO(9|10)\b.*")
-"""Models whose clock has no time zone."""
 
 
 class GoProDriver(Driver):
@@ -92,6 +89,8 @@ class GoProDriver(Driver):
     def __init__(self) -> None:
         super().__init__()
         self._statuses: Mapping[str, Any] = {}
+        self._has_zone = True
+        """Its clock has a time zone, and can be read: not so on HERO9 and HERO10."""
 
     def parser(self) -> Parser:
         """For a new connection."""
@@ -101,7 +100,7 @@ class GoProDriver(Driver):
         return get(self.host, target)
 
     def begin(self) -> Conversation[None]:
-        """Read model, serial number and firmware."""
+        """Read model, serial number and firmware, which HERO12 and newer tell."""
         answer = yield self._get("/gopro/camera/info")
         found = json_object(answer.body) if answer.code == _OK else {}
         found = member(found, "info") or found  # version 1.0 has the members one level below
@@ -230,7 +229,8 @@ class GoProDriver(Driver):
     def read_clock(self, offset_s: int) -> Conversation[None]:
         """Compare the clocks on the wall: not every model has a time zone."""
         answer = yield self._get("/gopro/camera/get_date_time")
-        if answer.code != _OK:
+        self._has_zone = answer.code == _OK
+        if not self._has_zone:
             return
         found = json_object(answer.body)
         at_us = answer.moment_us
@@ -244,7 +244,7 @@ class GoProDriver(Driver):
         yield Pause(left_us / MICROSECONDS)
         now = local(host.now_us + left_us, host.offset_s)
         values = {"date": now.strftime("%Y_%m_%d"), "time": now.strftime("%H_%M_%S")}
-        if not _OLD_CLOCK.match(self.reading.model):
+        if self._has_zone:
             values |= {"tzone": str(host.offset_s // 60), "dst": str(int(host.is_dst))}
         query = "&".join(f"{name}={value}" for name, value in values.items())
         answer = yield self._get(f"/gopro/camera/set_date_time?{query}")

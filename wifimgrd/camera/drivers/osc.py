@@ -85,7 +85,8 @@ _TOO_HOT: Final = frozenset({"HIGH_TEMPERATURE", "BATTERY_HIGH_TEMPERATURE"})
 _WARM: Final = frozenset({"HIGH_TEMPERATURE_WARNING"})
 _LOW_BATTERY: Final = frozenset({"NOT_ENOUGH_BATTERY", "CANNOT_RECORD_LOWBAT"})
 _ERRORS: Final = 32
-"""In one state."""
+_LEVELS: Final = 8
+"""That are looked at."""
 _WRONG_MODE: Final = "disabledCommand"
 _BUSY_ERRORS: Final = frozenset({"serviceUnavailable", "cameraInExclusiveUse"})
 _NO_SESSION: Final = frozenset({"invalidSessionId", "missingParameter"})
@@ -117,6 +118,7 @@ class OscDriver(Driver):
     def __init__(self) -> None:
         super().__init__()
         self._is_theta = False
+        self._knows_level1 = False
         self._knows_level2 = True
         self._session = ""
         """Level 1 has sessions; empty on level 2."""
@@ -162,7 +164,8 @@ class OscDriver(Driver):
             text(info.get("model")), text(info.get("serialNumber")), text(info.get("firmwareVersion"))
         )
         levels = info.get("apiLevel")
-        self._knows_level2 = not isinstance(levels, list) or 2 in levels[:8]
+        listed = levels[:_LEVELS] if isinstance(levels, list) else []
+        self._knows_level1, self._knows_level2 = 1 in listed, 2 in listed
         self._is_theta = "ricoh" in text(info.get("manufacturer")).lower() or "THETA" in self.reading.model
         self._options = ("remainingSpace", "totalSpace", "captureMode")
         self._options += ("remainingVideoSeconds",) if self._is_theta else ("_batteryCapacity",)
@@ -172,7 +175,7 @@ class OscDriver(Driver):
         """Read the state, and every 10 s the options; on level 1, begin a session, and go to level 2 if the
         camera knows it."""
         yield from self._read_state()
-        if self._api_version == 1 or not self._knows_level2:
+        if self._api_version == 1 or (self._api_version is None and self._knows_level1):
             yield from self._leave_level1()
         if self._options and not 0 <= self.reading.read_us - self._options_us < _OPTIONS_US:
             yield from self._read_options()

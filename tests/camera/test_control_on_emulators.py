@@ -1,0 +1,225 @@
+"""The drivers against the emulated cameras, which were written apart from them and are proven by the makers'
+and other published clients (tests/clients)."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from wifimgrd.backends.simulated.emulators import CameraSettings, EmulatedCamera, Emulator, emulator
+from wifimgrd.camera._connection import SessionLimits
+from wifimgrd.camera.control import CameraSessions
+from wifimgrd.domain.camera import (
+    BatteryState,
+    CameraDriver,
+    CameraReading,
+    RecordingState,
+    StopReason,
+    StorageState,
+    TemperatureState,
+)
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, NotSupported
+from wifimgrd.runtime.tasks import Tasks
+
+LIMITS = SessionLimits(
+    idle_s=0.1,
+    recording_s=0.05,
+    shortest_s=0.02,
+    clock_s=0.1,
+    first_pause_s=0.05,
+    longest_pause_s=0.2,
+    answer_s=1.0,
+    prepare_s=2.0,
+)
+GOPRO = CameraSettings(
+    model="HERO13 Black", serial_number="C3531300000001", firmware_version="H24.01.01.10.00"
+)
+X4 = CameraSettings(model="Insta360 X4", serial_number="IAHEA2400000001", firmware_version="v1.6.21_build1")
+THETA = CameraSettings(model="RICOH THETA X", serial_number="YR12345678", firmware_version="2.63.0")
+THETA_S = replace(THETA, model="RICOH THETA S", firmware_version="1.82")
+DRIVEN = {
+    "gopro": (CameraDriver.GOPRO, GOPRO),
+    "hero9": (CameraDriver.GOPRO, replace(GOPRO, firmware_version="HD9.01.01.72.00")),
+    "insta360": (CameraDriver.INSTA360, X4),
+    "theta-x": (CameraDriver.OSC, THETA),
+    "theta-s": (CameraDriver.OSC, THETA_S),
+}
+
+
+@dataclass
+class Hub:
+    """Sessions with one emulated camera, as device 1."""
+
+    driver: CameraDriver
+    camera: EmulatedCamera
+    emulator: Emulator
+    sessions: CameraSessions
+    reading: CameraReading = field(default_factory=CameraReading)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    serving: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def open_socket(self, device_id: DeviceId, port: int) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setblocking(False)
+        served = self.emulator
+
+        async def serve() -> None:
+            reader, writer = await asyncio.open_connection(sock=theirs)
+            try:
+                await served.serve(port, reader, writer)
+            finally:
+                writer.close()
+
+        self.serving.add(asyncio.create_task(serve()))
+        return ours
+
+    def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
+        self.reading = reading
+        self.changed.set()
+
+    async def until(self, condition: Callable[[CameraReading], bool]) -> CameraReading:
+        async with asyncio.timeout(10):
+            while not condition(self.reading):
+                self.changed.clear()
+                await self.changed.wait()
+        return self.reading
+
+    async def record(self, *, on: bool) -> Exception | None:
+        return (await self.sessions.record([DeviceId(1)], on=on))[DeviceId(1)].error
+
+
+@pytest.fixture(params=DRIVEN.values(), ids=DRIVEN)
+async def hub(request: pytest.FixtureRequest) -> AsyncIterator[Hub]:
+    driver, settings = request.param
+    camera = EmulatedCamera(settings)
+    tasks = Tasks("test")
+    sessions = CameraSessions(tasks.part("sessions"), lambda: time.time_ns() // 1000, LIMITS)
+    hub = Hub(driver, camera, emulator(driver, camera), sessions)
+    await sessions.start(hub, hub.open_socket)
+    sessions.attach(DeviceId(1), driver)
+    yield hub
+    await sessions.stop()
+    await tasks.stop()
+    for task in hub.serving:
+        task.cancel()
+    await asyncio.gather(*hub.serving, return_exceptions=True)
+
+
+def only(*names: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("hub", [DRIVEN[name] for name in names], ids=names, indirect=True)
+
+
+async def test_everything_that_it_says_is_right(hub: Hub) -> None:
+    found = await hub.until(lambda reading: reading.storage_free is not None)
+    assert (found.recording, found.recording_since_us) == (RecordingState.IDLE, None)
+    assert (found.battery_level, found.battery_state) in {
+        (80, BatteryState.DISCHARGING),
+        (80, None),  # HERO9 does not say whether it is charged
+    }
+    assert found.storage_state is StorageState.OK
+    assert found.storage_free == pytest.approx(64_000_000_000, abs=1024)
+    assert found.storage_total in {64_000_000_000, None}
+    assert found.time_left_s == 64_000_000_000 // 12_500_000
+    if hub.driver is not CameraDriver.INSTA360:
+        assert found.temperature is TemperatureState.NORMAL
+    settings = hub.camera.settings
+    said = (found.model, found.serial_number, found.firmware_version)
+    assert said in {(settings.model, settings.serial_number, settings.firmware_version), ("", "", "")}
+
+
+async def test_it_starts_and_stops(hub: Hub) -> None:
+    assert await hub.record(on=True) is None
+    assert hub.camera.is_recording
+    found = await hub.until(lambda reading: reading.is_recording is True)
+    assert found.recording_since_us is not None
+    assert abs(found.recording_since_us - time.time_ns() // 1000) < 3_000_000
+    assert await hub.record(on=True) is None
+    assert await hub.record(on=False) is None
+    assert not hub.camera.is_recording
+    await hub.until(lambda reading: reading.is_recording is False)
+    assert len(hub.camera.files) == 1
+
+
+@pytest.mark.parametrize("reason", [StopReason.FULL, StopReason.TOO_HOT, StopReason.SLOW_CARD])
+async def test_why_it_has_stopped(hub: Hub, reason: StopReason) -> None:
+    assert await hub.record(on=True) is None
+    match reason:
+        case StopReason.FULL:
+            hub.camera.set_card(missing=False, full=True, slow=False)
+        case StopReason.TOO_HOT:
+            hub.camera.set_hot(is_hot=True)
+        case StopReason.SLOW_CARD:
+            hub.camera.set_card(missing=False, full=False, slow=True)
+    await hub.until(lambda reading: reading.is_recording is False)
+    says = hub.driver is not CameraDriver.OSC and hub.camera.settings.firmware_version[:3] != "HD9"
+    if reason is not StopReason.SLOW_CARD or says:
+        await hub.until(lambda reading: reading.stop_reason is reason)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("full", "the card is full"),
+        ("missing", "the camera "),
+        ("hot", "the camera is too hot"),
+        ("other", ""),
+    ],
+)
+async def test_why_it_does_not_start(hub: Hub, fault: str, sentence: str) -> None:
+    match fault:
+        case "hot":
+            hub.camera.set_hot(is_hot=True)
+        case "other":
+            hub.camera.refuses_recording = True
+        case _:
+            hub.camera.set_card(missing=fault == "missing", full=fault == "full", slow=False)
+    error = await hub.record(on=True)
+    assert isinstance(error, CameraRefused)
+    if hub.driver is not CameraDriver.INSTA360 or fault != "hot":  # which does not say how hot it is
+        assert error.message.startswith(sentence)
+    assert not hub.camera.is_recording
+
+
+async def test_its_clock(hub: Hub) -> None:
+    await hub.until(lambda reading: reading.read_us != 0)
+    hub.camera.set_clock_off(3600)
+    if hub.camera.settings.firmware_version[:3] != "HD9":
+        found = await hub.until(lambda reading: abs(reading.clock_offset_us or 0) > 1_000_000_000)
+        assert found.clock_offset_us == pytest.approx(3_600_000_000, abs=700_000)
+    await hub.sessions.set_clock(DeviceId(1))
+    assert hub.camera.clock_s == pytest.approx(time.time(), abs=0.5)
+
+
+async def test_silence_and_garbage_are_no_answers(hub: Hub) -> None:
+    await hub.until(lambda reading: reading.read_us != 0)
+    for fault in ("silent", "garbage"):
+        setattr(hub.camera, fault, True)
+        error = await hub.record(on=True)
+        assert isinstance(error, DeviceNotReachable | CameraRefused)
+        assert not hub.camera.is_recording
+        before = hub.reading.read_us
+        setattr(hub.camera, fault, False)
+        await hub.until(lambda reading, before=before: reading.read_us > before)  # type: ignore[misc]
+    assert hub.reading.battery_level == 80
+
+
+@only("theta-x")
+async def test_an_insta360_without_its_own_port(hub: Hub) -> None:
+    camera = EmulatedCamera(replace(X4, model="Insta360 One2"))
+    hub.camera, hub.emulator = camera, emulator(CameraDriver.INSTA360, camera)
+    hub.sessions.attach(DeviceId(1), CameraDriver.OSC)
+    found = await hub.until(lambda reading: reading.model == "Insta360 One2" and bool(reading.storage_free))
+    assert (found.battery_level, found.battery_state) == (80, BatteryState.DISCHARGING)
+    assert (found.recording, found.storage_state) == (None, StorageState.OK)
+    for on in (True, False):
+        assert await hub.record(on=on) is None
+        assert camera.is_recording is on
+    with pytest.raises(NotSupported):
+        await hub.sessions.set_clock(DeviceId(1))
