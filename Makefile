@@ -44,11 +44,11 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
-soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, and requests to the API; only those that are given; LAB=1: a life on real 802.11
+soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, from cameras to their drivers, and requests to the API; only those that are given; LAB=1: a life on real 802.11
 	@! command -v python3 >/dev/null || python3 tests/soak.py
 	@tools/set-up test
 	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_FUZZ='$(or $(FUZZ),2m)' WIFIMGRD_SEED='$(SEED)' $(if $(LAB),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
-		$(if $(DURATION)$(CRASHES)$(FUZZ),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py tests/mqtt/fleet_life.py) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/http/test_schemathesis.py),tests/faults tests/http/test_schemathesis.py tests/mqtt/fleet_life.py))
+		$(if $(DURATION)$(CRASHES)$(FUZZ),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py tests/mqtt/fleet_life.py) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/faults/test_driver_fuzz.py tests/http/test_schemathesis.py),tests/faults tests/http/test_schemathesis.py tests/mqtt/fleet_life.py))
 
 lint: ## ruff, mypy --strict, import rules
 	@tools/set-up lint

@@ -186,6 +186,8 @@ class Theta(Http):
         match command["name"]:
             case "camera.getOptions":
                 names = parameters["optionNames"]
+                if not self.options.keys() >= set(names):
+                    return answer({"state": "error", "error": {"code": "invalidParameterName"}}, 400)
                 return answer({"state": "done", "results": {"options": {n: self.options[n] for n in names}}})
             case "camera.setOptions":
                 self.options |= parameters["options"]

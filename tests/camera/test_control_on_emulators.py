@@ -95,7 +95,7 @@ class Hub:
         return (await self.sessions.record([DeviceId(1)], on=on))[DeviceId(1)].error
 
 
-@pytest.fixture(params=DRIVEN.values(), ids=DRIVEN)
+@pytest.fixture(params=list(DRIVEN.values()), ids=list(DRIVEN))
 async def hub(request: pytest.FixtureRequest) -> AsyncIterator[Hub]:
     driver, settings = request.param
     camera = EmulatedCamera(settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -105,6 +107,16 @@ def test_an_answer_without_a_length_ends_with_the_connection() -> None:
 def test_what_no_answer_looks_like_is_refused(data: bytes) -> None:
     with pytest.raises(Nonsense):
         parse(data, ends=True)
+
+
+@pytest.mark.parametrize("filler", [b" ", b"\t", b"a", b",", b": "])
+def test_a_long_head_takes_no_long_time(filler: bytes) -> None:
+    began = time.process_time()
+    for line in (b"Connection: %s\x01", b"Connection:%s,", b"%s", b"HTTP/1.1 200 %s\x01"):
+        filled = line % (filler * (HEAD_BYTES // len(filler) - 50))
+        with pytest.raises(Nonsense):
+            parse((filled if line.startswith(b"HTTP") else OK + filled) + b"\r\n\x01\r\n\r\n")
+    assert time.process_time() - began < 1
 
 
 def test_bytes_that_nobody_has_asked_for_are_refused() -> None:

@@ -23,7 +23,8 @@ _INTERIM: Final = 4
 """Answers with 1xx before the final one."""
 _WITHOUT_BODY: Final = (204, 304)
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\x00-\x08\x0a-\x1f\x7f]*)?")
-_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+_NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(rb"[^\x00-\x08\x0a-\x1f\x7f]*")
 _LENGTH: Final = re.compile(rb"[0-9]{1,9}")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,6})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
 
@@ -199,10 +200,10 @@ class HttpParser(Parser):
 def _fields(lines: Sequence[bytes]) -> Mapping[bytes, Sequence[bytes]]:
     found: dict[bytes, list[bytes]] = {}
     for line in lines:
-        field = _FIELD.fullmatch(line)
-        if field is None:
+        name, colon, value = line.partition(b":")
+        if not colon or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             raise Nonsense("the head of the camera's answer is malformed")
-        found.setdefault(field[1].lower(), []).append(field[2])
+        found.setdefault(name.lower(), []).append(value)
     return found
 
 
