@@ -11,17 +11,19 @@ from typing import Any, Final
 import pytest
 
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._views import (
-    device_view,
-    devices_view,
-    hub_view,
-    interfaces_view,
-    local_time,
-    networks_view,
-)
+from wifimgrd.cli._times import local_time
+from wifimgrd.cli._views import device_view, devices_view, hub_view, interfaces_view, networks_view
 from wifimgrd.client.json_records import device_json
-from wifimgrd.domain.camera_state import CameraState, last_known
-from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
+from wifimgrd.domain.camera import Problem
+from wifimgrd.domain.camera_state import PROBLEM_WORDS, CameraState, last_known
+from wifimgrd.domain.records import (
+    AbsentRecord,
+    CameraRecord,
+    DeviceRecord,
+    InterfaceRecord,
+    NetworkRecord,
+    ServiceRecord,
+)
 
 FRONTEND = Path(__file__).parents[2] / "frontend"
 NOW: Final = 1_764_000_000_000_000
@@ -54,6 +56,19 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Off", {"state": "disconnecting"}),
     ("Off", {"state": "disconnecting", "connection_error_code": "authentication-failed"}),
 ]
+RECORDS: Final = {"state": "connected", "reachable": True}
+RECORDINGS: Final[list[tuple[str, dict[str, Any], int | None]]] = [
+    ("Recording 0:00", RECORDS, 0),
+    ("Recording 0:07", RECORDS, 7),
+    ("Recording 12:03", RECORDS, 723),
+    ("Recording 1:02:03", RECORDS, 3723),
+    ("Recording 100:00:00", RECORDS, 360_000),
+    ("Recording 0:00", RECORDS, -5),
+    ("Recording", RECORDS, None),
+    ("Not answering", RECORDS | {"reachable": False}, 7),
+    ("Connecting", {"state": "connecting"}, 7),
+]
+"""What a badge says of a camera that records, and for how many seconds it has; None = that is not known."""
 WORDS_OF_PAGE = """
 import { build } from "esbuild";
 const source = `export { stateOf } from "./src/camera_state"; export { t } from "./src/messages";`;
@@ -155,6 +170,30 @@ def test_a_reserved_adapter_that_is_away_has_a_row() -> None:
     assert f"unplugged since {local_time(1_700_000_000_000_000)}; reserved for 3 Nose" in row
     _, row = interfaces_view([], {}, plain, [AbsentRecord(3, mac_address="02:00:00:00:00:07")])
     assert "unplugged; reserved for 3" in row
+
+
+def recorder(facts: dict[str, Any], seconds: int | None) -> DeviceRecord:
+    since = None if seconds is None else NOW - seconds * 1_000_000
+    return DeviceRecord(
+        1, "Front", camera=CameraRecord(recording_state="recording", recording_since=since), **facts
+    )
+
+
+@pytest.mark.parametrize(("label", "facts", "seconds"), RECORDINGS)
+def test_a_camera_that_records_says_for_how_long(
+    label: str, facts: dict[str, Any], seconds: int | None
+) -> None:
+    device = recorder(facts, seconds)
+    _, row = devices_view([device], screen(), NOW)
+    assert row.startswith(f"1   Front  {label}  ")
+    assert ["State", label] in [line.split(maxsplit=1) for line in device_view(device, screen(), NOW)]
+    _, row = devices_view([device], screen(), NOW, current=False)
+    assert "ecording" not in row, "that may no longer be true"
+
+
+def test_every_problem_has_a_word() -> None:
+    assert {one.value for one in Problem} == PROBLEM_WORDS.keys()
+    assert len(set(PROBLEM_WORDS.values())) == len(PROBLEM_WORDS)
 
 
 def test_every_state_is_in_the_table() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Final
 
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Row
 from wifimgrd.cli._text import Style
-from wifimgrd.cli._views import DEVICE_HEADS, device_row, interface_label, local_time, state_cell, states_of
+from wifimgrd.cli._times import local_time
+from wifimgrd.cli._views import DEVICE_HEADS, WHOLE, device_row, interface_label, state_cell, states_of
 from wifimgrd.domain.camera_state import is_current
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.fleet import FleetHub
@@ -33,14 +35,15 @@ def hubs_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
 
 def fleet_devices_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
     """The table of the devices of all hubs; of an offline hub the last known states."""
+    now_us = time.time_ns() // 1000
     rows: list[Row] = [
-        (hub.id, _online_cell(hub), *device_row(device, current=_is_current(hub)))
+        (hub.id, _online_cell(hub), *device_row(device, now_us, current=_is_current(hub)))
         for hub in hubs
         for device in devices_of(hub)
     ]
     if all(hub.online for hub in hubs if hub.devices):
         rows = [(hub, None, *device) for hub, _, *device in rows]
-    return screen.table(("HUB", "(HUB STATE)", *DEVICE_HEADS), rows)
+    return screen.table(("HUB", "(HUB STATE)", *DEVICE_HEADS), rows, whole=WHOLE)
 
 
 def devices_of(hub: FleetHub) -> list[DeviceRecord]:

@@ -9,7 +9,7 @@ from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Row
 from wifimgrd.cli._text import Style
-from wifimgrd.cli._views import local_time, moment, span
+from wifimgrd.cli._times import local_time, span
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json
 from wifimgrd.domain.errors import DeviceNotFound
@@ -80,6 +80,3 @@ def _line(row: HistoryRecord, now_us: int) -> Row:
         signal,
         Cell(reason, Style.BAD if is_bad else Style.PLAIN),
     )
-
-
-__all__ = ["history", "moment"]

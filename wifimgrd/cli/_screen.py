@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -59,9 +59,9 @@ class Screen:
         self._print(self.out, json.dumps(value) if self.json else line)
         self.out.flush()
 
-    def table(self, heads: Sequence[str], rows: Sequence[Row]) -> list[str]:
-        """The lines of a table that fits this screen."""
-        return table(heads, rows, columns=self.columns, colour=self.colour)
+    def table(self, heads: Sequence[str], rows: Sequence[Row], *, whole: Collection[str] = ()) -> list[str]:
+        """The lines of a table that fits this screen; the columns with the heads `whole` are cut last."""
+        return table(heads, rows, columns=self.columns, colour=self.colour, whole=whole)
 
     def styled(self, text: str, style: Style) -> str:
         """Text in a style, if this screen has colour."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,9 +24,17 @@ class Cell:
 Row = Sequence[Cell | object]
 
 
-def table(heads: Sequence[str], rows: Sequence[Row], *, columns: int | None, colour: bool) -> list[str]:
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Row],
+    *,
+    columns: int | None,
+    colour: bool,
+    whole: Collection[str] = (),
+) -> list[str]:
     """The lines of a table; columns without any content are left out if their head is in
-    parentheses. `columns` is the terminal's width, None if nothing is to be cut."""
+    parentheses. `columns` is the terminal's width, None if nothing is to be cut. The columns with the heads
+    `whole` are cut after all others."""
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     texts = [[safe(cell.content) for cell in row] for row in cells]
     shown = [
@@ -38,7 +46,8 @@ def table(heads: Sequence[str], rows: Sequence[Row], *, columns: int | None, col
     texts = [[row[index] for index in shown] for row in texts]
     widths = [max(map(width, column)) for column in zip(names, *texts, strict=True)]
     if columns is not None:
-        widths = _fitted(widths, columns)
+        others = [index for index, name in enumerate(names) if name not in whole]
+        widths = _fitted(_fitted(widths, columns, others), columns, range(len(names)))
     lines = [_line(names, [Style.STRONG] * len(names), widths, colour=colour)]
     for row, row_texts in zip(cells, texts, strict=True):
         lines.append(_line(row_texts, [row[index].style for index in shown], widths, colour=colour))
@@ -65,11 +74,13 @@ def _line(texts: Sequence[str], styles: Sequence[Style], widths: Sequence[int], 
     return _GAP.join(pieces).rstrip()
 
 
-def _fitted(widths: list[int], columns: int) -> list[int]:
-    """Narrow the widest columns until the line fits, none of them below the narrowest."""
+def _fitted(widths: Sequence[int], columns: int, some: Sequence[int]) -> list[int]:
+    """Narrow the widest of some columns until the line fits, none of them below the narrowest."""
     fitted = list(widths)
     excess = sum(fitted) + len(_GAP) * (len(fitted) - 1) - columns
-    while excess > 0 and max(fitted) > _NARROWEST:
-        fitted[fitted.index(max(fitted))] -= 1
+    while excess > 0 and (widest := max(some, key=fitted.__getitem__, default=None)) is not None:
+        if fitted[widest] <= _NARROWEST:
+            break
+        fitted[widest] -= 1
         excess -= 1
     return fitted

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Final
 
+from wifimgrd.cli._camera_views import camera_fields, cameras_view, device_state, recording_count
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Row, fields
 from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
+from wifimgrd.cli._times import local_time, moment
 from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
@@ -27,6 +28,8 @@ DEVICE_HEADS: Final = (
     "(LAST ERROR)",
 )
 """The columns of `device_row`."""
+WHOLE: Final = ("STATE",)
+"""Those that are cut last."""
 _INTERFACE_HEADS: Final = (
     "NAME",
     "STATE",
@@ -41,20 +44,23 @@ _INTERFACE_HEADS: Final = (
 _NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN BY", "(MODEL)", "(DEVICE)")
 _SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
 """The words for kinds of security whose code is not what they are called."""
-_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def devices_view(devices: Iterable[DeviceRecord], screen: Screen, *, current: bool = True) -> list[str]:
+def devices_view(
+    devices: Iterable[DeviceRecord], screen: Screen, now_us: int | None = None, *, current: bool = True
+) -> list[str]:
     """The table of devices; their states are the last known ones if they are not `current`."""
-    return screen.table(DEVICE_HEADS, [device_row(device, current=current) for device in devices])
+    now_us = _or_now(now_us)
+    rows = [device_row(device, now_us, current=current) for device in devices]
+    return screen.table(DEVICE_HEADS, rows, whole=WHOLE)
 
 
-def device_row(device: DeviceRecord, *, current: bool = True) -> Row:
+def device_row(device: DeviceRecord, now_us: int, *, current: bool = True) -> Row:
     """A device's row in a table."""
     return (
         device.id,
         device.name,
-        _device_state(device, current=current),
+        device_state(device, now_us, current=current),
         device.interface,
         device.address,
         _percent(device.signal_strength),
@@ -130,7 +136,7 @@ def device_view(
     device: DeviceRecord, screen: Screen, now_us: int | None = None, *, current: bool = True
 ) -> list[str]:
     """Everything about one device."""
-    now_us = time.time_ns() // 1000 if now_us is None else now_us
+    now_us = _or_now(now_us)
     error = (
         f"{device.connection_error_message} ({device.connection_error_code})"
         if device.connection_error_code
@@ -143,7 +149,7 @@ def device_view(
         screen.styled(title, Style.STRONG),
         *fields(
             [
-                ("State", _device_state(device, current=current)),
+                ("State", device_state(device, now_us, current=current)),
                 ("Interface", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
@@ -157,6 +163,7 @@ def device_view(
                 ("Last disconnected", moment(device.last_disconnection, now_us)),
                 ("Last error", Cell(error, Style.PLAIN if device.waiting_since else Style.BAD)),
                 *_power_fields(device, now_us),
+                *camera_fields(device, now_us),
                 ("Priority", device.priority or None),
                 ("Pinned to", _pin(device)),
                 ("Warnings", Cell(" ".join(device.warnings) or None, Style.BUSY)),
@@ -173,8 +180,9 @@ def hub_view(
     devices: Iterable[DeviceRecord],
     interfaces: Iterable[InterfaceRecord],
     screen: Screen,
+    now_us: int | None = None,
 ) -> list[str]:
-    """The state of the hub."""
+    """The state of the hub, and of the cameras that it can command."""
     by_id = {device.id: device for device in devices}
     backend, current = f"{service.backend}, {service.backend_state}", is_current(service.backend_state)
     if service.backend_reason:
@@ -197,9 +205,11 @@ def hub_view(
                     ),
                 ),
                 ("Bluetooth", Cell(bluetooth, STYLE_OF_STATE.get(service.bluetooth_state, Style.PLAIN))),
+                *recording_count(by_id.values(), current=current),
             ],
             colour=screen.colour,
         ),
+        *cameras_view(by_id.values(), screen, _or_now(now_us), current=current),
     ]
 
 
@@ -208,12 +218,8 @@ def states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
     return count_of(camera_state_of(device) if current else UNKNOWN for device in devices)
 
 
-def _device_state(device: DeviceRecord, *, current: bool) -> Cell:
-    """A camera's state, by the words that the page shows."""
-    state = camera_state_of(device)
-    if not current:
-        return Cell(last_known(state), Style.FAINT)
-    return Cell(state.label, STYLE_OF_STATE.get(state, Style.PLAIN))
+def _or_now(now_us: int | None) -> int:
+    return time.time_ns() // 1000 if now_us is None else now_us
 
 
 def _power_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]:
@@ -270,35 +276,6 @@ def _pin(device: DeviceRecord) -> str | None:
 def state_cell(state: str) -> Cell:
     """A state in its colour."""
     return Cell(state, STYLE_OF_STATE.get(state, Style.PLAIN))
-
-
-def moment(time_us: int | None, now_us: int) -> str | None:
-    """A point in time, local and as the time since; None if there is none."""
-    if time_us is None:
-        return None
-    return f"{local_time(time_us)} ({_since(now_us - time_us)})"
-
-
-def local_time(time_us: int) -> str:
-    """A point in time in the zone of this computer."""
-    return datetime.fromtimestamp(time_us / 1e6).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def span(passed_us: int) -> str:
-    """A duration, in its largest unit."""
-    seconds = max(0, passed_us) // 1_000_000
-    if not seconds:
-        return "< 1 s"
-    length, unit = next((length, unit) for length, unit in _UNITS if seconds >= length)
-    return f"{seconds // length} {unit}"
-
-
-def _since(passed_us: int) -> str:
-    seconds = passed_us // 1_000_000
-    for length, unit in _UNITS:
-        if seconds >= length:
-            return f"{seconds // length} {unit} ago"
-    return "just now"
 
 
 def count_of(states: Iterable[str]) -> str:

@@ -6,9 +6,12 @@ The page has the same rules in `frontend/src/camera_state.ts`, since it gets the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
+from wifimgrd.domain.camera import Problem, RecordingState
 from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
@@ -88,3 +91,45 @@ def camera_state_of(device: DeviceRecord) -> CameraState:
         phase=device.connection_phase,
         power_state=device.power_state,
     )
+
+
+RECORDING: Final = "Recording"
+PROBLEM_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        Problem.NOT_RECORDING: "not recording",
+        Problem.STILL_RECORDING: "still recording",
+        Problem.TOO_HOT: "too hot",
+        Problem.TOO_COLD: "too cold",
+        Problem.BATTERY_LOW: "battery low",
+        Problem.STORAGE_MISSING: "no card",
+        Problem.STORAGE_FULL: "card full",
+        Problem.STORAGE_ERROR: "card unusable",
+        Problem.STORAGE_SLOW: "card too slow",
+        Problem.STORAGE_LOW: "card almost full",
+        Problem.CLOCK_WRONG: "clock wrong",
+    }
+)
+"""What is wrong with a camera, by its code, in a word or two."""
+
+
+def is_recording(device: DeviceRecord) -> bool:
+    """Whether a camera is known to record."""
+    return device.camera is not None and device.camera.recording_state == RecordingState.RECORDING
+
+
+def recording_label(device: DeviceRecord, now_us: int) -> str:
+    """What a badge or a table says in place of `Connected` of a camera that records: `Recording 12:03`, or
+    `Recording` where it is not known since when; empty for any other camera."""
+    if device.camera is None or not is_recording(device):
+        return ""
+    if camera_state_of(device) is not CameraState.CONNECTED:
+        return ""
+    since_us = device.camera.recording_since
+    return RECORDING if since_us is None else f"{RECORDING} {elapsed(now_us - since_us)}"
+
+
+def elapsed(passed_us: int) -> str:
+    """A duration as a recorder shows it: `0:07`, `12:03`, `1:02:03`."""
+    minutes, seconds = divmod(max(0, passed_us) // 1_000_000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

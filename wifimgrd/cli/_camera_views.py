@@ -1,0 +1,151 @@
+"""What cameras say of themselves, as lines for people: battery, card, recording, problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._table import Cell, Row
+from wifimgrd.cli._text import STYLE_OF_STATE, Style
+from wifimgrd.cli._times import hours_and_minutes, moment
+from wifimgrd.domain.camera import BatteryState, StorageState
+from wifimgrd.domain.camera_state import (
+    PROBLEM_WORDS,
+    camera_state_of,
+    is_recording,
+    last_known,
+    recording_label,
+)
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
+
+_HEADS: Final = ("CAMERA", "STATE", "BATTERY", "CARD", "(PROBLEMS)")
+_WHOLE: Final = ("STATE", "BATTERY", "CARD")
+_CARD_WORDS: Final = {
+    StorageState.FULL: "full",
+    StorageState.MISSING: "none",
+    StorageState.ERROR: "unusable",
+    StorageState.SLOW: "too slow",
+}
+"""What is said of a card instead of its space."""
+_SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+
+
+def device_state(device: DeviceRecord, now_us: int, *, current: bool) -> Cell:
+    """A camera's state, by the words that the page shows."""
+    state = camera_state_of(device)
+    if not current:
+        return Cell(last_known(state), Style.FAINT)
+    label = recording_label(device, now_us) or state.label
+    return Cell(label, STYLE_OF_STATE.get(state, Style.PLAIN))
+
+
+def cameras_view(
+    devices: Iterable[DeviceRecord], screen: Screen, now_us: int, *, current: bool = True
+) -> list[str]:
+    """The table of the cameras that the hub can command, below an empty line; nothing if there is none."""
+    rows: list[Row] = [
+        (
+            device.name,
+            device_state(device, now_us, current=current),
+            _battery(camera),
+            _card(camera),
+            _problems(camera),
+        )
+        for device in devices
+        if (camera := device.camera) is not None
+    ]
+    return ["", *screen.table(_HEADS, rows, whole=_WHOLE)] if rows else []
+
+
+def recording_count(devices: Iterable[DeviceRecord], *, current: bool) -> list[tuple[str, object]]:
+    """How many cameras record, of those that the hub can command; nothing if there is none."""
+    able = [device for device in devices if device.camera is not None]
+    if not able or not current:
+        return []
+    count = sum(map(is_recording, able))
+    return [("Recording", f"{count} of {len(able)} camera{'' if len(able) == 1 else 's'}")]
+
+
+def camera_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]:
+    """What a camera says of itself; nothing if the hub cannot command it."""
+    camera = device.camera
+    if camera is None:
+        return []
+    parts = (
+        camera.model,
+        camera.firmware_version and f"firmware {camera.firmware_version}",
+        camera.serial_number and f"serial number {camera.serial_number}",
+    )
+    return [
+        ("Recording", _recording(camera, now_us)),
+        ("Battery", _battery(camera)),
+        ("Card", _card_details(camera)),
+        ("Temperature", camera.temperature_state),
+        ("Clock", _clock(camera, now_us)),
+        ("Problems", _problems(camera)),
+        ("Camera says it is", ", ".join(filter(None, parts)) or None),
+        ("Last read", moment(camera.read_at, now_us)),
+    ]
+
+
+def _recording(camera: CameraRecord, now_us: int) -> str | None:
+    if camera.recording_state is None:
+        return None
+    if camera.recording_state != "recording":
+        return "no, though it was told to" if camera.recording_requested else "no"
+    since = moment(camera.recording_since, now_us)
+    return f"since {since}" if since else "yes"
+
+
+def _battery(camera: CameraRecord) -> str | None:
+    if camera.battery_level is None:
+        return None
+    charging = ", charging" if camera.battery_state == BatteryState.CHARGING else ""
+    return f"{camera.battery_level} %{charging}"
+
+
+def _card(camera: CameraRecord) -> str | None:
+    """The state of a card, or how long one can record, or what is free."""
+    for state, word in _CARD_WORDS.items():
+        if camera.storage_state == state:
+            return word
+    if camera.recording_time_left is not None:
+        return f"{hours_and_minutes(camera.recording_time_left)} left"
+    return None if camera.storage_free is None else f"{_amount(camera.storage_free)} free"
+
+
+def _card_details(camera: CameraRecord) -> str | None:
+    """All that is known of a card."""
+    parts = [word for state, word in _CARD_WORDS.items() if camera.storage_state == state]
+    if camera.storage_free is not None:
+        of_all = "" if camera.storage_total is None else f" of {_amount(camera.storage_total)}"
+        parts.append(f"{_amount(camera.storage_free)}{of_all} free")
+    if camera.recording_time_left is not None:
+        parts.append(f"{hours_and_minutes(camera.recording_time_left)} left")
+    return ", ".join(parts) or camera.storage_state
+
+
+def _amount(size: int) -> str:
+    """An amount of bytes with three digits."""
+    length, unit = next((one for one in _SIZES if size >= one[0]), (1, "bytes"))
+    number = size / length
+    return f"{number:.1f} {unit}" if number < 10 and length > 1 else f"{number:.0f} {unit}"
+
+
+def _clock(camera: CameraRecord, now_us: int) -> str | None:
+    """By how much a camera's clock is wrong."""
+    if camera.clock_read_at is None:
+        return None
+    seconds = camera.clock_offset / 1e6
+    word = "right" if abs(seconds) < 0.5 else f"{abs(seconds):.1f} s {'fast' if seconds > 0 else 'slow'}"
+    return f"{word}, read {moment(camera.clock_read_at, now_us)}"
+
+
+def _problems(camera: CameraRecord) -> Cell:
+    return Cell(", ".join(map(problem_words, camera.problems)) or None, Style.BAD)
+
+
+def problem_words(code: str) -> str:
+    """What is wrong with a camera; a code of a later version as it is."""
+    return PROBLEM_WORDS.get(code, code)
