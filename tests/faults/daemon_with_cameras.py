@@ -7,7 +7,7 @@ import socket
 import sys
 from ipaddress import IPv4Address
 
-from wifimgrd.backends.simulated._world import SimulatedSockets
+from wifimgrd.backends.simulated._sockets import SimulatedSockets
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.helper.sockets import open_socket
 

@@ -14,6 +14,9 @@ from wifimgrd.domain.errors import InvalidRequest
 
 KINDS = (
     "backend-gone",
+    "battery",
+    "card-full",
+    "clock-off",
     "dhcp-dead",
     "refuse-association",
     "rfkill",
@@ -21,6 +24,7 @@ KINDS = (
     "signal",
     "slow-join",
     "slow-leave",
+    "stops-recording",
 )
 
 
@@ -40,6 +44,9 @@ KINDS = (
         ("rfkill", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
         ("scan-fails", {"interface": "a b"}, "expected an interface name"),
         ("slow-leave", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
+        ("battery", {"percent": 101}, "battery: percent: expected 0 to 100, not 101"),
+        ("battery", {"ssid": "SIM-CAM-1", "percent": 1}, "the camera SIM-CAM-1 has no driver"),
+        ("stops-recording", {"reason": "tired"}, 'reason: expected "stopped", "full", "battery"'),
         ("backend-gone", {"seconds": -1}, "seconds: expected 0 to 86400 seconds, not -1"),
     ],
 )
@@ -90,7 +97,9 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
     st.lists(st.integers()),
 )
 OPTIONS = st.dictionaries(
-    st.sampled_from(["ssid", "seconds", "off", "percent", "interface", "hard", "other"]), VALUES, max_size=3
+    st.sampled_from(["ssid", "seconds", "off", "percent", "interface", "hard", "drains", "reason", "other"]),
+    VALUES,
+    max_size=3,
 )
 
 
@@ -101,7 +110,12 @@ async def test_no_option_does_worse_than_a_sentence(kind: str, options: dict[str
 
 
 CAMERA_OPTIONS = st.dictionaries(
-    st.sampled_from(["security", "band", "frequency_mhz", "signal", "powered", "dhcp", "join_s", "x"]),
+    st.sampled_from(
+        (
+            *("security", "band", "frequency_mhz", "signal", "powered", "dhcp", "join_s", "x"),
+            *("driver", "battery", "card_gb", "card_free_gb", "clock_offset_s", "recording"),
+        )
+    ),
     VALUES,
     max_size=3,
 )

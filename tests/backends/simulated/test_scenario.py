@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.backends.simulated import ScenarioError, Security, load_scenario, parse_scenario
+from wifimgrd.backends.simulated.emulators import CameraSettings
 from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.camera import CameraDriver
 
 
 def test_the_default_scenario_is_the_contracts() -> None:
@@ -29,6 +31,8 @@ def test_the_default_scenario_is_the_contracts() -> None:
     }
     asleep = [plan.ssid.text for plan in scenario.cameras.values() if plan.asleep]
     assert asleep == ["GP25140001", "X4 SIM360.OSC", "THETAYR12345678.OSC"]
+    drivers = [plan.emulated[0].value for plan in scenario.cameras.values() if plan.emulated is not None]
+    assert drivers == ["gopro", "insta360", "osc"]
     assert scenario.times.join_s == 0.2
 
 
@@ -94,6 +98,48 @@ join_s = 0.1
     assert len(scenario.cameras) == 3
 
 
+def test_every_key_of_a_camera_with_a_driver() -> None:
+    scenario = parse_scenario("""
+[[camera]]
+ssid = "a"
+driver = "insta360"
+camera_model = "Insta360 X3"
+serial_number = "S1"
+firmware_version = "v1"
+battery = 7
+charging = true
+card_gb = 0.5
+card_free_gb = 0.25
+recording = true
+clock_offset_s = -1.5
+[[camera]]
+ssid = "b"
+driver = "gopro"
+[[camera]]
+ssid = "c"
+""")
+    emulated = scenario.cameras[b"a"].emulated
+    assert emulated == (
+        CameraDriver.INSTA360,
+        CameraSettings(
+            model="Insta360 X3",
+            serial_number="S1",
+            firmware_version="v1",
+            ssid="a",
+            battery=7,
+            charging=True,
+            card_bytes=500_000_000,
+            card_free_bytes=250_000_000,
+            recording=True,
+            clock_offset_s=-1.5,
+        ),
+    )
+    usual = scenario.cameras[b"b"].emulated
+    assert usual is not None
+    assert (usual[1].model, usual[1].battery, usual[1].card_bytes) == ("HERO12 Black", 80, 64_000_000_000)
+    assert scenario.cameras[b"c"].emulated is None
+
+
 @pytest.mark.parametrize(
     ("text", "key", "expected"),
     [
@@ -125,6 +171,19 @@ join_s = 0.1
         ('[[camera]]\nssid = "a"\nband = "5GHz"\nfrequency_mhz = 2412', "camera[0].frequency_mhz", "5GHz"),
         ('[[camera]]\nssid = "a"\nsignal = 101', "camera[0].signal", "0 to 100"),
         ('[[camera]]\nssid = "a"\n[[camera]]\nssid = "a"', "camera[1].ssid", "twice"),
+        ('[[camera]]\nssid = "a"\ndriver = "dji"', "camera[0].driver", '"gopro", "insta360" or "osc"'),
+        ('[[camera]]\nssid = "a"\nbattery = 5', "camera[0].battery", "nothing where there is no driver"),
+        ('[[camera]]\nssid = "a"\ndriver = "osc"\nbattery = 101', "camera[0].battery", "0 to 100"),
+        (
+            '[[camera]]\nssid = "a"\ndriver = "osc"\ncard_gb = 1\ncard_free_gb = 2',
+            "camera[0].card_free_gb",
+            "at most card_gb",
+        ),
+        (
+            '[[camera]]\nssid = "a"\ndriver = "osc"\npowered = false\nrecording = true',
+            "camera[0].recording",
+            "false while it is off",
+        ),
         ("adapter_count =", "", "is not TOML"),
     ],
 )

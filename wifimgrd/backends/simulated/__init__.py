@@ -11,6 +11,10 @@ after `silence_s`; they are restored if the camera comes back, and end after `gi
 the memory, one key per interface, and adopted after a restart if the scenario has the camera switched on.
 Everything else starts from the scenario each time.
 
+A camera with a `driver` is served by one of the `emulators`: `sockets` opens connections to its TCP ports while
+its link is up, each a pair of sockets of this process. They are closed when the link is interrupted or ends. A
+camera that is switched off ends its recording, one that is out of range goes on.
+
 A camera with `bluetooth` is as a GoPro, an Insta360 or a Theta: it advertises while it is on or asleep, can
 be paired in `pairing_mode`, and is woken as that one is. Bonds are stored in the memory.
 
@@ -27,7 +31,9 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor receives, until
   the recovery step that heals it, or until it is replugged by hand; where it `crashed`, its driver reports it
 - `signal` (`ssid`, `percent`): another signal strength
-- `silent` (`ssid`, else all): cameras stay joined and answer no probe
+- `silent` (`ssid`, else all): cameras stay joined and answer neither probes nor connections
+- `battery`, `card-full`, `card-missing`, `card-slow`, `clock-off`, `control-garbage`, `control-silent`,
+  `refuses-recording`, `stops-recording`, `too-hot` (`ssid`, else all): see `_camera_faults.py`
 - `rfkill` (`interface`; `hard`): blocks a radio, whose link or attempt ends in InterfaceLost
 - `backend-gone` (`seconds`, else until `off`): UNAVAILABLE; links end in ConnectionLost, joins in
   BackendUnavailable

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import zlib
 from typing import Final
 
 from wifimgrd.backends.simulated._scenario import CameraPlan
+from wifimgrd.backends.simulated.emulators import EmulatedCamera, Emulator, emulator
 
 CAMERA_ADDRESS: Final = "192.168.42.1"
 """Every camera has the same address, as cameras of one manufacturer do."""
@@ -26,6 +29,13 @@ class Camera:
         self.guests: set[str] = set()
         """Names of the interfaces that have a link to it."""
         self._leases: dict[str, str] = {}
+        self.emulated: EmulatedCamera | None = None
+        """What it answers over its network; None: nothing."""
+        self.emulator: Emulator | None = None
+        if plan.emulated is not None:
+            driver, settings = plan.emulated
+            self.emulated = EmulatedCamera(settings, _now)
+            self.emulator = emulator(driver, self.emulated)
 
     @property
     def bluetooth_address(self) -> str:
@@ -56,3 +66,11 @@ class Camera:
         """The address that it leases to a host, the same each time."""
         fresh = f"192.168.42.{_FIRST_LEASE + len(self._leases) % _LEASES}"
         return self._leases.setdefault(mac, fresh)
+
+
+def _now() -> float:
+    """The event loop's time, as in all of a world, and before there is a loop what that will be."""
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return time.monotonic()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wifimgrd.backends.simulated._scenario import InterfaceName, Percent, Seconds, SsidValue
+from wifimgrd.backends.simulated._scenario import ClockOffset, InterfaceName, Percent, Seconds, SsidValue
+from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.recovery import RecoveryStep
 
 
@@ -21,6 +22,33 @@ class CameraFault(Fault):
     """A fault of one camera, or of all."""
 
     ssid: SsidValue | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Battery(CameraFault):
+    """`battery`."""
+
+    percent: Percent | None = None
+    """What is left now; None: as it is."""
+    drains: bool = False
+    """It loses one percent each second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockOff(CameraFault):
+    """`clock-off`."""
+
+    seconds: ClockOffset = 60.0
+    """By how much it is ahead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopsRecording(CameraFault):
+    """`stops-recording`."""
+
+    seconds: Seconds = 3.0
+    """How long each recording lasts."""
+    reason: StopReason = StopReason.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

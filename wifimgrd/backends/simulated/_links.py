@@ -47,6 +47,8 @@ class Links:
     def __init__(self, times: Times, memory: BackendMemory, admits: Callable[[Camera], bool]) -> None:
         """`admits` returns whether a camera accepts a host again."""
         self.listener: LinkListener | None = None
+        self.on_cut: Callable[[str], None] = _nothing
+        """Called when no packet passes through an interface any longer."""
         self._times = times
         self._memory = memory
         self._admits = admits
@@ -78,6 +80,7 @@ class Links:
         entry.stop_all()
         entry.camera.guests.discard(interface)
         self._memory.note(_MEMORY_KEY + interface, None)
+        self.on_cut(interface)
         return True
 
     def end(self, interface: str, error: WifimgrdError) -> None:
@@ -150,6 +153,7 @@ class Links:
     def _interrupt(self, interface: str, what: str) -> None:
         entry = self._held[interface]
         entry.up = False
+        self.on_cut(interface)
         error = ConnectionLost(f"the connection was lost: the camera {entry.camera.label} {what}")
         entry.after("give up", self._times.give_up_s, partial(self.end, interface, error))
         if self.listener is not None:
@@ -169,6 +173,10 @@ class Links:
     def _retune(self, entry: _Held) -> None:
         link = replace(entry.held.link, signal_percent=entry.camera.signal_percent)
         entry.held = replace(entry.held, link=link)
+
+
+def _nothing(interface: str) -> None:
+    pass
 
 
 def new_link(camera: Camera, mac: str) -> Link:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
+from wifimgrd.backends.simulated.emulators import CameraSettings, settings_of
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
+from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.checks import Check, Invalid, expect, matching, one_of, within
 from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.interface import BackendFacts
@@ -22,6 +24,7 @@ from wifimgrd.toml_tables import Document, TomlError
 _DEFAULT: Final = Path(__file__).with_name("default.toml")
 _OPEN: Final = Passphrase("")
 _MAX_GENERATED: Final = 100_000
+_GB: Final = 1_000_000_000
 _CHANNELS: Final[Mapping[Band, int]] = {Band.GHZ_2_4: 2437, Band.GHZ_5: 5180, Band.GHZ_6: 5975}
 """A camera's frequency if only its band is given, MHz."""
 _MODES: Final[Mapping[str, Mode]] = {
@@ -41,6 +44,8 @@ def _is_ssid(value: str | bytes) -> bool:
 
 Seconds = Annotated[float, within(0, 86400, "seconds")]
 Percent = Annotated[int, within(0, 100)]
+_Gigabytes = Annotated[float, within(0, 4096, "GB")]
+ClockOffset = Annotated[float, within(-4e9, 4e9, "seconds")]
 InterfaceName = Annotated[
     str, matching(r"(?!\.\.?$)[!-$&-.0-9;-~]{1,15}", "an interface name of 1 to 15 characters such as wlan0")
 ]
@@ -170,12 +175,27 @@ class CameraPlan:
     """It starts asleep."""
     pairing_mode: bool
     """It can be paired."""
+    emulated: tuple[CameraDriver, CameraSettings] | None
+    """What it speaks over its network, and its state at first; None: it answers nothing."""
 
     @property
     def sighting(self) -> Sighting:
         """Its BSSID and frequency; the BSSID is derived from the SSID and so always the same."""
         tail = zlib.crc32(self.ssid.octets).to_bytes(4, "big").hex(":")
         return Sighting(f"02:5c:{tail}", self.frequency_mhz)
+
+
+_OF_DRIVER: Final = (
+    "serial_number",
+    "firmware_version",
+    "battery",
+    "charging",
+    "card_gb",
+    "card_free_gb",
+    "recording",
+    "clock_offset_s",
+)
+"""The keys of a camera that only one with a driver has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +221,15 @@ class CameraTable:
     camera_model: _Printable = ""
     asleep: bool = False
     pairing_mode: bool = True
+    driver: CameraDriver | None = None
+    serial_number: _Printable | None = None
+    firmware_version: _Printable | None = None
+    battery: Percent | None = None
+    charging: bool | None = None
+    card_gb: _Gigabytes | None = None
+    card_free_gb: _Gigabytes | None = None
+    recording: bool | None = None
+    clock_offset_s: ClockOffset | None = None
 
     def __post_init__(self) -> None:
         if self.ssid is not None and self.ssid_hex is not None:
@@ -212,12 +241,18 @@ class CameraTable:
             raise Invalid(("security",), f'is "{self.security}" and the password is {password}')
         if self.band is not None and self.band != Band.of_frequency(self.plan.frequency_mhz):
             raise Invalid(("frequency_mhz",), f"{self.frequency_mhz} MHz is not in the {self.band} band")
+        if self.driver is None:
+            for key in _OF_DRIVER:
+                expect(getattr(self, key) is None, key, "nothing where there is no driver")
+        expect(not self.recording or (self.powered and not self.asleep), "recording", "false while it is off")
+        if (state := self._state).card_free_bytes is not None:
+            expect(state.card_free_bytes <= state.card_bytes, "card_free_gb", "at most card_gb")
 
     @property
     def plan(self) -> CameraPlan:
         """The access point."""
         return CameraPlan(
-            ssid=Ssid(bytes.fromhex(self.ssid_hex or "")) if self.ssid is None else ssid_of(self.ssid),
+            ssid=self._network,
             passphrase=self.password,
             security=self.security or (Security.OPEN if self.password.is_open else Security.WPA2),
             frequency_mhz=self.frequency_mhz or _CHANNELS[self.band or Band.GHZ_2_4],
@@ -232,7 +267,34 @@ class CameraTable:
             camera_model=self.camera_model,
             asleep=self.asleep,
             pairing_mode=self.pairing_mode,
+            emulated=None if self.driver is None else (self.driver, self._emulated(self.driver)),
         )
+
+    @property
+    def _network(self) -> Ssid:
+        return Ssid(bytes.fromhex(self.ssid_hex or "")) if self.ssid is None else ssid_of(self.ssid)
+
+    def _emulated(self, driver: CameraDriver) -> CameraSettings:
+        return settings_of(
+            driver,
+            model=self.camera_model,
+            serial_number=self.serial_number or f"SIM{zlib.crc32(self._network.octets):010}",
+            firmware_version=self.firmware_version,
+            state=self._state,
+        )
+
+    @property
+    def _state(self) -> CameraSettings:
+        given: dict[str, object] = {
+            "battery": self.battery,
+            "charging": self.charging,
+            "card_bytes": None if self.card_gb is None else int(self.card_gb * _GB),
+            "card_free_bytes": None if self.card_free_gb is None else int(self.card_free_gb * _GB),
+            "recording": self.recording,
+            "clock_offset_s": self.clock_offset_s,
+        }
+        state = CameraSettings(ssid=self._network.printable)
+        return replace(state, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

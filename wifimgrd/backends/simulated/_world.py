@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from wifimgrd.backends.simulated._adapters import SimulatedAdapters
 from wifimgrd.backends.simulated._backend import SimulatedBackend
 from wifimgrd.backends.simulated._bluetooth import SimulatedBluetooth
 from wifimgrd.backends.simulated._camera import Camera
+from wifimgrd.backends.simulated._camera_faults import EmulatedFaults
 from wifimgrd.backends.simulated._fault_options import (
     AdapterStuck,
     BackendGone,
@@ -27,37 +28,23 @@ from wifimgrd.backends.simulated._faults import Faults, K, Scoped, V
 from wifimgrd.backends.simulated._links import Links
 from wifimgrd.backends.simulated._scenario import (
     AdapterTable,
+    CameraPlan,
     CameraTable,
     Scenario,
     load_scenario,
     ssid_of,
 )
-from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.backends.simulated._sockets import ANSWER_S, SimulatedSockets
+from wifimgrd.backends.simulated.emulators import EmulatedCamera
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.checks import Invalid
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest
+from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.ports import Answer, BackendMemory
 from wifimgrd.toml_tables import build
 
 _T = TypeVar("_T")
-_PROBE_S: Final = 0.5
-"""How long a probe waits for a camera that does not answer."""
-
-
-class SimulatedSockets:
-    """A CameraSockets that opens nothing: simulated cameras have no network, and their interfaces and
-    addresses may exist on this host."""
-
-    async def open(
-        self, device_id: DeviceId, interface: str, address: str, port: int, kind: SocketKind
-    ) -> socket.socket:
-        """Raises DeviceNotReachable."""
-        raise DeviceNotReachable(
-            f"simulated cameras have no network: {kind.value} port {port} of device {device_id}, "
-            f"{address} at {interface}"
-        )
 
 
 class SimulatedContact:
@@ -78,7 +65,7 @@ class SimulatedContact:
         camera = self._links.camera(interface)
         if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.octets):
             return Answer.ANSWERED
-        await asyncio.sleep(_PROBE_S)
+        await asyncio.sleep(ANSWER_S)
         return Answer.SILENT
 
     async def keep_alive(
@@ -118,7 +105,7 @@ class SimulatedWorld:
     def __init__(self, scenario: Scenario | None = None, memory: BackendMemory | None = None) -> None:
         """`memory` stores links across a restart of the daemon."""
         scenario = scenario or load_scenario()
-        self._cameras = {ssid: Camera(plan) for ssid, plan in scenario.cameras.items()}
+        self._cameras = {ssid: self._made(plan) for ssid, plan in scenario.cameras.items()}
         self._faults = Faults()
         self._return: asyncio.TimerHandle | None = None
         self.adapters = SimulatedAdapters(scenario.adapters)
@@ -130,7 +117,7 @@ class SimulatedWorld:
         )
         self.bluetooth.on_wake = self._wake
         self.bluetooth.on_sleep = self._put_to_sleep
-        self.sockets = SimulatedSockets()
+        self.sockets = SimulatedSockets(self.backend.joined, self._faults)
         self.adapters.on_replug = self._replug
         self.contact = SimulatedContact(self.backend.joined, self._faults)
         self._kinds: Mapping[str, tuple[type, Callable[[Any], None]]] = {
@@ -144,9 +131,10 @@ class SimulatedWorld:
             "rfkill": (Rfkill, self._rfkill),
             "scan-fails": (InterfaceFault, self._scan_fails),
             "signal": (Signal, self._signal),
-            "silent": (CameraFault, self._on_cameras(self._faults.silent)),
+            "silent": (CameraFault, self._silent),
             "slow-join": (SlowJoin, self._slow_join),
             "slow-leave": (SlowLeave, self._slow_leave),
+            **EmulatedFaults(self._emulated).kinds,
         }
         """The options of each kind of fault, and what sets it."""
 
@@ -169,7 +157,18 @@ class SimulatedWorld:
         plan = _checked("camera ", CameraTable, {**options, "ssid": ssid, "password": password}).plan
         if plan.ssid.octets in self._cameras:
             raise InvalidRequest(f"there is a camera {plan.ssid.printable} already")
-        self._cameras[plan.ssid.octets] = Camera(plan)
+        self._cameras[plan.ssid.octets] = self._made(plan)
+
+    def _made(self, plan: CameraPlan) -> Camera:
+        camera = Camera(plan)
+        if camera.emulated is not None:
+            camera.emulated.on_sleep = partial(self._fall_asleep, camera)
+        return camera
+
+    def _fall_asleep(self, camera: Camera) -> None:
+        """A client has put it to sleep, over the network: it answers that first."""
+        put = self._power_off if camera.plan.bluetooth is None else self._put_to_sleep
+        asyncio.get_running_loop().call_soon(put, camera)
 
     def power_on_camera(self, ssid: bytes) -> None:
         """Switch a camera on; does nothing if it is on."""
@@ -188,9 +187,12 @@ class SimulatedWorld:
         """Whether a camera's network is on the air may change."""
         before = camera.powered
         yield
+        if camera.emulated is not None and not camera.is_on:
+            camera.emulated.switch_off()
         if camera.powered and not before:
             self.backend.joined.camera_on(camera)
         elif before and not camera.powered:
+            self.sockets.silence(camera)
             self.backend.joined.camera_off(camera, orderly=orderly)
 
     def sleep_camera(self, ssid: bytes) -> None:
@@ -202,7 +204,9 @@ class SimulatedWorld:
 
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
         """Switch a camera off (`orderly`), or cut its power; does nothing if it is off."""
-        camera = self._camera(ssid)
+        self._power_off(self._camera(ssid), orderly=orderly)
+
+    def _power_off(self, camera: Camera, *, orderly: bool = True) -> None:
         with self._changing(camera, orderly=orderly):
             camera.asleep = camera.is_on = False
 
@@ -225,6 +229,15 @@ class SimulatedWorld:
     def _camera_key(self, fault: CameraFault) -> bytes | None:
         return None if fault.ssid is None else self._camera(fault.ssid).plan.ssid.octets
 
+    def _emulated(self, fault: CameraFault) -> Iterable[EmulatedCamera]:
+        """The cameras with a driver that a fault is about."""
+        if fault.ssid is None:
+            return [one.emulated for one in self._cameras.values() if one.emulated is not None]
+        camera = self._camera(fault.ssid)
+        if camera.emulated is None:
+            raise InvalidRequest(f"the camera {camera.label} has no driver")
+        return [camera.emulated]
+
     def _interface_key(self, fault: InterfaceFault) -> str | None:
         if fault.interface is not None:
             self.adapters.require(fault.interface)
@@ -232,6 +245,13 @@ class SimulatedWorld:
 
     def _on_cameras(self, scoped: Scoped[bytes, bool]) -> Callable[[CameraFault], None]:
         return lambda fault: _set(scoped, self._camera_key(fault), None if fault.off else True)
+
+    def _silent(self, fault: CameraFault) -> None:
+        key = self._camera_key(fault)
+        _set(self._faults.silent, key, None if fault.off else True)
+        for camera in self._cameras.values():
+            if not fault.off and key in {None, camera.plan.ssid.octets}:
+                self.sockets.silence(camera)
 
     def _slow_join(self, fault: SlowJoin) -> None:
         _set(self._faults.join_s, self._camera_key(fault), None if fault.off else fault.seconds)

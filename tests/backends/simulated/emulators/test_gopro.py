@@ -71,7 +71,7 @@ async def test_what_is_wrong(settings: CameraSettings, key: str, value: int) -> 
 
 async def test_a_slow_card() -> None:
     async with served(CameraDriver.GOPRO) as one:
-        one.camera.set_card(missing=False, full=False, slow=True)
+        one.camera.set_card(slow=True)
         assert (await status(one))["111"] == 1
     async with served(CameraDriver.GOPRO, HERO9) as one:
         assert "111" not in await status(one)

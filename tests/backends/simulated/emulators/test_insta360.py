@@ -143,9 +143,9 @@ async def test_battery_and_card_are_told() -> None:
         one.camera.set_battery(9, draining=False)
         assert nested((await pushed_until(client, 8195))[1])[2] == 9
         assert nested((await pushed_until(client, 8196))[1])[2] == 9
-        one.camera.set_card(missing=True, full=False, slow=False)
+        one.camera.set_card(missing=True)
         assert await pushed_until(client, 8198) == {1: 1}
-        one.camera.set_card(missing=False, full=True, slow=False)
+        one.camera.set_card(missing=False, full=True)
         assert await pushed_until(client, 8198) == {1: 2}
         assert await pushed_until(client, 8199) == {}
 

@@ -270,11 +270,18 @@ class EmulatedCamera:
         self._notify(Change.BATTERY)
         self.advance()
 
-    def set_card(self, *, missing: bool, full: bool, slow: bool) -> None:
-        """Its card is removed, full, or too slow to record to; without any of these it is as at first."""
+    def set_card(
+        self, *, missing: bool | None = None, full: bool | None = None, slow: bool | None = None
+    ) -> None:
+        """Its card is pulled out or put in, is full or as at first, is too slow to record to or not; None: as
+        it is."""
         self.advance()
-        self._is_missing, self._is_slow = missing or self._total == 0, slow
-        self._free = 0 if full else min(self._total, _or(self.settings.card_free_bytes, self._total))
+        if missing is not None:
+            self._is_missing = missing or self._total == 0
+        if full is not None:
+            self._free = 0.0 if full else min(self._total, _or(self.settings.card_free_bytes, self._total))
+        if slow is not None:
+            self._is_slow = slow
         self._notify(Change.CARD)
         self.advance()
 

@@ -31,7 +31,7 @@ def settings_of(
     firmware_version: str | None,
     state: CameraSettings,
 ) -> CameraSettings:
-    """The settings of a camera, each None as such a camera has it."""
+    """The settings of a camera; what is None or empty is as such a camera has it."""
     usual_model, usual_number, usual_version = _DEFAULTS[driver]
     model = model or usual_model
     return replace(

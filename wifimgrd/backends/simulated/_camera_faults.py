@@ -1,0 +1,69 @@
+"""The faults of cameras with a driver: what happens to their batteries, cards, clocks and recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from wifimgrd.backends.simulated._fault_options import (
+    Battery,
+    CameraFault,
+    ClockOff,
+    StopsRecording,
+)
+from wifimgrd.backends.simulated.emulators import EmulatedCamera
+from wifimgrd.domain.errors import InvalidRequest
+
+
+class EmulatedFaults:
+    """Applies them, to the cameras there are now."""
+
+    def __init__(self, cameras: Callable[[CameraFault], Iterable[EmulatedCamera]]) -> None:
+        """`cameras` returns those that a fault is about; raises InvalidRequest."""
+        self._cameras = cameras
+        self.kinds: Mapping[str, tuple[type, Callable[[Any], None]]] = {
+            "battery": (Battery, self._battery),
+            "card-full": (CameraFault, self._each(lambda camera, on: camera.set_card(full=on))),
+            "card-missing": (CameraFault, self._each(lambda camera, on: camera.set_card(missing=on))),
+            "card-slow": (CameraFault, self._each(lambda camera, on: camera.set_card(slow=on))),
+            "clock-off": (ClockOff, self._clock_off),
+            "control-garbage": (CameraFault, self._each(_set_garbage)),
+            "control-silent": (CameraFault, self._each(_set_silent)),
+            "refuses-recording": (CameraFault, self._each(_set_refuses)),
+            "stops-recording": (StopsRecording, self._stops_recording),
+            "too-hot": (CameraFault, self._each(lambda camera, on: camera.set_hot(is_hot=on))),
+        }
+
+    def _each(self, apply: Callable[[EmulatedCamera, bool], None]) -> Callable[[CameraFault], None]:
+        def set_fault(fault: CameraFault) -> None:
+            for camera in self._cameras(fault):
+                apply(camera, not fault.off)
+
+        return set_fault
+
+    def _battery(self, fault: Battery) -> None:
+        if not fault.off and fault.percent is None and not fault.drains:
+            raise InvalidRequest("battery: expected the key percent or drains")
+        for camera in self._cameras(fault):
+            percent = camera.settings.battery if fault.off else fault.percent
+            camera.set_battery(percent, draining=fault.drains and not fault.off)
+
+    def _clock_off(self, fault: ClockOff) -> None:
+        for camera in self._cameras(fault):
+            camera.set_clock_off(0 if fault.off else fault.seconds)
+
+    def _stops_recording(self, fault: StopsRecording) -> None:
+        for camera in self._cameras(fault):
+            camera.set_stops(None if fault.off else fault.seconds, fault.reason)
+
+
+def _set_garbage(camera: EmulatedCamera, on: bool) -> None:
+    camera.garbage = on
+
+
+def _set_silent(camera: EmulatedCamera, on: bool) -> None:
+    camera.silent = on
+
+
+def _set_refuses(camera: EmulatedCamera, on: bool) -> None:
+    camera.refuses_recording = on
