@@ -11,9 +11,9 @@ after `silence_s`; they are restored if the camera comes back, and end after `gi
 the memory, one key per interface, and adopted after a restart if the scenario has the camera switched on.
 Everything else starts from the scenario each time.
 
-A camera with a `driver` is served by one of the `emulators`: `sockets` opens connections to its TCP ports while
-its link is up, each a pair of sockets of this process. They are closed when the link is interrupted or ends. A
-camera that is switched off ends its recording, one that is out of range goes on.
+A camera with a `driver` is served by one of the `emulators`: `sockets` opens connections to its TCP ports
+while its link is up, each a pair of sockets of this process. They are closed when the link is interrupted or
+ends. A camera that is switched off ends its recording, one that is out of range goes on.
 
 A camera with `bluetooth` is as a GoPro, an Insta360 or a Theta: it advertises while it is on or asleep, can
 be paired in `pairing_mode`, and is woken as that one is. Bonds are stored in the memory.
