@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Nonsense, Parser, Push, Request
 
+_BUFFER_BYTES: Final = 8 * 1024
+"""Read at once; without it asyncio reads 256 kB."""
 Clock = Callable[[], int]
 """Microseconds since the epoch."""
 
@@ -34,8 +37,8 @@ class SessionLimits:
     keep_alive_s: float = 2.0
     margin_s: float = 0.5
     """By how much a command ends before its caller's limit."""
-    bytes_per_s: int = 256 * 1024
-    """That are read from one camera; the rest waits."""
+    bytes_per_s: int = 64 * 1024
+    """That are read from one camera; the rest waits. The largest answer still comes in time."""
     pushes_per_s: int = 10
     """That are looked at."""
     unsent_bytes: int = 16 * 1024
@@ -50,7 +53,7 @@ class ConnectionEnded(Exception):
         self.heard = heard
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """Used once it is connected: `send`, then `answer`."""
 
     def __init__(
@@ -75,6 +78,7 @@ class Connection(asyncio.Protocol):
         self._sent_s = 0.0
         self._heard = False
         self._is_over = False
+        self._buffer = bytearray(_BUFFER_BYTES)
         self._second_s = 0.0
         """The begin of the second in which these are counted."""
         self._bytes = 0
@@ -142,14 +146,19 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - as documented for TCP
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where the next bytes go."""
+        del sizehint
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Parse, and read no faster than the limit."""
         if self._is_over:
             return
         self._heard = True
-        self._count(len(data))
+        self._count(nbytes)
         try:
-            for one in self._parser.feed(data):
+            for one in self._parser.feed(bytes(memoryview(self._buffer)[:nbytes])):
                 self._take(one)
         except Nonsense as error:
             self._finish(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import IntEnum
-from typing import Any, Final
+from typing import Final
 
 from wifimgrd.camera.drivers._http import HttpParser, get
 from wifimgrd.camera.drivers._refusals import refusal, require_card
@@ -74,6 +74,8 @@ _CARD: Final[Mapping[int, StorageState]] = {
 _VIDEO: Final = 1000
 _PHOTO: Final = 1001
 """Groups of presets: the camera's modes."""
+_LARGEST: Final = 1 << 53
+"""Of a status; a JSON number may have thousands of digits."""
 _OK: Final = 200
 _BUSY_ANSWERS: Final = (409, 429, 503)
 _READY_TRIES: Final = 12
@@ -88,7 +90,8 @@ class GoProDriver(Driver):
 
     def __init__(self) -> None:
         super().__init__()
-        self._statuses: Mapping[str, Any] = {}
+        self._statuses: Mapping[Status, object] = {}
+        """Those that are numbers: a camera cannot make the hub keep more."""
         self._has_zone = True
         """Its clock has a time zone, and can be read: not so on HERO9 and HERO10."""
 
@@ -115,17 +118,22 @@ class GoProDriver(Driver):
         answer = yield self._get("/gopro/camera/state")
         if answer.code != _OK:
             raise Nonsense(f"the camera does not say its state (HTTP {answer.code})")
-        self._statuses = member(json_object(answer.body), "status")
+        told = member(json_object(answer.body), "status")
+        self._statuses = {
+            status: value
+            for status in Status
+            if isinstance(value := told.get(str(int(status))), int | float) and abs(value) < _LARGEST
+        }
         self._take(answer.moment_us)
 
     def _number(self, status: Status, low: int, high: int) -> int | None:
-        return whole(self._statuses.get(str(int(status))), low, high)
+        return whole(self._statuses.get(status), low, high)
 
     def _flag(self, status: Status) -> bool | None:
-        return flag(self._statuses.get(str(int(status))))
+        return flag(self._statuses.get(status))
 
     def _value(self, status: Status) -> object:
-        return self._statuses.get(str(int(status)))
+        return self._statuses.get(status)
 
     def _take(self, at_us: int) -> None:
         self.facts.reading = replace(
