@@ -20,7 +20,8 @@ from tests.http.tiles.making import pyramid, write_folder
 from tools.descriptions.examples import EXAMPLES
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import Map, TileSource
-from wifimgrd.domain.commands import PAIR
+from wifimgrd.domain.commands import CONNECT, PAIR, STOP_RECORDING
+from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.settings import Fleet, Settings
 from wifimgrd.web_address import web_socket_address
 
@@ -28,7 +29,7 @@ TOKEN: Final = EXAMPLES["create_session"].body["token"]
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}
 SWITCHING_PROTOCOLS: Final = 101
 FIRST: Final = ("create_device",)
-LAST: Final = ("wake", "sleep", "pair", "unpair", "remove_device")
+LAST: Final = ("set_clock", "record", "record_on_many", "wake", "sleep", "pair", "unpair", "remove_device")
 ELSEWHERE: Final = "relay"
 """Simulated cameras have no network: tests/http/relay sends these."""
 
@@ -130,16 +131,27 @@ async def all_sent(shim: Served, hub: HubClient) -> list[tuple[Documented, Answe
         answers.append((one, await sent(shim, one)))
         if one.name in FIRST:
             await hub.wait_until(lambda hub: hub.devices[1].state == "connected", START_S)
-            await register_sleeping(hub)
+            await register_paired(hub)
+        if one.name == "record_on_many":  # a camera that records is not put to sleep
+            await hub.command_device(STOP_RECORDING, 2)
+        if one.name == "sleep":
+            await hub.wait_until(lambda hub: hub.devices[2].power_state == "asleep", START_S)
     return answers
 
 
-async def register_sleeping(hub: HubClient) -> None:
-    """Device 2 of the examples, which is paired and sleeps."""
+async def register_paired(hub: HubClient) -> None:
+    """Device 2 of the examples, which is paired and connected, and was read."""
     network = {"ssid": "GP25140001", "password": "gopro-pass-1"}
     device = await hub.create_device({"codename": "gopro-hero12", "connection_type": "wifi"} | network)
     await hub.wait_until(lambda hub: hub.devices[device].connection_error_code is not None, START_S)
     await hub.command_device(PAIR, device, wait_s=START_S)
+    await hub.command_device(CONNECT, device, wait_s=START_S)
+    await hub.wait_until(lambda hub: is_idle(hub.devices[device].camera), START_S)
+
+
+def is_idle(camera: CameraRecord | None) -> bool:
+    """Whether a camera was read, and does not record."""
+    return camera is not None and camera.recording_state == "idle"
 
 
 def missing(example: Any, answer: Any, where: str) -> list[str]:

@@ -237,6 +237,22 @@ def test_what_a_camera_says_after_its_link_has_ended_is_ignored(on_cameras: OnCa
     on_cameras(test)
 
 
+def test_of_a_camera_that_answers_no_more_it_is_not_known_what_it_does(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, recording=RecordingState.RECORDING)
+        await asyncio.sleep(29)
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+        cameras.control.says(device)
+        await asyncio.sleep(31)
+        assert cameras.camera(device).reading.recording is None
+        assert (cameras.camera(device).reading.battery_level, cameras.ends()) == (80, [])
+        cameras.control.says(device)
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+
+    on_cameras(test)
+
+
 # -- recording
 
 
@@ -358,11 +374,15 @@ def test_a_recording_is_restarted_only_if_that_is_wanted(on_cameras: OnCameras) 
         await cameras.bench.hub.cameras.start_recording(device)
         cameras.control.refuses[device] = CameraRefused("the card is full")
         cameras.control.says(device, recording=RecordingState.IDLE)
-        await asyncio.sleep(41)
+        for _ in range(4):
+            await asyncio.sleep(10.3)
+            cameras.control.says(device)
         assert cameras.control.commands == [([device], True)] * 3
         assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
         del cameras.control.refuses[device]
-        await asyncio.sleep(30)
+        for _ in range(3):
+            await asyncio.sleep(10)
+            cameras.control.says(device)
         assert cameras.camera(device).problems == ()
         assert cameras.camera(device).reading.recording is RecordingState.RECORDING
 

@@ -18,6 +18,8 @@ COMMAND_OF_MANY_S: Final = 15.0
 """How long one to several may take."""
 DIFFERS_S: Final = 10.0
 """How long a camera may record though it should not, or the other way round, before that is a problem."""
+SILENT_S: Final = 30.0
+"""After so long without an answer it is not known what a camera does."""
 LOW_BATTERY: Final = 15
 """Percent; below it that is a problem."""
 LITTLE_TIME_S: Final = 600
@@ -149,7 +151,7 @@ class CameraReading:
         return None if self.recording is None else self.recording is RecordingState.RECORDING
 
     def after_link(self) -> CameraReading:
-        """What is still true once its link has ended."""
+        """What is still true once its link has ended, or it does not answer any more."""
         return replace(
             self,
             recording=None,

@@ -13,6 +13,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import (
     DIFFERS_S,
+    SILENT_S,
     CameraDriver,
     CameraReading,
     CameraStatus,
@@ -61,6 +62,8 @@ class _Camera:
     """Since when it does something else than it should, by the loop's clock."""
     timer: asyncio.TimerHandle | None = None
     """Until that is a problem, or the next try."""
+    silence: asyncio.TimerHandle | None = None
+    """Until it has not answered for so long that it is not known what it does."""
     is_clock_due: bool = False
     """Its clock is to be set when it was first read."""
     set_us: int = 0
@@ -86,7 +89,8 @@ class Cameras:
     async def stop(self) -> None:
         """End all; cameras go on with what they do."""
         for camera in self._cameras.values():
-            _cancel_timer(camera)
+            _cancel(camera.timer)
+            _cancel(camera.silence)
         await self._tasks.stop()
         await self._control.stop()
 
@@ -119,7 +123,8 @@ class Cameras:
             return
         camera.driver = None
         self._control.detach(entry.device.id)
-        _cancel_timer(camera)
+        _cancel(camera.timer)
+        _cancel(camera.silence)
         camera.differs_from_s = None
         camera.reading = camera.reading.after_link()
         entry.camera = self._status(entry, camera)
@@ -149,6 +154,8 @@ class Cameras:
             return
         camera.reading = reading
         camera.wish = camera.wish.seen(reading)
+        _cancel(camera.silence)
+        camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         over = self._follow_recording(entry, camera)
         self._compare(entry, camera)
         if camera.is_clock_due and reading.recording is not None:
@@ -162,6 +169,12 @@ class Cameras:
         for waiter in reads:
             if not waiter.done():
                 waiter.set_result(None)
+
+    def _silent(self, entry: DeviceEntry, camera: _Camera) -> None:
+        """A camera that is connected has not answered for some time."""
+        camera.silence = None
+        camera.reading = camera.reading.after_link()
+        self._compare(entry, camera)
 
     def _follow_recording(self, entry: DeviceEntry, camera: _Camera) -> RecordingStopped | None:
         """A recording may have begun or ended; returns the end."""
@@ -188,7 +201,7 @@ class Cameras:
         now_s = asyncio.get_running_loop().time()
         if not camera.wish.differs(camera.reading):
             camera.differs_from_s = None
-            _cancel_timer(camera)
+            _cancel(camera.timer)
         elif camera.differs_from_s is None:
             camera.differs_from_s = now_s
             self._look_again(entry, camera, DIFFERS_S)
@@ -306,7 +319,7 @@ class Cameras:
         for entry in entries.values():
             camera = self._camera(entry)
             camera.wish, camera.is_stopped = camera.wish.commanded(on=on), not on
-            _cancel_timer(camera)
+            _cancel(camera.timer)
             camera.differs_from_s = None
             self._state.record(entry, replace(entry.device, recording_requested=on), at_once=True)
             self._compare(entry, camera)
@@ -383,7 +396,6 @@ _DRIFT_US: Final = 3600 * 1_000_000
 """The shortest time over which a drift is told: cameras tell whole seconds."""
 
 
-def _cancel_timer(camera: _Camera) -> None:
-    if camera.timer is not None:
-        camera.timer.cancel()
-        camera.timer = None
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

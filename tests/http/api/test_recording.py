@@ -12,7 +12,7 @@ from tests.http.served import P, Served
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotConnected
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, ResultRecord
 
-UNKNOWN = {
+UNKNOWN: dict[str, Any] = {
     "battery_level": None,
     "battery_state": None,
     "recording": None,
@@ -146,7 +146,8 @@ async def test_many_are_recorded_at_once_each_with_a_result(served: Served, fake
         },
     ]
     fake_hub.results = []
-    for body in ({"device_ids": []}, {"all": True}, {"all": False, "device_ids": [3]}):
+    bodies: list[dict[str, Any]] = [{"device_ids": []}, {"all": True}, {"all": False, "device_ids": [3]}]
+    for body in bodies:
         assert (await served.post(f"{P}/recording/", json={"recording": False} | body)).json == {
             "results": []
         }
