@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
-from tests.manager.test_power import GOPRO, asleep, fails, status
-from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import Cancelled, IdempotencyKeyReused, InvalidRequest, PairingFailed
+from tests.manager.test_power import GOPRO, asleep, fails, paired, status
+from wifimgrd.domain.device import DeviceId, Passphrase
+from wifimgrd.domain.errors import Busy, Cancelled, IdempotencyKeyReused, InvalidRequest, PairingFailed
 from wifimgrd.domain.power import PairedCamera
 
 
@@ -165,5 +165,53 @@ def test_a_stop_ends_a_pairing_and_leaves_neither_a_device_nor_keys(on_bench: Ru
         await bench.hub.stop_work()
         await fails(running, Cancelled)
         assert not list(bench.hub.device_statuses())
+
+    on_bench(test)
+
+
+def test_a_camera_that_is_being_paired_is_nobody_elses(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        address = await address_of(bench)
+        device = await asleep(bench)
+        pairing = asyncio.create_task(bench.hub.bluetooth.pair(device, wait=True, address=address))
+        await asyncio.sleep(0.1)
+        await fails(create(bench, address), Busy, "is being paired")
+        await pairing
+        await bench.hub.bluetooth.unpair(device)
+        creating = create(bench, address)
+        await asyncio.sleep(0.1)
+        await fails(bench.hub.bluetooth.pair(device, wait=True, address=address), Busy, "is being paired")
+        assert await creating == device
+        assert bench.world.bluetooth._bonds == {address}
+
+    on_bench(test)
+
+
+def test_a_renamed_network_does_not_cost_a_paired_camera_its_keys(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        address = status(bench, device).device.bluetooth_address
+        await bench.hub.update(device, {"ssid": "Front"})
+        await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed, 'and not "Front"')
+        assert status(bench, device).device.bluetooth_address == address
+        assert bench.world.bluetooth._bonds == {address}
+
+    on_bench(test)
+
+
+def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        before, other = status(bench, device).device.bluetooth_address, "02:00:00:00:00:01"
+
+        async def pair(address: str, _: str) -> PairedCamera:
+            bench.world.bluetooth._bonds.add(address)
+            return PairedCamera(GOPRO["ssid"].encode(), Passphrase(GOPRO["password"]))
+
+        bench.world.bluetooth.pair = pair  # type: ignore[method-assign, assignment]
+        await bench.hub.bluetooth.pair(device, wait=True, address=other)
+        await asyncio.sleep(0.1)
+        assert status(bench, device).device.bluetooth_address == other
+        assert before not in bench.world.bluetooth._bonds
 
     on_bench(test)

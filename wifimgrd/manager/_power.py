@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -13,7 +14,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import Bluetooth
 from wifimgrd.domain.commands import PAIR, SLEEP, WAKE
-from wifimgrd.domain.device import ConnectionPhase, Device, DeviceId, DeviceState, PowerState, Ssid
+from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, PowerState, Ssid
 from wifimgrd.domain.errors import (
     Busy,
     CameraBusy,
@@ -81,6 +82,8 @@ class Power:
         self._scans = scans
         self._bluetooth = bluetooth
         self._tasks = tasks
+        self._pairing: set[str] = set()
+        """The addresses of the cameras that are being paired."""
 
     @property
     def status(self) -> BluetoothStatus:
@@ -170,16 +173,28 @@ class Power:
         _log.info("unpaired", device=device_id, device_name=entry.device.name)
         await self._remember(entry, "")
 
-    async def identify(self, registration: PairingRegistration) -> tuple[str, PairedCamera]:
-        """Pair the camera of a new device; returns its codename, and what it says of its network.
+    @asynccontextmanager
+    async def introduced(self, registration: PairingRegistration) -> AsyncIterator[tuple[str, PairedCamera]]:
+        """Pair the camera of a new device; yields its codename, and what it says of its network. No other
+        device gets the camera meanwhile; its keys are removed if none has it in the end.
 
         Raises Busy, InvalidRequest, PairingFailed, BluetoothUnavailable.
         """
         self._waking.require_bluetooth()
         address = registration.bluetooth_address
+        with self._alone_with(address):
+            codename, camera = await self._identify(registration)
+            try:
+                yield codename, camera
+            except BaseException:
+                if self._holder(address) is None:
+                    await self._bluetooth.unpair(address)
+                raise
+
+    async def _identify(self, registration: PairingRegistration) -> tuple[str, PairedCamera]:
+        address = registration.bluetooth_address
         try:
             async with asyncio.timeout(PAIRING_S):
-                self._refuse_taken(address)
                 models = self._state.settings.models
                 seen = self._waking.heard.get(address)
                 if seen is None:
@@ -212,10 +227,6 @@ class Power:
                 await self._remember(entry, address, key, request)
                 return entry.device.id
         return None
-
-    async def forget(self, address: str) -> None:
-        """Remove the keys of a camera that was paired for a device that was not registered."""
-        await self._bluetooth.unpair(address)
 
     def paired(self, entry: DeviceEntry) -> None:
         """A device was registered whose camera was just paired."""
@@ -338,16 +349,23 @@ class Power:
         self._waking.saw(entry, PowerState.ASLEEP)
 
     async def _pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
+        deadline = asyncio.get_running_loop().time() + PAIRING_S
         try:
-            async with asyncio.timeout(PAIRING_S):
+            async with asyncio.timeout_at(deadline):
                 address = wanted or await self._only_one(entry)
-                self._refuse_taken(address, entry.device)
-                camera = await self._bluetooth.pair(address, bluetooth.service)
+            with self._alone_with(address, entry):
+                async with asyncio.timeout_at(deadline):
+                    camera = await self._bluetooth.pair(address, bluetooth.service)
+                await self._take(entry, address, camera)
         except TimeoutError:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
-        ssid = entry.device.ssid
+
+    async def _take(self, entry: DeviceEntry, address: str, camera: PairedCamera) -> None:
+        """Store a camera that was paired for a device, if it is the one; raises PairingFailed."""
+        ssid, before = entry.device.ssid, entry.device.bluetooth_address
         if camera.ssid and camera.ssid != ssid.octets:
-            await self._bluetooth.unpair(address)
+            if address != before:
+                await self._bluetooth.unpair(address)
             raise PairingFailed(pairing_error(ssid, camera.ssid))
         _log.info("paired", device=entry.device.id, device_name=entry.device.name, address=address)
         try:
@@ -356,6 +374,8 @@ class Power:
             if entry.removing:  # the keys of a device that is gone, which `removed` did not know yet
                 self._unpair_later(address)
             raise
+        if before not in ("", address):
+            self._unpair_later(before)
 
     async def _only_one(self, entry: DeviceEntry) -> str:
         """The address of the only camera of the model that is in pairing mode; raises PairingFailed."""
@@ -376,12 +396,25 @@ class Power:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise PairingFailed(f"several cameras are in pairing mode, give the address of one: {named}{more}")
 
-    def _refuse_taken(self, address: str, but: Device | None = None) -> None:
-        """Raise PairingFailed if an address is that of another device's camera."""
-        for entry in self._state.entries.values():
-            device = entry.device
-            if device.bluetooth_address == address and (but is None or device.id != but.id):
-                raise PairingFailed(f"that camera is {sentences.title(device.id, device.name)}")
+    def _holder(self, address: str) -> DeviceEntry | None:
+        """The device that has the camera with an address."""
+        entries = self._state.entries.values()
+        return next((one for one in entries if one.device.bluetooth_address == address), None)
+
+    @contextmanager
+    def _alone_with(self, address: str, entry: DeviceEntry | None = None) -> Iterator[None]:
+        """Let no other device get a camera meanwhile; raises PairingFailed if another than `entry` has it,
+        Busy if it is being paired."""
+        holder = self._holder(address)
+        if holder is not None and holder is not entry:
+            raise PairingFailed(f"that camera is {sentences.title(holder.device.id, holder.device.name)}")
+        if address in self._pairing:
+            raise Busy("that camera is being paired for another device")
+        self._pairing.add(address)
+        try:
+            yield
+        finally:
+            self._pairing.discard(address)
 
     def _pairable(self, entry: DeviceEntry) -> Bluetooth:
         """How the camera of a device is paired; raises NotSupported."""

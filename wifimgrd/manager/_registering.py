@@ -127,18 +127,13 @@ class Registering:
             return device_id
         if request.name is not None:
             self._require_free(request.name)
-        codename, camera = await self._power.identify(request)
-        try:
+        async with self._power.introduced(request) as (codename, camera):
             if (device_id := await self._power.attach(address, camera, key, values)) is not None:
                 await self._connect_first(device_id)
                 return device_id
             fields = request.of_network(codename, camera.ssid, camera.password)
             registration = parse_registration(fields, self._state.settings.codenames)
             return await self._create(registration, address, values)
-        except BaseException:
-            if not any(entry.device.bluetooth_address == address for entry in self._state.entries.values()):
-                await self._power.forget(address)
-            raise
 
     async def _created_before(self, key: str, values: bytes) -> DeviceId | None:
         """The device that was created under an idempotency key; raises DeviceNotFound,
