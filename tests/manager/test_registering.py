@@ -5,11 +5,19 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import GOPRO, asleep, fails, paired, status
 from wifimgrd.domain.device import DeviceId, Passphrase
-from wifimgrd.domain.errors import Busy, Cancelled, IdempotencyKeyReused, InvalidRequest, PairingFailed
+from wifimgrd.domain.errors import (
+    BluetoothUnavailable,
+    Busy,
+    Cancelled,
+    IdempotencyKeyReused,
+    InvalidRequest,
+    PairingFailed,
+)
 from wifimgrd.domain.power import PairedCamera
 
 
@@ -213,5 +221,22 @@ def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: 
         await asyncio.sleep(0.1)
         assert status(bench, device).device.bluetooth_address == other
         assert before not in bench.world.bluetooth._bonds
+
+    on_bench(test)
+
+
+def test_keys_that_cannot_be_removed_are_reported(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        async def unpair(_: str) -> None:
+            raise BluetoothUnavailable("there is no adapter")
+
+        device = await paired(bench)
+        address = status(bench, device).device.bluetooth_address
+        bench.world.bluetooth.unpair = unpair  # type: ignore[method-assign, assignment]
+        with capture_logs() as logged:
+            await bench.hub.remove(device)
+            await asyncio.sleep(0.1)
+        [left] = [one for one in logged if one["event"] == "keys_left"]
+        assert (left["address"], left["reason"]) == (address, "there is no adapter")
 
     on_bench(test)

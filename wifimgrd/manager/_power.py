@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
 import structlog
 
-from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import Bluetooth
 from wifimgrd.domain.commands import PAIR, SLEEP, WAKE
-from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, PowerState, Ssid
+from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, PowerState
 from wifimgrd.domain.errors import (
     Busy,
     CameraBusy,
     Cancelled,
     ErrorCode,
     InternalError,
-    InvalidRequest,
     NotPaired,
     NotSupported,
-    PairingFailed,
     WifimgrdError,
 )
-from wifimgrd.domain.events import DeviceUpdated, OperationFailed
+from wifimgrd.domain.events import OperationFailed
 from wifimgrd.domain.power import (
-    Advertiser,
     BluetoothStatus,
-    PairedCamera,
     WakeRequest,
-    Wakes,
     codename_of,
-    matches,
-    pairing_error,
     supported,
 )
 from wifimgrd.domain.records import BluetoothRecord, bluetooth_record
-from wifimgrd.domain.registration import PairingRegistration, parse_bluetooth_address
+from wifimgrd.domain.registration import parse_bluetooth_address
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry, Operation
 from wifimgrd.manager._looking import Looking
+from wifimgrd.manager._pairing import Pairing
 from wifimgrd.manager._scans import Scans
 from wifimgrd.manager._state import HubState
 from wifimgrd.manager._waking import Waking
@@ -52,13 +43,7 @@ from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_PAIRING_SEARCH_S: Final = 10
-PAIRING_S: Final = 60.0
-"""How long a pairing may take, with the search for the camera."""
 _SLEEP_S: Final = 30.0
-_NAMED: Final = 8
-"""How many cameras an error names, those that were received best."""
-_LONGEST_NAME: Final = 40
 _CLOCK_US: Final = 1_000_000
 """The times at which networks were received are of whole seconds."""
 _CANCELLED: Final = "the operation was cancelled by another command"
@@ -73,6 +58,7 @@ class Power:
         connections: Connections,
         waking: Waking,
         scans: Scans,
+        pairing: Pairing,
         bluetooth: CameraBluetooth,
         tasks: Tasks,
     ) -> None:
@@ -80,10 +66,9 @@ class Power:
         self._connections = connections
         self._waking = waking
         self._scans = scans
+        self._pairing = pairing
         self._bluetooth = bluetooth
         self._tasks = tasks
-        self._pairing: set[str] = set()
-        """The addresses of the cameras that are being paired."""
 
     @property
     def status(self) -> BluetoothStatus:
@@ -156,7 +141,7 @@ class Power:
         bluetooth = self._pairable(entry)
         wanted = entry.device.bluetooth_address if address is None else parse_bluetooth_address(address)
         self._waking.require_bluetooth()
-        await self._run(entry, PAIR.name, partial(self._pair, entry, bluetooth, wanted), wait=wait)
+        await self._run(entry, PAIR.name, partial(self._pairing.pair, entry, bluetooth, wanted), wait=wait)
 
     async def unpair(self, device_id: DeviceId) -> None:
         """End a pairing that runs, and forget the camera; raises DeviceNotFound, Busy, NotSupported,
@@ -165,72 +150,7 @@ class Power:
         self._pairable(entry)
         if entry.operation is not None:
             await self._end(entry.operation)
-        address = entry.device.bluetooth_address
-        if not address:
-            return
-        self._waking.require_bluetooth()
-        await self._bluetooth.unpair(address)
-        _log.info("unpaired", device=device_id, device_name=entry.device.name)
-        await self._remember(entry, "")
-
-    @asynccontextmanager
-    async def introduced(self, registration: PairingRegistration) -> AsyncIterator[tuple[str, PairedCamera]]:
-        """Pair the camera of a new device; yields its codename, and what it says of its network. No other
-        device gets the camera meanwhile; its keys are removed if none has it in the end.
-
-        Raises Busy, InvalidRequest, PairingFailed, BluetoothUnavailable.
-        """
-        self._waking.require_bluetooth()
-        address = registration.bluetooth_address
-        with self._alone_with(address):
-            codename, camera = await self._identify(registration)
-            try:
-                yield codename, camera
-            except BaseException:
-                if self._holder(address) is None:
-                    await self._bluetooth.unpair(address)
-                raise
-
-    async def _identify(self, registration: PairingRegistration) -> tuple[str, PairedCamera]:
-        address = registration.bluetooth_address
-        try:
-            async with asyncio.timeout(PAIRING_S):
-                models = self._state.settings.models
-                seen = self._waking.heard.get(address)
-                if seen is None:
-                    seen = await self._waking.find(address, _PAIRING_SEARCH_S, models.values())
-                if seen is None:
-                    raise PairingFailed(f"no camera with the address {address} is in range")
-                fitting = [one for one in models.values() if matches(one, seen) and one.bluetooth]
-                model = models.get(registration.codename or "") or next(iter(fitting), None)
-                if model is None or model.bluetooth is None or not model.bluetooth.pairing:
-                    raise PairingFailed(f"{address} is not a camera that says what its network is")
-                camera = await self._bluetooth.pair(address, model.bluetooth.service)
-        except TimeoutError:
-            raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
-        codename = registration.codename or codename_of(models.values(), seen, camera.model)
-        if not codename:
-            await self._bluetooth.unpair(address)
-            sentence = f'The camera says that it is "{camera.model}": choose its model.'
-            raise InvalidRequest(f"codename: {sentence}", {"codename": (sentence,)})
-        return codename, camera
-
-    async def attach(
-        self, address: str, camera: PairedCamera, key: str | None, request: bytes
-    ) -> DeviceId | None:
-        """The device that was registered by typing the network of a camera that is paired now, and has none
-        yet; None if there is no such device. It is found under the idempotency key of the request, too."""
-        for entry in self._state.registry.sharing(Ssid(camera.ssid)):
-            bluetooth = self._state.model(entry.device).bluetooth
-            is_pairable = bluetooth is not None and bluetooth.pairing
-            if is_pairable and not entry.device.bluetooth_address and not entry.removing:
-                await self._remember(entry, address, key, request)
-                return entry.device.id
-        return None
-
-    def paired(self, entry: DeviceEntry) -> None:
-        """A device was registered whose camera was just paired."""
-        self._waking.paired(entry)
+        await self._pairing.unpair(entry)
 
     def commanded(self, entry: DeviceEntry) -> None:
         """A client is about to have a device connected or disconnected: a wake of its own ends."""
@@ -242,15 +162,12 @@ class Power:
         self._waking.forget(entry)
         if entry.operation is not None:
             entry.operation.task.cancel()
-        if address := entry.device.bluetooth_address:
-            self._unpair_later(address)
-
-    def _unpair_later(self, address: str) -> None:
-        self._tasks.start("unpair", self._bluetooth.unpair(address), expected=(WifimgrdError,))
+        self._pairing.removed(entry)
 
     async def stop(self) -> None:
         """End all operations."""
         await self._tasks.stop()
+        await self._pairing.stop()
 
     # -- operations
 
@@ -348,74 +265,6 @@ class Power:
         _log.info("asleep", device=entry.device.id, device_name=entry.device.name)
         self._waking.saw(entry, PowerState.ASLEEP)
 
-    async def _pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
-        deadline = asyncio.get_running_loop().time() + PAIRING_S
-        try:
-            async with asyncio.timeout_at(deadline):
-                address = wanted or await self._only_one(entry)
-            with self._alone_with(address, entry):
-                async with asyncio.timeout_at(deadline):
-                    camera = await self._bluetooth.pair(address, bluetooth.service)
-                await self._take(entry, address, camera)
-        except TimeoutError:
-            raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
-
-    async def _take(self, entry: DeviceEntry, address: str, camera: PairedCamera) -> None:
-        """Store a camera that was paired for a device, if it is the one; raises PairingFailed."""
-        ssid, before = entry.device.ssid, entry.device.bluetooth_address
-        if camera.ssid and camera.ssid != ssid.octets:
-            if address != before:
-                await self._bluetooth.unpair(address)
-            raise PairingFailed(pairing_error(ssid, camera.ssid))
-        _log.info("paired", device=entry.device.id, device_name=entry.device.name, address=address)
-        try:
-            await self._remember(entry, address)
-        except BaseException:
-            if entry.removing:  # the keys of a device that is gone, which `removed` did not know yet
-                self._unpair_later(address)
-            raise
-        if before not in ("", address):
-            self._unpair_later(before)
-
-    async def _only_one(self, entry: DeviceEntry) -> str:
-        """The address of the only camera of the model that is in pairing mode; raises PairingFailed."""
-        model = self._state.model(entry.device)
-        await self._waking.search(_PAIRING_SEARCH_S, [model])
-        taken = {one.device.bluetooth_address for one in self._state.entries.values() if one is not entry}
-        found = [
-            one
-            for one in self._waking.heard.values()
-            if one.pairing_mode and matches(model, one) and one.address not in taken
-        ]
-        if len(found) == 1:
-            return found[0].address
-        if not found:
-            raise PairingFailed(f"no {model.device_name} in pairing mode is in range")
-        found.sort(key=lambda one: -(one.rssi or -1000))
-        named = ", ".join(sorted(map(_title, found[:_NAMED])))
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        raise PairingFailed(f"several cameras are in pairing mode, give the address of one: {named}{more}")
-
-    def _holder(self, address: str) -> DeviceEntry | None:
-        """The device that has the camera with an address."""
-        entries = self._state.entries.values()
-        return next((one for one in entries if one.device.bluetooth_address == address), None)
-
-    @contextmanager
-    def _alone_with(self, address: str, entry: DeviceEntry | None = None) -> Iterator[None]:
-        """Let no other device get a camera meanwhile; raises PairingFailed if another than `entry` has it,
-        Busy if it is being paired."""
-        holder = self._holder(address)
-        if holder is not None and holder is not entry:
-            raise PairingFailed(f"that camera is {sentences.title(holder.device.id, holder.device.name)}")
-        if address in self._pairing:
-            raise Busy("that camera is being paired for another device")
-        self._pairing.add(address)
-        try:
-            yield
-        finally:
-            self._pairing.discard(address)
-
     def _pairable(self, entry: DeviceEntry) -> Bluetooth:
         """How the camera of a device is paired; raises NotSupported."""
         model = self._state.model(entry.device)
@@ -423,20 +272,3 @@ class Power:
         if not bluetooth.pairing:
             raise NotSupported(f"cameras of the model {model.device_name} need not be paired")
         return bluetooth
-
-    async def _remember(
-        self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
-    ) -> None:
-        """Store the camera that is paired for a device, or that none is, safe on disk on return."""
-        entry.wakes = Wakes()
-        if address:
-            self._waking.paired(entry)
-        async with entry.editing:
-            changed = replace(entry.device, bluetooth_address=address)
-            await self._state.store.update(changed, key=key, request=request)
-            self._state.record(entry, replace(entry.device, bluetooth_address=address))
-        self._state.publish(DeviceUpdated(self._state.status(entry)))
-
-
-def _title(seen: Advertiser) -> str:
-    return f"{seen.name[:_LONGEST_NAME]} ({seen.address})" if seen.name else seen.address

@@ -26,7 +26,7 @@ from wifimgrd.domain.registration import (
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
-from wifimgrd.manager._power import Power
+from wifimgrd.manager._pairing import Pairing
 from wifimgrd.manager._reconnecting import Reconnecting
 from wifimgrd.manager._state import HubState
 from wifimgrd.runtime.tasks import Tasks
@@ -50,14 +50,14 @@ class Registering:
         state: HubState,
         connections: Connections,
         reconnecting: Reconnecting,
-        power: Power,
+        pairing: Pairing,
         tasks: Tasks,
     ) -> None:
         self._state = state
         self._store = state.store
         self._connections = connections
         self._reconnecting = reconnecting
-        self._power = power
+        self._pairing = pairing
         self._tasks = tasks
         self._running: dict[str, _Creation] = {}
         """By their idempotency keys."""
@@ -127,8 +127,8 @@ class Registering:
             return device_id
         if request.name is not None:
             self._require_free(request.name)
-        async with self._power.introduced(request) as (codename, camera):
-            if (device_id := await self._power.attach(address, camera, key, values)) is not None:
+        async with self._pairing.introduced(request) as (codename, camera):
+            if (device_id := await self._pairing.attach(address, camera, key, values)) is not None:
                 await self._connect_first(device_id)
                 return device_id
             fields = request.of_network(codename, camera.ssid, camera.password)
@@ -174,7 +174,7 @@ class Registering:
             device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
             if bluetooth_address:
-                self._power.paired(entry)
+                self._pairing.paired(entry)
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)
         self._state.publish(DeviceCreated(self._state.status(entry)))

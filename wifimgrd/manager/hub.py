@@ -35,6 +35,7 @@ from wifimgrd.manager._backend_events import BackendEvents
 from wifimgrd.manager._cameras import Cameras
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._liveness import Liveness
+from wifimgrd.manager._pairing import Pairing
 from wifimgrd.manager._power import Power
 from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._reconnecting import Reconnecting
@@ -117,12 +118,13 @@ class Hub:
             event_tasks,
         )
         self._scans = Scans(state, backend)
+        pairing = Pairing(state, waking, bluetooth, tasks.part("pairing"))
         self.bluetooth = power = Power(
-            state, connections, waking, self._scans, bluetooth, tasks.part("power")
+            state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
         )
         """Wakes, pairs and finds cameras, also for clients."""
         self._registering = Registering(
-            state, connections, self._reconnecting, power, tasks.part("registering")
+            state, connections, self._reconnecting, pairing, tasks.part("registering")
         )
         self.cameras = cameras = Cameras(
             state, control or NoControl(), host_clock or RightClock(), tasks.part("cameras")
