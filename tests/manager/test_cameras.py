@@ -437,8 +437,10 @@ def test_the_clock_is_set_at_each_connect(on_cameras: OnCameras) -> None:
         device = await cameras.connected()
         assert cameras.control.clocks == []
         for number in (1, 2):
-            cameras.control.says(device)
-            await asyncio.sleep(0)
+            cameras.control.says(device, clock_read_us=0)
+            await asyncio.sleep(1)
+            assert cameras.control.clocks == [device] * (number - 1)
+            cameras.control.says(device, clock_offset_us=-75 * S, clock_read_us=S)
             cameras.control.says(device)
             await asyncio.sleep(1)
             assert cameras.control.clocks == [device] * number
@@ -452,6 +454,7 @@ def test_the_clock_of_a_camera_that_records_is_left_alone(on_cameras: OnCameras)
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
         cameras.control.says(device, recording=RecordingState.RECORDING)
+        cameras.control.says(device, clock_read_us=S)
         await asyncio.sleep(1)
         assert cameras.control.clocks == []
         with pytest.raises(CameraBusy):
@@ -463,7 +466,7 @@ def test_the_clock_of_a_camera_that_records_is_left_alone(on_cameras: OnCameras)
 def test_a_host_whose_clock_is_not_synchronised_sets_none_by_itself(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
-        cameras.control.says(device)
+        cameras.control.says(device, clock_read_us=S)
         await asyncio.sleep(1)
         assert cameras.control.clocks == []
         await cameras.bench.hub.cameras.set_clock(device)
@@ -475,18 +478,29 @@ def test_a_host_whose_clock_is_not_synchronised_sets_none_by_itself(on_cameras: 
 def test_no_clock_is_set_where_the_configuration_says_so(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
-        cameras.control.says(device)
+        cameras.control.says(device, clock_read_us=S)
         await asyncio.sleep(1)
         assert cameras.control.clocks == []
 
     on_cameras(test, set_clock=False)
 
 
+def test_a_clock_that_cannot_be_read_is_set_after_the_second_read(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for clocks in ([], [device]):
+            cameras.control.says(device)
+            await asyncio.sleep(1)
+            assert cameras.control.clocks == clocks
+
+    on_cameras(test)
+
+
 def test_a_clock_that_cannot_be_set_costs_nothing_else(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
         cameras.control.clock_error = BackendUnavailable("no")
-        cameras.control.says(device)
+        cameras.control.says(device, clock_read_us=S)
         await asyncio.sleep(1)
         assert cameras.bench.state(device) is DeviceState.CONNECTED
 

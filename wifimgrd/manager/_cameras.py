@@ -65,7 +65,9 @@ class _Camera:
     silence: asyncio.TimerHandle | None = None
     """Until it has not answered for so long that it is not known what it does."""
     is_clock_due: bool = False
-    """Its clock is to be set when it was first read."""
+    """Its clock is to be set, once it was read: by how much it is wrong is told before."""
+    has_been_read: bool = False
+    """It was read since it is connected; a camera whose clock is not read by the next time has none."""
     set_us: int = 0
     """When its clock was last set; 0 = never."""
     reads: list[asyncio.Future[None]] = field(default_factory=list)
@@ -101,7 +103,7 @@ class Cameras:
         control = self._state.model(entry.device).control
         if control is not None:
             camera = self._camera(entry)
-            camera.driver, camera.is_clock_due = control.driver, True
+            camera.driver, camera.is_clock_due, camera.has_been_read = control.driver, True, False
             self._control.attach(entry.device.id, control.driver)
 
     def model_changed(self, entry: DeviceEntry) -> None:
@@ -158,7 +160,8 @@ class Cameras:
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         over = self._follow_recording(entry, camera)
         self._compare(entry, camera)
-        if camera.is_clock_due and reading.recording is not None:
+        is_read, camera.has_been_read = camera.has_been_read or bool(reading.clock_read_us), True
+        if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
             if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
                 work = self._set_clock_now(entry, camera)
