@@ -408,6 +408,62 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
     assert camera.access_point
 
 
+PAIRING_PHASES: Any = {
+    "connecting": ({"in_range": False}, lambda camera: camera.connects),
+    "bonding": ({"ignores_pair": True}, lambda camera: camera.connected),
+    "reading": ({"hangs": True}, lambda camera: camera.bonded),
+    "access point": ({"access_point_stays_off": True}, lambda camera: camera.pairing_finished),
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize("phase", PAIRING_PHASES.values(), ids=PAIRING_PHASES.keys())
+async def test_bluetooth_that_ends_in_any_phase_ends_the_pairing_and_serves_the_next(
+    bluez: FakeBluez, caller: Caller, phase: Any, end: Any
+) -> None:
+    traits, is_reached = phase
+    camera = FakeGoPro(ADDRESS, **(traits | {"in_range": True}))
+    bluez.add(camera)
+    await caller.search(("fea6", ""))
+    camera.in_range = traits.get("in_range", True)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: is_reached(camera))
+    began_s = time.monotonic()
+    if (ending := end(bluez)) is not None:
+        await ending
+    name, reason = await refused(pairing)
+    assert name in ("PairingFailed", "BluetoothUnavailable"), reason
+    assert time.monotonic() - began_s < 3
+    if end is not ENDS["killed"]:
+        await bluez.stop()
+    bluez.powered = bluez.has_adapter = camera.in_range = camera.pairing_mode = True
+    camera.hangs = camera.ignores_pair = camera.access_point_stays_off = False
+    await bluez.start()
+    await until(lambda: caller.states[-1] == ("ready", ""))
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert camera.access_point
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+async def test_bluetooth_that_ends_ends_searches_beacons_and_sleeps(
+    bluez: FakeBluez, caller: Caller, end: Any
+) -> None:
+    camera = bonded(hangs=True)
+    bluez.add(camera)
+    beacon = asyncio.create_task(caller.call("Wake", "ssayu", "7", "beacon", bytes(8), 20))
+    await until(lambda: bluez.advertising)
+    search = asyncio.create_task(caller.search(("fea6", ""), seconds=20))  # waits for the beacon
+    sleep = asyncio.create_task(caller.call("Sleep", "ss", ADDRESS, "gopro"))
+    await until(lambda: camera.connected)
+    began_s = time.monotonic()
+    if (ending := end(bluez)) is not None:
+        await ending
+    names = [(await refused(one))[0] for one in (beacon, search, sleep)]
+    assert names[:2] == ["BluetoothUnavailable"] * 2
+    assert names[2] in ("WakeFailed", "BluetoothUnavailable", "NotPaired")
+    assert time.monotonic() - began_s < 3
+
+
 async def test_an_adapter_that_is_switched_off_is_told(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(bonded())
     bluez.power(False)

@@ -69,9 +69,10 @@ def make_bench(
     routes: AddressRoutes | None = None,
     control: CameraControl | None = None,
     host_clock: HostClock | None = None,
+    world: SimulatedWorld | None = None,
 ) -> Bench:
     """A hub that is not started yet."""
-    world, story, store = SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
+    world, story, store = world or SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
     ticks = iter(range(1, 10**9))
     hub = Hub(
         settings or HubSettings(models=catalog.load()),

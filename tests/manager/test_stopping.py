@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import pytest
 
 from tests.manager.conftest import make_bench
+from tests.manager.test_power import paired, status
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceState
+from wifimgrd.domain.errors import WifimgrdError
 
 
 def test_the_store_is_closed_last_since_all_others_may_still_write() -> None:
@@ -48,3 +53,38 @@ def test_an_attempt_ends_before_the_store_is_closed() -> None:
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(test())
+
+
+@pytest.mark.parametrize("moment_s", [0.0, 0.05, 0.3, 0.7])
+@pytest.mark.parametrize("what", ["wake", "connect", "sleep", "pair", "search", "create"])
+def test_a_stop_ends_what_runs_over_bluetooth_and_the_next_daemon_goes_on(what: str, moment_s: float) -> None:
+    async def whole() -> None:
+        first = make_bench()
+        await first.hub.start()
+        device = await paired(first)
+        hub, address = first.hub, status(first, device).device.bluetooth_address
+        works: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
+            "wake": lambda: hub.bluetooth.wake(device, wait=True),
+            "connect": lambda: hub.connections.connect(device, wait=True, wake=True),
+            "sleep": lambda: hub.bluetooth.sleep(device, wait=True),
+            "pair": lambda: hub.bluetooth.pair(device, wait=True),
+            "search": lambda: hub.bluetooth.search(5),
+            "create": lambda: hub.create({"bluetooth_address": address}),
+        }
+        command = asyncio.create_task(works[what]())
+        await asyncio.sleep(moment_s)
+        await hub.stop()
+        await asyncio.wait((command,), timeout=10)
+        assert command.done()
+        if not command.cancelled():
+            assert isinstance(command.exception(), WifimgrdError | None)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        second = make_bench(store=first.store, world=first.world).hub
+        await second.start()
+        await second.bluetooth.search(1)
+        await second.bluetooth.wake(device, wait=True)
+        await second.connections.connect(device, wait=True)
+        await second.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(whole())
