@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, Signal
@@ -115,11 +116,16 @@ class Caller:
 
 
 @pytest.fixture
-async def service(bus: MessageBusDaemon) -> AsyncIterator[CameraService]:
+async def control() -> ScriptedControl:
+    return ScriptedControl()
+
+
+@pytest.fixture
+async def service(bus: MessageBusDaemon, control: ScriptedControl) -> AsyncIterator[CameraService]:
     """Served before bluetoothd is there, if the test has none."""
-    connection = await BusConnection.open(bus.address)
+    connection = await BusConnection.open(bus.address, sockets=True)
     tasks = Tasks("wifimgrd-camera")
-    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), FAST)
+    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control, FAST)
     await service.start()
     yield service
     await service.stop()
@@ -135,7 +141,7 @@ async def caller(bus: MessageBusDaemon, service: CameraService) -> AsyncIterator
     await caller.connection.close()
 
 
-async def until(condition: Any, timeout_s: float = 5.0) -> None:
+async def until(condition: Any, timeout_s: float = 20.0) -> None:
     """Wait for what a fake has seen."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 - a fake has no event for everything

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.camera.conftest import FAST, Caller, until
+from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.api._definitions import definition
@@ -67,7 +68,7 @@ async def test_what_is_not_valid_is_refused(
 
 async def test_only_the_daemons_user_is_answered(bus: MessageBusDaemon) -> None:
     connection, stranger = await BusConnection.open(bus.address), await BusConnection.open(bus.address)
-    service = CameraService(connection, os.getuid() + 1, 30.0, Tasks("x"), FAST)
+    service = CameraService(connection, os.getuid() + 1, 30.0, Tasks("x"), ScriptedControl(), FAST)
     await service.start()
     assert await error_of(Caller(stranger).call("GetStatus")) == "NotAuthorized"
     await service.stop()
@@ -299,7 +300,7 @@ async def test_no_call_starts_bluetoothd(tmp_path: Path, monkeypatch: pytest.Mon
     with MessageBusDaemon.start(configuration) as bus:
         connection, client = await BusConnection.open(bus.address), await BusConnection.open(bus.address)
         tasks = Tasks("x")
-        service = CameraService(connection, os.getuid(), 30.0, tasks, FAST)
+        service = CameraService(connection, os.getuid(), 30.0, tasks, ScriptedControl(), FAST)
         await service.start()
         caller = Caller(client)
         assert await caller.call("GetStatus") == [

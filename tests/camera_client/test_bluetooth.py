@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.camera.conftest import FAST, bluez, bus, host, service, until
+from tests.camera.conftest import FAST, bluez, bus, control, host, service, until
 from tests.fake_bluez import FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, MethodCall
@@ -21,7 +21,7 @@ from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired, NotSupported
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
 from wifimgrd.runtime.tasks import Tasks
 
-__all__ = ["FAST", "bluez", "bus", "host", "service"]
+__all__ = ["FAST", "bluez", "bus", "control", "host", "service"]
 """Fixtures."""
 ADDRESS = "D4:32:60:12:34:56"
 GOPROS = [("fea6", "")]

@@ -10,11 +10,13 @@ for _unused in ("ssl", "bz2", "lzma"):
     sys.modules[_unused] = None  # type: ignore[assignment]
 
 import asyncio
+import time
 from typing import Final
 
 from wifimgrd.api.private_process import command_line, process, serve, uid_of
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
+from wifimgrd.camera.control import CameraSessions
 from wifimgrd.runtime.tasks import Tasks
 
 _PROGRAM: Final = "wifimgrd-camera"
@@ -24,21 +26,27 @@ def main() -> None:
     """Run until nothing was under way for `--linger`, SIGTERM or SIGINT; see `wifimgrd-camera --help`."""
     arguments = command_line(
         _PROGRAM,
-        "Finds, pairs and wakes cameras over Bluetooth LE.",
+        "Finds, pairs and wakes cameras over Bluetooth LE; reads and commands connected ones.",
         linger_s=30.0,
-        lingering="how long it stays while nothing is under way",
+        lingering="how long it stays while nothing is under way and no camera is connected",
     ).parse_args()
     with process(_PROGRAM):
         asyncio.run(_serve(arguments.bus, uid_of(arguments.user), arguments.linger))
 
 
 async def _serve(bus: str, uid: int, linger_s: float) -> None:
-    connection = await BusConnection.open(bus)
+    connection = await BusConnection.open(bus, sockets=True)
     tasks = Tasks(_PROGRAM)
+    sessions = CameraSessions(tasks.part("cameras"), _now_us)
     try:
-        await serve(CameraService(connection, uid, linger_s, tasks.part("service")), connection, tasks, bus)
+        service = CameraService(connection, uid, linger_s, tasks.part("service"), sessions)
+        await serve(service, connection, tasks, bus)
     finally:
         await connection.close()
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
 
 
 if __name__ == "__main__":

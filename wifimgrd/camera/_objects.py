@@ -58,7 +58,7 @@ class Objects:
         """Whether the objects of the running bluetoothd were read."""
 
     async def start(self) -> None:
-        """Subscribe and read all objects; raises as a call does."""
+        """Subscribe, and begin to read all objects; raises as a call does."""
         await self._connection.watch_owner(self._owner_changed, definitions.BLUEZ)
         for member, handler in (
             ("InterfacesAdded", self._interfaces_added),
@@ -78,7 +78,7 @@ class Objects:
         if owner is not None and not self.owner:
             self.owner = owner
         if self.owner and not self.loaded:
-            await self._load()
+            self._tasks.start("bluez-objects", self._load(), expected=(BusClosed,))
 
     # -- waiting and listening
 

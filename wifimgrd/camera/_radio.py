@@ -48,6 +48,7 @@ class Radio:
         activatable = (await self._connection.call_bus("ListActivatableNames", "", []))[0]
         self._is_installed = isinstance(activatable, list) and bluez.BLUEZ in activatable
         await self.objects.start()
+        await self.settled()
 
     # -- state
 
@@ -71,7 +72,7 @@ class Radio:
         return Status(names.OFF, "the Bluetooth adapter is switched off: bluetoothctl power on")
 
     async def settled(self) -> None:
-        """Wait until a bluetoothd that has just started is read."""
+        """Wait until a bluetoothd that has just started is read, but not long for one that hangs."""
         objects = self.objects
         await objects.until(lambda: objects.loaded or not objects.owner, _LOADED_S)
 

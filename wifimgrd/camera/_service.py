@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import structlog
 
 from wifimgrd.api.private_service import PrivateService
-from wifimgrd.bus.connection import (
-    BusClosed,
-    BusConnection,
-    MethodCall,
-    OwnerChange,
-    Variant,
-    Watch,
-)
+from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerChange, Variant, Watch
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
+from wifimgrd.camera._attached import AttachedCameras
 from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import AGENT_PATH, Central
 from wifimgrd.camera._limits import Limits
@@ -29,6 +24,7 @@ from wifimgrd.camera._radio import Radio, Status
 from wifimgrd.camera._search import Row, Searches
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import PairedCamera
+from wifimgrd.ports import CameraControl
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -43,9 +39,16 @@ class CameraService:
     """Handles calls, and sets `unneeded` when the process can be stopped."""
 
     def __init__(
-        self, connection: BusConnection, uid: int, linger_s: float, tasks: Tasks, limits: Limits | None = None
+        self,
+        connection: BusConnection,
+        uid: int,
+        linger_s: float,
+        tasks: Tasks,
+        control: CameraControl,
+        limits: Limits | None = None,
     ) -> None:
-        """`uid` may call; `linger_s` is how long the process stays while nothing is under way."""
+        """`uid` may call; `linger_s` is how long the process stays while nothing is under way. `connection`
+        must support passing sockets."""
         self._connection = connection
         self._linger_s = linger_s
         self._tasks = tasks
@@ -57,6 +60,8 @@ class CameraService:
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
         self._searches = Searches(self.central, self._report)
+        self._attached = AttachedCameras(connection, control)
+        self._attached.on_idle = self._stay
         self._daemon_watch: Watch | None = None
         self._calls: set[asyncio.Task[None]] = set()
         """The daemon's that are not answered yet."""
@@ -66,7 +71,8 @@ class CameraService:
 
     async def start(self) -> None:
         """Read BlueZ's objects, own the bus name and serve calls; raises NameTaken."""
-        self._connection.serve(self._called)
+        self._connection.serve(self._called, sockets=True)
+        await self._attached.start()
         await self.radio.start()
         self._published = self.radio.status
         await self._connection.request_name(names.BUS_NAME)
@@ -85,11 +91,12 @@ class CameraService:
 
     def _called(self, call: MethodCall) -> None:
         if call.path == AGENT_PATH or call.path.startswith(BEACONS_PATH):
+            call.close_passed()
             self._asked_by_bluez(call)
         else:
             task = self._tasks.start(call.member, self._answer(call))
             self._calls.add(task)
-            task.add_done_callback(self._answered)
+            task.add_done_callback(partial(self._answered, call))
 
     def _asked_by_bluez(self, call: MethodCall) -> None:
         if call.sender != self.objects.owner:
@@ -99,7 +106,8 @@ class CameraService:
         else:
             self._operations.beacons.answer(call)
 
-    def _answered(self, task: asyncio.Task[None]) -> None:
+    def _answered(self, call: MethodCall, task: asyncio.Task[None]) -> None:
+        call.close_passed()
         self._calls.discard(task)
         self._stay()
 
@@ -116,6 +124,8 @@ class CameraService:
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
         if (standard := await self._private.admit(call)) is not None:
             return standard
+        if call.member in AttachedCameras.METHODS:
+            return await self._attached.carry_out(call)
         return await self._carry_out(call)
 
     async def _carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
@@ -177,11 +187,12 @@ class CameraService:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self._calls and not self._operations.are_under_way:
+        if not (self._calls or self._operations.are_under_way or self._attached.are_there):
             self._timer = asyncio.get_running_loop().call_later(self._linger_s, self.unneeded.set)
 
     async def stop(self) -> None:
         """Stop serving, end what is under way, and disconnect."""
+        await self._attached.stop()
         if self._timer is not None:
             self._timer.cancel()
         if self._connection.is_open:

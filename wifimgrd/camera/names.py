@@ -35,3 +35,13 @@ LONGEST_WAKE_S: Final = 300
 LARGEST_BEACON: Final = 26
 """Bytes of manufacturer data that fit into an advertisement, the company's two included, beside the flags."""
 MOST_TARGETS: Final = 32
+MOST_CAMERAS: Final = 256
+"""Connected cameras that are attached."""
+WANTED_S: Final = 10.0
+"""How long the process waits for a socket that it wants."""
+MOST_WANTED: Final = 256
+"""Sockets that it waits for at a time."""
+MOST_WANTED_OF_ONE: Final = 4
+"""To one camera."""
+PORT_REFUSED: Final = "port-refused"
+"""A socket is refused with it if the camera refuses connections at that port, beside the public codes."""

@@ -16,14 +16,12 @@ from typing import Final, TypedDict
 
 import structlog
 
-from wifimgrd.api.errors import error_of_reply
-from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
-from wifimgrd.bus.proxy import Proxy
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera.host import has_adapter, is_blocked
+from wifimgrd.camera_client._process import NOT_INSTALLED, CameraProcess
 from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import BluetoothUnavailable, NotSupported, WifimgrdError
 from wifimgrd.domain.power import (
@@ -39,15 +37,12 @@ from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_NO_ANSWER: Final = "wifimgrd-camera does not answer"
 _MARGIN_S: Final = 15.0
 """By which a call may exceed what it asks for: the process may have to be started."""
 _SLEEP_S: Final = 60.0
 _PAIR_S: Final = 75.0
 _SHORT_S: Final = 25.0
-_MISSING: Final = BluetoothStatus(
-    BluetoothState.ABSENT, "wifimgrd-camera is not installed: apt install wifimgrd-camera"
-)
+_MISSING: Final = BluetoothStatus(BluetoothState.ABSENT, NOT_INSTALLED)
 _NO_ADAPTER: Final = BluetoothStatus(BluetoothState.ABSENT, names.NO_ADAPTER)
 _BLOCKED: Final = BluetoothStatus(BluetoothState.OFF, names.BLOCKED)
 _NO_BLUEZ: Final = BluetoothStatus(BluetoothState.ABSENT, names.NOT_INSTALLED)
@@ -55,10 +50,6 @@ _NOT_RUNNING: Final = BluetoothStatus(BluetoothState.OFF, names.NOT_RUNNING)
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _BASE: Final = "-0000-1000-8000-00805f9b34fb"
 """What follows on the 32 bits of a short UUID in a whole one (Core Specification, vol. 3, part B, 2.5.1)."""
-_GONE: Final = (
-    "org.freedesktop.DBus.Error.ServiceUnknown",
-    "org.freedesktop.DBus.Error.NameHasNoOwner",
-)
 
 
 class _Row(TypedDict, total=False):
@@ -83,39 +74,13 @@ class _Paired(TypedDict, total=False):
     serial: str
 
 
-class _Cameras(Proxy):
-    """The object of the camera process."""
-
-    SERVICE = names.BUS_NAME
-    INTERFACE = names.INTERFACE
-
-    async def carry_out(
-        self, member: str, signature: str, body: Sequence[object], limit_s: float
-    ) -> list[object]:
-        """Call a method that takes as long as `limit_s`; raises the errors of the tree. What befalls the
-        process itself concerns Bluetooth alone, and not the backend: BluetoothUnavailable."""
-        try:
-            return await self.connection.call(
-                self.SERVICE, self.path, self.INTERFACE, member, signature, body, limit_s + _MARGIN_S
-            )
-        except BusError as error:
-            if error.name in _GONE:
-                raise BluetoothUnavailable(_MISSING.reason) from None
-            if not error.name.startswith(ERROR_PREFIX):
-                _log.warning("camera_process_failed", member=member, error=error.name, reason=error.message)
-                raise BluetoothUnavailable(_NO_ANSWER) from None
-            raise error_of_reply(error) from None
-        except (BusClosed, TimeoutError):
-            raise BluetoothUnavailable(_NO_ANSWER) from None
-
-
 class ProcessBluetooth:
     """Implements `wifimgrd.ports.CameraBluetooth`."""
 
     def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
         self._connection = connection
         self._tasks = tasks
-        self._cameras = _Cameras(connection, names.PATH)
+        self._process = CameraProcess(connection, names.PATH)
         self._searches = count()
         """Numbers them."""
         self._listener: BluetoothListener | None = None
@@ -141,8 +106,8 @@ class ProcessBluetooth:
             reply = await self._connection.call_bus("ListActivatableNames", "", [])
             [installed] = typed(tuple[list[str]], reply)
             self._is_installed, self._has_bluez = names.BUS_NAME in installed, BLUEZ in installed
-            self._has_bluetoothd = await self._has_owner(BLUEZ)
-            self._is_running = await self._has_owner(names.BUS_NAME)
+            self._has_bluetoothd = await self._connection.name_owner(BLUEZ) is not None
+            self._is_running = await self._connection.name_owner(names.BUS_NAME) is not None
             if self._is_running:
                 self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         except (BusError, BusClosed, TimeoutError) as error:
@@ -157,9 +122,9 @@ class ProcessBluetooth:
     async def _watch(self) -> None:
         connection = self._connection
         await connection.watch_owner(self._bluetoothd_changed, BLUEZ)
-        await connection.watch_owner(self._process_changed, names.BUS_NAME)
-        await self._cameras.watch("StatusChanged", self._status_changed)
-        await self._cameras.watch("Advertised", self._advertised)
+        await self._process.watch_running(self._process_changed)
+        await self._process.watch("StatusChanged", self._status_changed)
+        await self._process.watch("Advertised", self._advertised)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -172,9 +137,6 @@ class ProcessBluetooth:
             member="PropertiesChanged",
             arg0=ADAPTER,
         )
-
-    async def _has_owner(self, name: str) -> bool:
-        return typed(tuple[bool], await self._connection.call_bus("NameHasOwner", "s", [name]))[0]
 
     # -- the state
 
@@ -197,7 +159,7 @@ class ProcessBluetooth:
         self._report(*typed(tuple[str, str], signal.body))
 
     async def _ask_status(self) -> None:
-        self._report(*typed(tuple[str, str], await self._cameras.carry_out("GetStatus", "", [], _SHORT_S)))
+        self._report(*typed(tuple[str, str], await self._carry_out("GetStatus", "", [], _SHORT_S)))
 
     def _report(self, state: str, reason: str) -> None:
         with suppress(ValueError):  # of another version
@@ -235,31 +197,31 @@ class ProcessBluetooth:
         """See CameraBluetooth.search."""
         key, listed = f"search-{next(self._searches)}", [list(target) for target in targets]
         async with self._cancelling(key):
-            await self._cameras.carry_out("Search", "sua(ss)", [key, seconds, listed], 2.0 * seconds)
+            await self._carry_out("Search", "sua(ss)", [key, seconds, listed], 2.0 * seconds)
 
     async def wake(self, request: WakeRequest) -> None:
         """See CameraBluetooth.wake."""
         protocol = names.BEACON if request.beacon else _protocol(request.service)
         timeout_s = math.ceil(request.timeout_s)
         async with self._cancelling(request.key):
-            await self._cameras.carry_out(
+            await self._carry_out(
                 "Wake", "ssayu", [request.key, protocol, request.beacon, timeout_s], timeout_s
             )
 
     async def release(self, key: str) -> None:
         """See CameraBluetooth.release. A process that does not run keeps none awake, and is not started."""
         if self._is_running:
-            await self._cameras.carry_out("Release", "s", [key], _SHORT_S)
+            await self._carry_out("Release", "s", [key], _SHORT_S)
 
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""
         async with self._cancelling(address):
-            await self._cameras.carry_out("Sleep", "ss", [address, _protocol(service)], _SLEEP_S)
+            await self._carry_out("Sleep", "ss", [address, _protocol(service)], _SLEEP_S)
 
     async def pair(self, address: str, service: str) -> PairedCamera:
         """See CameraBluetooth.pair."""
         async with self._cancelling(address):
-            reply = await self._cameras.carry_out("Pair", "ss", [address, _protocol(service)], _PAIR_S)
+            reply = await self._carry_out("Pair", "ss", [address, _protocol(service)], _PAIR_S)
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
@@ -270,7 +232,15 @@ class ProcessBluetooth:
 
     async def unpair(self, address: str) -> None:
         """See CameraBluetooth.unpair."""
-        await self._cameras.carry_out("Unpair", "s", [address], _SHORT_S)
+        await self._carry_out("Unpair", "s", [address], _SHORT_S)
+
+    async def _carry_out(
+        self, member: str, signature: str, body: Sequence[object], limit_s: float
+    ) -> list[object]:
+        """Call a method that takes as long as `limit_s`; raises the errors of the tree."""
+        return await self._process.carry_out(
+            member, signature, body, limit_s + _MARGIN_S, BluetoothUnavailable
+        )
 
     @asynccontextmanager
     async def _cancelling(self, key: str) -> AsyncIterator[None]:
@@ -278,7 +248,7 @@ class ProcessBluetooth:
         try:
             yield
         except asyncio.CancelledError:
-            call = partial(self._cameras.carry_out, "Cancel", "s", [key], _SHORT_S)
+            call = partial(self._carry_out, "Cancel", "s", [key], _SHORT_S)
             self._tasks.start("cancel", call(), expected=(WifimgrdError,))
             raise
 

@@ -1,0 +1,195 @@
+"""The cameras that are connected, on the message bus: which are attached, what they say, and commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wifimgrd.bus.connection import BusConnection, MethodCall, OwnerChange, Watch
+from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows, pack_rows
+from wifimgrd.bus.values import typed
+from wifimgrd.camera import names
+from wifimgrd.camera._wanted_sockets import WantedSockets
+from wifimgrd.camera.readings import encode
+from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import Cancelled, InvalidRequest
+from wifimgrd.ports import CameraControl
+
+_READ_PAUSE_S: Final = 0.25
+"""From one report of a camera's state to the next."""
+
+
+@dataclass(slots=True)
+class _Attached:
+    """A camera, and its reports."""
+
+    driver: CameraDriver
+    reading: CameraReading | None = None
+    """What is not reported yet."""
+    pause: asyncio.TimerHandle | None = None
+    """Until the next report."""
+
+
+class AttachedCameras:
+    """The methods and signals of the process about connected cameras; implements CameraControlListener."""
+
+    METHODS: Final = frozenset({"Attach", "Detach", "Record", "SetClock", "GiveSocket", "RefuseSocket"})
+
+    def __init__(
+        self,
+        connection: BusConnection,
+        control: CameraControl,
+        read_pause_s: float = _READ_PAUSE_S,
+        wanted_s: float = names.WANTED_S,
+    ) -> None:
+        self._connection = connection
+        self._control = control
+        self._read_pause_s = read_pause_s
+        self._wanted = WantedSockets(self._ask, wanted_s)
+        self._attached: dict[DeviceId, _Attached] = {}
+        self._daemon = ""
+        """The unique name of who has attached them."""
+        self._daemon_watch: Watch | None = None
+        self.on_idle: Callable[[], None] = lambda: None
+
+    @property
+    def are_there(self) -> bool:
+        """Whether a camera is attached."""
+        return bool(self._attached)
+
+    async def start(self) -> None:
+        """Get ready; nothing is read before a camera is attached."""
+        await self._control.start(self, self._wanted.open)
+
+    async def stop(self) -> None:
+        """Detach all cameras, and end what runs."""
+        self._detach_all()
+        await self._control.stop()
+
+    # -- what the daemon calls
+
+    async def carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        """Answer a call of one of the METHODS; raises the errors of the tree, BusError."""
+        match call.member:
+            case "Attach":
+                device, driver = typed(tuple[int, str], call.body)
+                await self._attach(call.sender, DeviceId(device), _driver(driver))
+            case "Detach":
+                self._detach(DeviceId(*typed(tuple[int], call.body)))
+            case "Record":
+                devices, on = typed(tuple[list[int], bool], call.body)
+                return ROWS_SIGNATURE, (await self._record(devices, on=on),)
+            case "SetClock":
+                await self._control.set_clock(DeviceId(*typed(tuple[int], call.body)))
+            case "GiveSocket":
+                serial, _ = typed(tuple[int, int], call.body)
+                self._wanted.give(serial, call.passed)
+            case "RefuseSocket":
+                self._wanted.refuse(*typed(tuple[int, str, str], call.body))
+        return "", ()
+
+    async def _attach(self, daemon: str, device_id: DeviceId, driver: CameraDriver) -> None:
+        await self._follow(daemon)
+        if daemon != self._daemon:
+            raise Cancelled("the caller has gone")
+        attached = self._attached.get(device_id)
+        if attached is not None and attached.driver is driver:
+            return
+        if attached is None and len(self._attached) >= names.MOST_CAMERAS:
+            raise InvalidRequest(f"at most {names.MOST_CAMERAS} cameras are attached")
+        self._detach(device_id)
+        self._attached[device_id] = _Attached(driver)
+        self._control.attach(device_id, driver)
+
+    def _detach(self, device_id: DeviceId) -> None:
+        attached = self._attached.pop(device_id, None)
+        if attached is None:
+            return
+        if attached.pause is not None:
+            attached.pause.cancel()
+        self._control.detach(device_id)
+        self._wanted.end(device_id)
+
+    def _detach_all(self) -> None:
+        for device_id in list(self._attached):
+            self._detach(device_id)
+        self._wanted.end()
+        self.on_idle()
+
+    async def _record(self, devices: Sequence[int], *, on: bool) -> PackedRows:
+        if len(devices) > names.MOST_CAMERAS:
+            raise InvalidRequest(f"at most {names.MOST_CAMERAS} cameras record together")
+        device_ids = [DeviceId(one) for one in dict.fromkeys(devices)]
+        return _packed(await self._control.record(device_ids, on=on) if device_ids else {})
+
+    # -- the daemon
+
+    async def _follow(self, daemon: str) -> None:
+        """Detach what another daemon has attached, and what this one attaches when it has gone."""
+        if daemon == self._daemon:
+            return
+        self._daemon = daemon
+        if self._daemon_watch is not None:
+            self._daemon_watch.drop()
+        self._detach_all()
+        try:
+            self._daemon_watch = await self._connection.watch_owner(self._daemon_went, daemon)
+            is_there = await self._connection.name_owner(daemon) is not None
+        except BaseException:
+            self._daemon_went(OwnerChange(daemon, daemon, ""))
+            raise
+        if not is_there:  # it went before it was watched
+            self._daemon_went(OwnerChange(daemon, daemon, ""))
+
+    def _daemon_went(self, change: OwnerChange) -> None:
+        if not change.after and change.name == self._daemon:
+            self._daemon = ""
+            self._detach_all()
+
+    # -- what the process sends
+
+    def _ask(self, serial: int, device_id: DeviceId, port: int) -> None:
+        self._connection.emit(
+            names.PATH, names.INTERFACE, "SocketWanted", "ttq", [serial, int(device_id), port]
+        )
+
+    def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
+        """See CameraControlListener.camera_read. Of those that come faster than they are reported, the last
+        one is."""
+        attached = self._attached.get(device_id)
+        if attached is not None:
+            attached.reading = reading
+            if attached.pause is None:
+                self._report(device_id, attached)
+
+    def _report(self, device_id: DeviceId, attached: _Attached) -> None:
+        attached.pause = None
+        if attached.reading is None:
+            return
+        values, attached.reading = encode(attached.reading), None
+        self._connection.emit(names.PATH, names.INTERFACE, "CameraRead", "ta{sv}", [int(device_id), values])
+        attached.pause = asyncio.get_running_loop().call_later(
+            self._read_pause_s, self._report, device_id, attached
+        )
+
+
+def _driver(text: str) -> CameraDriver:
+    try:
+        return CameraDriver(text)
+    except ValueError:
+        raise InvalidRequest(f"there is no driver {text!r}") from None
+
+
+def _packed(results: Mapping[DeviceId, CommandResult]) -> PackedRows:
+    return pack_rows(
+        {
+            "device": ("t", int(device_id)),
+            "after": ("t", max(0, result.after_us)),
+            "code": ("s", "" if result.error is None else result.error.code.value),
+            "message": ("s", "" if result.error is None else result.error.message),
+        }
+        for device_id, result in results.items()
+    )

@@ -1,0 +1,60 @@
+"""The process `wifimgrd-camera`, as its two users in the daemon have it: calls, and whether it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+
+from wifimgrd.api.errors import error_of_reply
+from wifimgrd.api.names import ERROR_PREFIX
+from wifimgrd.bus.connection import BusClosed, BusError, OwnerChange
+from wifimgrd.bus.proxy import Proxy
+from wifimgrd.camera import names
+from wifimgrd.domain.errors import WifimgrdError
+
+_log = structlog.get_logger()
+
+NO_ANSWER: Final = "wifimgrd-camera does not answer"
+NOT_INSTALLED: Final = "wifimgrd-camera is not installed: apt install wifimgrd-camera"
+_GONE: Final = (
+    "org.freedesktop.DBus.Error.ServiceUnknown",
+    "org.freedesktop.DBus.Error.NameHasNoOwner",
+)
+
+
+class CameraProcess(Proxy):
+    """The object of the camera process."""
+
+    SERVICE = names.BUS_NAME
+    INTERFACE = names.INTERFACE
+
+    async def carry_out(
+        self,
+        member: str,
+        signature: str,
+        body: Sequence[object],
+        limit_s: float,
+        unavailable: Callable[[str], WifimgrdError],
+        on_reply: Callable[[list[object]], None] | None = None,
+    ) -> list[object]:
+        """Call a method, which starts the process; raises the errors of the tree, and `unavailable` for what
+        befalls the process itself, or if it is not installed."""
+        try:
+            return await self.connection.call(
+                self.SERVICE, self.path, self.INTERFACE, member, signature, body, limit_s, on_reply
+            )
+        except BusError as error:
+            if error.name in _GONE:
+                raise unavailable(NOT_INSTALLED) from None
+            if not error.name.startswith(ERROR_PREFIX):
+                _log.warning("camera_process_failed", member=member, error=error.name, reason=error.message)
+                raise unavailable(NO_ANSWER) from None
+            raise error_of_reply(error) from None
+        except (BusClosed, TimeoutError):
+            raise unavailable(NO_ANSWER) from None
+
+    async def watch_running(self, handler: Callable[[OwnerChange], None]) -> None:
+        """Call `handler` when the process starts and ends; raises as a call does."""
+        await self.connection.watch_owner(handler, self.SERVICE)
