@@ -322,6 +322,7 @@ def _on_adapters(
     name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
 ) -> _Parts:
     from wifimgrd.camera_client.bluetooth import ProcessBluetooth  # noqa: PLC0415
+    from wifimgrd.camera_client.control import ProcessControl  # noqa: PLC0415
     from wifimgrd.proxies.timedated import Timedated  # noqa: PLC0415
     from wifimgrd.udev import UdevAdapterSource  # noqa: PLC0415
 
@@ -335,7 +336,8 @@ def _on_adapters(
         sockets,
         SocketProbes(sockets),
         bluetooth,
-        host_clock=Timedated(connection),
+        ProcessControl(connection, tasks.part("cameras")),
+        Timedated(connection),
     )
 
 
