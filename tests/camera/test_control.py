@@ -331,12 +331,14 @@ async def test_a_camera_that_floods_is_read_slowly(fixture: Fixture) -> None:
                 await writer.drain()
                 sent += len(flood)
 
-    other = GoPro()
+    other, loop = GoPro(), asyncio.get_running_loop()
+    began_s = loop.time()
     fixture.attach(Flood())
     fixture.attach(other, 2)
     for _ in range(10):
         await fixture.listener.next(2)
-    assert sent < 4_000_000
+    # It is read for longer where the machine does other things, too; the rest are the buffers of both sides.
+    assert sent < 3_500_000 + fixture.limits.bytes_per_s * (loop.time() - began_s + 1)
 
 
 async def test_a_socket_that_cannot_be_opened_is_tried_again(fixture: Fixture) -> None:
