@@ -10,6 +10,8 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
+from wifimgrd.domain.camera import LITTLE_TIME_S, LOW_BATTERY
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.http.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "docs/monitoring"
@@ -57,3 +59,26 @@ def test_the_dashboard_is_json_and_each_panel_asks_for_something() -> None:
     assert len(dashboard["panels"]) >= 10
     for panel in dashboard["panels"]:
         assert all(target["expr"] for target in panel["targets"])
+
+
+def test_the_alerts_of_a_camera_are_the_hubs_own_problems() -> None:
+    rules = FOLDER.joinpath("alerts.yml").read_text("utf-8")
+    assert f"wifimgrd_device_battery_percent < {LOW_BATTERY} unless" in rules
+    assert f"wifimgrd_device_recording_left_seconds < {LITTLE_TIME_S}\n" in rules
+
+
+async def test_what_an_alert_compares_has_the_same_labels() -> None:
+    """`unless` matches by all labels."""
+    camera = CameraRecord(
+        battery_level=5, battery_state="charging", recording_state="recording", recording_requested=True
+    )
+    hub = FakeHub()
+    async with Served.start(hub, Settings()) as served:
+        hub.appear(DeviceRecord(1, "Front", state="connected", camera=camera))
+        text = (await served.get("/metrics")).octets.decode()
+    rules = FOLDER.joinpath("alerts.yml").read_text("utf-8")
+    compared = re.findall(r"expr: (wifimgrd_device_\w+) .* unless (wifimgrd_device_\w+) ", rules)
+    assert len(compared) == 2
+    for one, other in compared:
+        labels = [re.findall(rf"^{metric}(\{{.*\}}) ", text, re.MULTILINE) for metric in (one, other)]
+        assert labels == [['{device="Front"}'], ['{device="Front"}']]

@@ -12,10 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
 from wifimgrd.bus.connection import Variant
-from wifimgrd.client.changes import AttemptFailed, DeviceAdded
+from wifimgrd.client.changes import AttemptFailed, DeviceAdded, ServiceChanged
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import TileSource
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, ServiceRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http.settings import Settings
 
@@ -210,6 +210,61 @@ async def test_a_link_that_never_came_back_is_lost_once(fake_hub: FakeHub, serve
     assert now["wifimgrd_links_lost_total[connection-lost]"] == 1
     assert now["wifimgrd_link_interruptions_total"] == 1
     assert "wifimgrd_connection_attempts_total[connection-lost]" not in now
+
+
+SAID = CameraRecord(
+    battery_level=0,
+    battery_state="charging",
+    recording_state="idle",
+    recording_requested=True,
+    storage_free=0,
+    recording_time_left=61_500_000,
+)
+
+
+async def of_devices(served: Served) -> dict[str, float]:
+    now = await values(served)
+    start = "wifimgrd_device_"
+    return {key.removeprefix(start): number for key, number in now.items() if key.startswith(start)}
+
+
+async def test_each_device_has_values_with_its_name(fake_hub: FakeHub, served: Served) -> None:
+    connected = DeviceRecord(1, "Front", state="connected", reachable=True, signal_strength=61, camera=SAID)
+    silent = DeviceRecord(2, 'Re"ar', state="connected", signal_strength=5, camera=CameraRecord())
+    off = DeviceRecord(3, "Top", reachable=False, signal_strength=70, camera=SAID)
+    fake_hub.appear(connected, silent, off, DeviceRecord(4, "Webcam"))
+    assert await of_devices(served) == {
+        "connected[Front]": 1,
+        'connected[Re"ar]': 1,
+        "connected[Top]": 0,
+        "connected[Webcam]": 0,
+        "signal_percent[Front]": 61,
+        'signal_percent[Re"ar]': 5,
+        "reachable[Front]": 1,
+        'reachable[Re"ar]': 0,
+        "recording_requested[Front]": 1,
+        'recording_requested[Re"ar]': 0,
+        "recording_requested[Top]": 1,
+        "battery_percent[Front]": 0,
+        "battery_charging[Front]": 1,
+        "recording[Front]": 0,
+        "storage_free_bytes[Front]": 0,
+        "recording_left_seconds[Front]": 61.5,
+    }
+
+
+async def test_a_camera_that_is_to_record_is_known_without_its_backend(
+    fake_hub: FakeHub, served: Served
+) -> None:
+    fake_hub.appear(DeviceRecord(1, "Front", state="connected", reachable=True, camera=SAID))
+    fake_hub.happen(ServiceChanged(ServiceRecord(backend_state="unavailable"), frozenset()))
+    assert await of_devices(served) == {"recording_requested[Front]": 1}
+
+
+async def test_two_devices_of_one_name_are_told_apart(fake_hub: FakeHub, served: Served) -> None:
+    fake_hub.appear(DeviceRecord(1, "Front"), DeviceRecord(2, "Front"), DeviceRecord(3, "Rear"))
+    named = {"connected[Front (1)]": 0, "connected[Front (2)]": 0, "connected[Rear]": 0}
+    assert await of_devices(served) == named
 
 
 async def test_a_daemon_that_is_away_is_said_and_its_devices_are_not_made_up(

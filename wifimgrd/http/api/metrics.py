@@ -33,6 +33,7 @@ from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.http.api._device_metrics import device_families
 from wifimgrd.http.channel.channel import now_us
 from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.routes import Routes
@@ -160,6 +161,7 @@ class Metrics:
             yield _by_state("wifimgrd_devices", "Registered cameras.", DeviceState, devices)
             reachable = sum(device.reachable for device in client.devices.values())
             yield _gauge("wifimgrd_devices_reachable", "Connected cameras that answer.", reachable)
+            yield from device_families(client.devices.values(), current=current)
             yield from _interfaces(client, current=current)
         recoveries = CounterMetricFamily(
             "wifimgrd_adapter_recoveries",
