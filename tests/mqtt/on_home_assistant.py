@@ -12,7 +12,7 @@ import subprocess
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,13 @@ from tests.browser.cable import Cable, cable_to
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import Start
 from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.observer import observer
 from tests.processes import Hub
+from wifimgrd.client.json_records import device_json
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, ServiceRecord
+from wifimgrd.mqtt._discovery import Discovery
+from wifimgrd.mqtt.hub_record import encoded, hub_json
+from wifimgrd.mqtt.topics import Target, Topics
 
 VERSION: Final = "2026.2.3"
 CERTIFICATES: Final = ("PIP_CERT", "SSL_CERT_FILE")
@@ -142,15 +148,77 @@ async def home(root: Path, broker: Mosquitto, tmp_path: Path) -> AsyncIterator[H
 
 
 def is_complete(states: dict[str, str]) -> bool:
-    """Whether all entities of the hub and of the camera Nose, which is connected and was never seen over
-    Bluetooth, have their states."""
+    """Whether all entities of the hub and of the camera Nose, which is connected, was never seen over
+    Bluetooth and says nothing of itself, have their states."""
     mine = {name: state for name, state in states.items() if "boat" in name or "nose" in name}
     unknown = {name for name, state in mine.items() if state == "unknown"}
     return (
-        len(mine) == 12
+        len(mine) == 19
         and mine["binary_sensor.nose_connectivity"] == "on"
-        and unknown == {"sensor.nose_power", "button.nose_wake"}
+        and mine["switch.wifimgrd_boat_record_on_all"] == "off"
+        and mine["binary_sensor.nose_camera_problem"] == "off"
+        and unknown == {"sensor.nose_power", "button.nose_wake", *TOLD}
     )
+
+
+TOLD: Final = (
+    "sensor.nose_battery",
+    "sensor.nose_storage_left",
+    "sensor.nose_recording_time_left",
+    "binary_sensor.nose_recording",
+    "switch.nose_record",
+)
+"""What a camera says of itself."""
+PROBLEM: Final = "binary_sensor.nose_camera_problem"
+KNOWN: Final = CameraRecord(
+    battery_level=0,
+    recording_state="recording",
+    storage_free=1_500_000_000,
+    recording_time_left=7_199_000_000,
+    problems=("battery-low",),
+)
+
+
+async def test_what_a_camera_says_is_a_state_and_what_is_not_known_is_none(
+    home: Home, broker: Mosquitto
+) -> None:
+    topics = Topics("wifimgrd", "boat")
+    discovery = Discovery(topics, "homeassistant", commands=True)
+    nose = DeviceRecord(3, name="Nose", camera=KNOWN)
+    service = ServiceRecord(backend_state="ready")
+    async with observer(broker.port) as hub, home.running() as assistant:
+        hub.send(topics.availability, b"online", retain=True)
+        record = encoded(hub_json("boat", service, "0" * 16, commands=True, recording=1))
+        hub.send(topics.hub_record, record, retain=True)
+        for topic, message in (discovery.hub("", [], records=True), discovery.camera(nose)):
+            hub.send(topic, message, retain=True)
+
+        async def shown(camera: CameraRecord | None, *states: str) -> None:
+            record = encoded(device_json(replace(nose, camera=camera)))
+            hub.send(topics.device(3), record, retain=True)
+            await assistant.until(
+                "states", lambda known: tuple(known.get(one) for one in (*TOLD, PROBLEM)) == states
+            )
+
+        await shown(KNOWN, "0", "1.5", "119", "on", "on", "on")
+        assert (await assistant.ask("states"))["switch.wifimgrd_boat_record_on_all"] == "on"
+        await shown(
+            replace(KNOWN, recording_state="idle", problems=()), "0", "1.5", "119", "off", "off", "off"
+        )
+        await shown(CameraRecord(), *["unknown"] * 5, "off")
+        await shown(KNOWN, "0", "1.5", "119", "on", "on", "on")
+        await shown(None, *["unknown"] * 6)
+        await assistant.ask("switch", "switch.wifimgrd_boat_record_on_all", "on")
+        await assistant.ask("switch", "switch.nose_record", "off")
+        await hub.until(lambda: hub.seen(topics.command(Target(3))))
+        [all_of_them] = hub.seen(topics.command(Target(None)))
+        assert json.loads(all_of_them.payload) == {
+            "command": "record",
+            "options": {"recording": True, "all": True},
+        }
+        [one] = hub.seen(topics.command(Target(3)))
+        assert json.loads(one.payload) == {"command": "stop_recording"}
+    assert home.complaints == []
 
 
 async def test_cameras_come_change_and_go(home: Home, hub: Hub, bridge: BridgeProcess) -> None:

@@ -17,10 +17,11 @@ from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd import catalog
+from wifimgrd.client.commands import RecordingOrder, recording_order
 from wifimgrd.config import Config, Http, Mqtt
-from wifimgrd.domain.commands import CONNECT, DISCONNECT, SLEEP, WAKE
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, SLEEP, START_RECORDING, STOP_RECORDING, WAKE
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.mqtt._command_messages import CommandMessage, parse_command
 from wifimgrd.mqtt._discovery import Discovery, parse_prefix, retained_topics
 from wifimgrd.mqtt._discovery_rights import LOSSES, DiscoveryRights
@@ -32,6 +33,8 @@ TOPICS = Topics("wifimgrd", "boat", ("homeassistant",))
 DISCOVERY = Discovery(TOPICS, "homeassistant", commands=True)
 CAMERA = DeviceRecord(3, name="Front", codename="insta360-x3")
 SLEEPER = replace(CAMERA, auto_wake=False)
+RECORDER = replace(CAMERA, camera=CameraRecord())
+EVERYTHING = replace(SLEEPER, camera=CameraRecord())
 HUB_TOPIC = "homeassistant/device/wifimgrd_boat_hub/config"
 REQUIRED = {
     "binary_sensor": {"unique_id", "state_topic"},
@@ -62,7 +65,9 @@ def templates(value: Any) -> list[str]:
 # -- the messages
 
 
-@pytest.mark.parametrize("sent", [DISCOVERY.camera(SLEEPER), DISCOVERY.hub("0.1.0", ["wlan0", "wlan1"])])
+@pytest.mark.parametrize(
+    "sent", [DISCOVERY.camera(EVERYTHING), DISCOVERY.hub("0.1.0", ["wlan0", "wlan1"], records=True)]
+)
 def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]) -> None:
     config = message(sent)
     assert config["device"]["identifiers"]
@@ -81,10 +86,10 @@ def test_each_component_has_what_home_assistant_requires(sent: tuple[str, bytes]
 def test_a_record_that_is_removed_is_an_unknown_state() -> None:
     """Home Assistant 2025.12.5 logged `Ignoring invalid option received on topic '.../interfaces/wlan2', got
     ''` for each adapter that was unplugged."""
-    configs = message(DISCOVERY.hub("0.1.0", ["wlan0"])), message(DISCOVERY.camera(SLEEPER))
+    configs = message(DISCOVERY.hub("0.1.0", ["wlan0"], records=True)), message(DISCOVERY.camera(EVERYTHING))
     components = [one for config in configs for one in config["components"].values()]
     states = [one["value_template"] for one in components if "value_template" in one]
-    assert len(states) == 1 + len(configs[1]["components"].keys() - {"wake"})
+    assert len(states) == 2 + len(configs[1]["components"].keys() - {"wake"})
     assert all(text.endswith("{% else %}None{% endif %}") for text in states)
 
 
@@ -189,6 +194,46 @@ def test_a_message_is_the_same_whatever_is_known_over_bluetooth() -> None:
     assert DISCOVERY.camera(seen) == DISCOVERY.camera(SLEEPER)
 
 
+def test_the_switches_record_on_one_camera_and_on_all() -> None:
+    switch = message(DISCOVERY.camera(RECORDER))["components"]["record"]
+    target = TOPICS.target(switch["command_topic"])
+    assert target is not None
+    for payload, action in (("payload_on", START_RECORDING), ("payload_off", STOP_RECORDING)):
+        command = parse_command(CommandMessage(target, switch[payload].encode()))
+        assert (command.name, command.device_id) == (action.name, 3)
+    switch = message(DISCOVERY.hub("", [], records=True))["components"]["recording"]
+    target = TOPICS.target(switch["command_topic"])
+    assert target is not None
+    for payload, on in (("payload_on", True), ("payload_off", False)):
+        command = parse_command(CommandMessage(target, switch[payload].encode()))
+        assert recording_order(command.options, "") == RecordingOrder(on=on, everyone=True)
+
+
+def test_a_camera_without_a_driver_tells_nothing_and_does_not_record() -> None:
+    plain, driven = message(DISCOVERY.camera(CAMERA)), message(DISCOVERY.camera(RECORDER))
+    more = {"battery", "storage", "recording_time_left", "recording", "camera_problem", "record"}
+    assert plain["components"].keys() == driven["components"].keys()
+    for key, component in plain["components"].items():
+        is_there = component.keys() > {"platform"}
+        assert is_there is (key not in {*more, "power", "wake"})
+        assert driven["components"][key]["platform"] == component["platform"]
+        assert (driven["components"][key].keys() > {"platform"}) is (key not in {"power", "wake"})
+    assert message(DISCOVERY.hub("", []))["components"]["recording"] == {"platform": "switch"}
+
+
+def test_without_commands_nothing_records() -> None:
+    plain = replace(DISCOVERY, commands=False)
+    components = message(plain.camera(RECORDER))["components"]
+    assert components["record"] == {"platform": "switch"}
+    assert "value_template" in components["recording"]
+    assert message(plain.hub("", [], records=True))["components"]["recording"] == {"platform": "switch"}
+
+
+def test_a_message_is_the_same_whatever_the_camera_says() -> None:
+    said = CameraRecord(battery_level=5, recording_state="recording", problems=("battery-low",), model="X4")
+    assert DISCOVERY.camera(replace(RECORDER, camera=said)) == DISCOVERY.camera(RECORDER)
+
+
 def test_the_ids_stay_the_same_after_a_renaming() -> None:
     before = message(DISCOVERY.camera(CAMERA))
     after = message(DISCOVERY.camera(replace(CAMERA, name="Rear", codename="other")))
@@ -212,7 +257,7 @@ def test_no_name_gets_out_of_its_member_or_into_a_template(name: str, codename: 
     plain = message(DISCOVERY.hub("0.1.0", ["wlan0"]))
     hub = message(DISCOVERY.hub("0.1.0", [interface]))
     assert templates(hub) == templates(plain)
-    assert len(hub["components"]) == 2
+    assert len(hub["components"]) == 3
     assert not any(" " in key for key in hub["components"])
 
 

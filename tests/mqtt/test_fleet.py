@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved, InterfaceAdded, ServiceChanged
+from wifimgrd.client.json_members import ResultJson
 from wifimgrd.client.json_records import device_json, interface_json
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import (
+    CameraRecord,
+    DeviceRecord,
+    InterfaceRecord,
+    ResultRecord,
+    ServiceRecord,
+)
 from wifimgrd.fleet.fleet import AvailabilityChanged, Fleet, FleetChange, HubAppeared, HubVanished, Limits
 from wifimgrd.fleet.records import (
     CommandAnswer,
@@ -90,6 +97,29 @@ def test_records_are_read_as_they_were_published() -> None:
 def test_any_device_comes_back(text: str, ssid: bytes, number: int, flag: bool) -> None:
     record = DeviceRecord(number, text, ssid=ssid, auto_reconnect=flag, connection_error_message=text)
     assert parse_device(device(record), number) == record
+
+
+@pytest.mark.parametrize("state", ["recording", "idle", None])
+def test_what_a_camera_says_comes_back(state: str | None) -> None:
+    camera = CameraRecord(
+        battery_level=0,
+        battery_state="charging",
+        recording_state=state,
+        recording_since=1_795_000_000_000_001,
+        recording_requested=True,
+        storage_state="ok",
+        storage_free=0,
+        storage_total=2**50,
+        recording_time_left=59_000_000,
+        clock_offset=-1_500_000,
+        clock_read_at=1_795_000_000_000_001,
+        model="X4",
+        problems=("battery-low", "of a later version"),
+        read_at=1_795_000_000_000_001,
+    )
+    for known in (camera, CameraRecord(), None):
+        record = replace(FRONT, camera=known)
+        assert parse_device(device(record), 3) == record
 
 
 def test_a_change_is_reported_with_its_hub() -> None:
@@ -288,6 +318,14 @@ def test_answers() -> None:
     assert parse_answer(json.dumps(done).encode()) == CommandAnswer("connect", 3, None, "connected")
     failed = done | {"ok": False, "code": "no-interface-available"}
     assert parse_answer(json.dumps(failed).encode()).code == "no-interface-available"
+    done_by = ResultRecord(device_id=3, done=True, after=132_000)
+    failed_by = ResultRecord(device_id=4, done=False, code="not-connected", message="it is off")
+    both = done | {"results": [ResultJson.of(one) for one in (done_by, failed_by)]}
+    assert parse_answer(json.dumps(both).encode()).results == (done_by, failed_by)
+    wrong_results: list[object] = [{}, [1], [{}], [{"device_id": 0, "done": True}]]
+    for results in (*wrong_results, [{"device_id": 3, "done": 1}]):
+        with pytest.raises(RecordError):
+            parse_answer(json.dumps(done | {"results": results}).encode())
     hostile = failed | {"code": "\x1b[2J"}
     for wrong in ({}, hostile, done | {"code": "busy"}, done | {"message": 3}, done | {"device_id": "3"}):
         with pytest.raises(RecordError):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.client.channel_messages import Message
+from wifimgrd.client.channel_messages import CAMERA, Message
+from wifimgrd.client.commands import RecordingOrder, recording_order
+from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS
-from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt._bridge import SignalSteps
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.mqtt._command_messages import (
     REMEMBERED,
     REMEMBERED_S,
@@ -25,8 +27,10 @@ from wifimgrd.mqtt._command_messages import (
 )
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import Claim, parse_claim
+from wifimgrd.mqtt._pace import Pace, is_small
 from wifimgrd.mqtt._records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
 from wifimgrd.mqtt._rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
+from wifimgrd.mqtt.hub_record import encoded
 from wifimgrd.mqtt.topics import Target, Topics
 
 TOPICS = Topics("fleet/wifimgrd", "boat", ("homeassistant",))
@@ -115,6 +119,7 @@ def test_the_number_of_events_that_are_kept_is_bounded() -> None:
     for number in range(5):
         queue.add(Message("device.removed", {"id": number}), "now")
     queue.add(Message("device.signal", {}, numbered=False), "now")
+    queue.add(Message(CAMERA, {"id": 1}), "now")
     first = queue.take()
     assert first is not None
     queue.add(Message("device.removed", {"id": 5}), "now")
@@ -135,26 +140,101 @@ def test_an_event_that_was_not_delivered_is_the_next() -> None:
 
 
 def test_the_signal_strength_is_published_in_steps_once_a_second() -> None:
-    steps = SignalSteps()
+    pace = Pace()
     device = replace(DeviceRecord(1), signal_strength=52)
 
     def offered(percent: int, now: float) -> int | None:
-        shown = steps.offer(replace(device, signal_strength=percent), now, signal_only=True)
+        shown = pace.offer(replace(device, signal_strength=percent), now)
         return None if shown is None else shown.signal_strength
 
-    first = steps.offer(device, 10.0, signal_only=False)
+    first = pace.offer(device, 10.0)
     assert first is not None
     assert first.signal_strength == 50
     assert offered(54, 20.0) is None, "less than a step"
     assert offered(61, 21.0) == 60
     assert offered(72, 21.5) is None, "too early"
-    assert steps.due(21.9) == []
-    assert steps.due(22.0) == [1]
+    assert pace.due(21.9) == []
+    assert pace.due(22.0) == [1]
     assert offered(72, 22.0) == 70
-    assert steps.next_due() is None
-    changed = steps.offer(replace(device, name="new", signal_strength=71), 22.1, signal_only=False)
+    assert pace.next_due() is None
+    changed = pace.offer(replace(device, name="new", signal_strength=71), 22.1)
     assert changed is not None
     assert changed.signal_strength == 70
+
+
+RECORDING = CameraRecord(
+    battery_level=80,
+    recording_state="recording",
+    recording_since=1,
+    storage_state="ok",
+    storage_free=100,
+    recording_time_left=600,
+    clock_offset=5,
+    clock_read_at=1,
+    read_at=1,
+)
+CONNECTED = DeviceRecord(1, state="connected", camera=RECORDING)
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        {"battery_level": 79},
+        {"storage_free": 50},
+        {"recording_time_left": 540},
+        {"clock_offset": -5, "clock_read_at": 2},
+        {"read_at": 2},
+    ],
+)
+def test_what_a_camera_counts_is_published_once_a_minute(counted: dict[str, Any]) -> None:
+    pace = Pace()
+    after = replace(CONNECTED, camera=replace(RECORDING, **counted))
+    assert is_small(CONNECTED, after)
+    assert pace.offer(CONNECTED, 10.0) == CONNECTED
+    assert pace.offer(after, 69.0) is None
+    assert pace.next_due() == 70.0
+    assert pace.offer(after, 70.0) == after
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"recording_state": "idle"},
+        {"recording_since": 2},
+        {"recording_requested": True},
+        {"storage_state": "full"},
+        {"battery_state": "charging"},
+        {"temperature_state": "too-hot"},
+        {"problems": ("not-recording",)},
+        {"model": "HERO12 Black"},
+        {"battery_level": None},
+        {"recording_time_left": None},
+        {"clock_read_at": None},
+    ],
+)
+def test_all_else_of_a_camera_is_published_at_once(told: dict[str, Any]) -> None:
+    pace = Pace()
+    after = replace(CONNECTED, camera=replace(RECORDING, read_at=2, **told))
+    assert not is_small(CONNECTED, after)
+    pace.offer(CONNECTED, 10.0)
+    pace.offer(replace(CONNECTED, camera=replace(RECORDING, read_at=2)), 20.0)
+    assert pace.offer(after, 20.1) == after
+    assert pace.next_due() is None, "it has what was held back"
+    assert pace.offer(replace(after, camera=None), 20.2) is not None
+
+
+def test_a_day_of_64_cameras_that_record_is_bounded() -> None:
+    """Each is read every 2 s, and changes in the daemon's steps every 10 s."""
+    pace, published, octets = Pace(), 0, 0
+    for now in range(0, 3600, 10):
+        for number in range(1, 65):
+            counted = replace(RECORDING, read_at=now + 1, recording_time_left=86_400 - now)
+            record = replace(CONNECTED, id=number, camera=counted)
+            if pace.offer(record, float(now)) is not None:
+                published += 1
+                octets += len(encoded(device_json(record)))
+    assert published * 24 == 64 * 1440
+    assert octets * 24 < 200e6
 
 
 @pytest.mark.parametrize(
@@ -241,6 +321,37 @@ def test_a_command_has_its_options_and_no_others() -> None:
     for wrong in (b'{"wait":1}', b'{"what":true}', b"[]", b"null"):
         with pytest.raises(CommandRefused):
             parse_command(CommandMessage(Target(1), b'{"command":"connect","options":' + wrong + b"}"))
+
+
+@pytest.mark.parametrize(
+    ("options", "order"),
+    [
+        ({"recording": True, "device_ids": [2, 1]}, RecordingOrder(on=True, device_ids=(2, 1))),
+        ({"recording": False, "all": True}, RecordingOrder(on=False, everyone=True)),
+        ({"recording": False, "device_ids": []}, RecordingOrder(on=False)),
+        ({"recording": True, "device_ids": [2], "all": False, "else": 1}, RecordingOrder(True, (2,))),
+        ({}, None),
+        ({"recording": True}, None),
+        ({"recording": 1, "all": True}, None),
+        ({"all": True}, None),
+        ({"recording": True, "all": 1}, None),
+        ({"recording": True, "all": True, "device_ids": [1]}, None),
+        ({"recording": True, "device_ids": [0]}, None),
+        ({"recording": True, "device_ids": [True]}, None),
+        ({"recording": True, "device_ids": [1.0]}, None),
+        ({"recording": True, "device_ids": [2**63]}, None),
+        ({"recording": True, "device_ids": {"1": 1}}, None),
+    ],
+)
+def test_a_hub_records_on_some_or_on_all(options: dict[str, Any], order: RecordingOrder | None) -> None:
+    message = CommandMessage(Target(None), json.dumps({"command": "record", "options": options}).encode())
+    if order is None:
+        with pytest.raises(CommandRefused, match="options must be an object with"):
+            parse_command(message)
+        return
+    assert recording_order(parse_command(message).options, "") == order
+    with pytest.raises(CommandRefused, match="command must be one of"):
+        parse_command(replace(message, target=Target(1)))
 
 
 @pytest.mark.parametrize("changes", [{"retained": True}, {"has_expired": True}, {"correlation": b"x" * 257}])

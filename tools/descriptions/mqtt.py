@@ -11,20 +11,31 @@ from tools.descriptions.json_schema import Schemas
 from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
 from wifimgrd.client.channel_messages import DATA, POWER, STATUS
-from wifimgrd.client.json_members import DeviceJson, InterfaceJson, NetworkJson, PowerStateJson
+from wifimgrd.client.json_members import (
+    DeviceJson,
+    InterfaceJson,
+    NetworkJson,
+    PowerStateJson,
+    ResultJson,
+)
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json
 from wifimgrd.client.json_types import Id, Keywords
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import (
+    CameraRecord,
+    DeviceRecord,
+    InterfaceRecord,
+    ResultRecord,
+    ServiceRecord,
+)
 from wifimgrd.mqtt._command_messages import OF_HUB, PAYLOAD_TOO_LARGE
 from wifimgrd.mqtt._discovery import Discovery, DiscoveryRecordJson
+from wifimgrd.mqtt._events import LEFT_OUT
 from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
 from wifimgrd.mqtt.topics import Topics
 
 _CODES: Final = sorted({*(one.value for one in ErrorCode), PAYLOAD_TOO_LARGE})
-_UNSENT: Final = frozenset({"device.signal"})
-"""Messages of the channel that are no events here: the record has their value."""
 _EPOCH: Final = "5f1d0c7be2a94830"
 _ABOUT: Final = (
     "The topics below `PREFIX/HUB`, of one hub. Retained records are those of the HTTP API. Commands are"
@@ -61,7 +72,11 @@ class HubCommandJson(TypedDict):
 
     command: Annotated[str, Keywords(enum=list(OF_HUB))]
     options: NotRequired[
-        Annotated[dict[str, Any], "For create as `CreateDevice` on D-Bus has them; for scan `interface`."]
+        Annotated[
+            dict[str, Any],
+            "For create as `CreateDevice` on D-Bus has them; for scan `interface`; for record `recording`,"
+            " and `device_ids` or `all`, as over HTTP.",
+        ]
     ]
 
 
@@ -73,6 +88,7 @@ class AnswerJson(TypedDict):
     ok: bool
     code: Annotated[str, "Why it failed.", Keywords(enum=_CODES)] | None
     message: Annotated[str, "A sentence for people."]
+    results: NotRequired[Annotated[list[ResultJson], "Of record: one for each camera."]]
     networks: NotRequired[Annotated[list[NetworkJson], "Of scan: the strongest first."]]
     scanned_interfaces: NotRequired[list[str]]
     skipped_interfaces: NotRequired[dict[str, str]]
@@ -164,6 +180,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         state="connected",
         interface="wlan1",
         auto_wake=False,
+        camera=CameraRecord(battery_level=84, recording_state="recording", recording_requested=True),
     )
     interface = replace(InterfaceRecord("wlan1"), state="in-use", device_id=3)
     service = ServiceRecord(
@@ -172,6 +189,12 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
     hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True)
     answered = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connecting"}
     refused = answered | {"ok": False, "code": "busy", "message": "Front is disconnecting"}
+    results = [
+        ResultRecord(device_id=3, done=True, after=132_000),
+        ResultRecord(device_id=4, done=False, code="not-connected", message="the device is disconnected"),
+    ]
+    recorded = answered | {"command": "record", "device_id": None, "message": "1 of 2 done"}
+    recorded |= {"results": list(map(ResultJson.of, results))}
     failed = {"id": 3, "operation": "wake", "code": "wake-failed", "message": "the camera did not wake"}
     plain: dict[str, tuple[Any, list[Any]]] = {
         "hub": (HubRecordJson, [hub]),
@@ -180,8 +203,8 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         "discovery": (DiscoveryRecordJson, [{"prefix": "homeassistant"}]),
         "claim": (ClaimJson, [{"instance": _EPOCH, "challenge": False}]),
         "device_command": (DeviceCommandJson, [{"command": "connect", "options": {"wait": True}}]),
-        "hub_command": (HubCommandJson, [_CREATE, {"command": "scan"}]),
-        "answer": (AnswerJson, [answered, refused]),
+        "hub_command": (HubCommandJson, [_CREATE, {"command": "scan"}, _RECORD]),
+        "answer": (AnswerJson, [answered, refused, recorded]),
     }
     states = {"type": "string", "enum": ["online", "offline"]}
     messages = {"availability": _message("availability", states, ["online"], content_type="text/plain")}
@@ -197,10 +220,11 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         "device.created": [_event("device.created", device_json(device))],
         "device.removed": [_event("device.removed", {"id": 3})],
         POWER: [_event(POWER, PowerStateJson.of(replace(device, power_state="asleep")))],
+        "device.recording.stopped": [_event("device.recording.stopped", {"id": 3, "reason": "full"})],
         "device.operation.failed": [_event("device.operation.failed", failed)],
     }
     messages["discovery_message"] = _discovery_message(device, interface)
-    for kind in (one for one in DATA if one not in _UNSENT):
+    for kind in (one for one in DATA if one not in LEFT_OUT):
         schema = _event_schema(kind, schemas)
         messages[f"event.{kind}"] = _message(kind, schema, examples.get(kind, []))
     return dict(sorted(messages.items()))
@@ -210,6 +234,8 @@ _CREATE: Final = {
     "command": "create",
     "options": {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "X3 AB12.OSC", "password": ""},
 }
+
+_RECORD: Final = {"command": "record", "options": {"recording": True, "device_ids": [3, 4]}}
 
 
 def _discovery_message(device: DeviceRecord, interface: InterfaceRecord) -> dict[str, Any]:
@@ -226,7 +252,7 @@ def _discovery_message(device: DeviceRecord, interface: InterfaceRecord) -> dict
         "properties": members,
     }
     discovery = Discovery(Topics("wifimgrd", "a1b2c3d4e5f6"), "homeassistant", commands=True)
-    sent = [discovery.hub(__version__, [interface.name]), discovery.camera(device)]
+    sent = [discovery.hub(__version__, [interface.name], records=True), discovery.camera(device)]
     return _message("discovery_message", schema, [json.loads(payload) for _, payload in sent])
 
 

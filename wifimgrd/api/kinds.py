@@ -249,6 +249,7 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
             0,
             {"description": "Milliseconds.", "minimum": 0},
             to_json=lambda microseconds: round(microseconds / 1000),
+            of_json=lambda milliseconds: _amount(milliseconds) * 1000,
             unit="Microseconds",
         ),
         Kind.OFFSET: Form(

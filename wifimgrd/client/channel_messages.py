@@ -180,6 +180,8 @@ class ChannelMessages:
             }
             messages.append(Message(STATUS, failed))
         messages.append(Message(STATUS, status))
+        if after.camera != before.camera:  # as in a record that has both
+            messages.append(Message(CAMERA, CameraUpdateJson.of(after)))
         if any(value(after) != value(before) for value in _BESIDE_STATUS):
             messages.append(Message("device.updated", device_json(after)))
         return messages

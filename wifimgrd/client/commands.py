@@ -1,5 +1,5 @@
 """The one way in which HTTP, the channel, MQTT and the command line carry out a command to a device, and
-learn its outcome."""
+learn its outcome; and a command to several cameras."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Final
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.commands import WAIT, WHEN_FREE, DeviceCommand
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound
+from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, InvalidRequest
+from wifimgrd.domain.history import LARGEST_ID
 from wifimgrd.domain.records import DeviceRecord
 
 WAITING: Final = "waiting"
@@ -96,3 +97,34 @@ async def carry_out(
     )
     is_done = device.state == command.reaches or (has_ended and not is_waiting)
     return Outcome(command, device, is_done, is_waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingOrder:
+    """What several cameras are to do."""
+
+    on: bool
+    """Start recording, or stop."""
+    device_ids: tuple[int, ...] = ()
+    everyone: bool = False
+    """All that are connected and have a driver."""
+
+
+def recording_order(members: object, what: str) -> RecordingOrder:
+    """Read an order in JSON: `recording`, and either `device_ids` or `all`. `what` it is, for the sentence of
+    InvalidRequest, which this raises."""
+    wrong = InvalidRequest(
+        f'{what} must be an object with "recording", true or false, and either "device_ids", a list of ids,'
+        ' or "all": true'
+    )
+    if not isinstance(members, dict) or not isinstance(members.get("recording"), bool):
+        raise wrong
+    everyone, ids = members.get("all", False), members.get("device_ids")
+    is_list = isinstance(ids, list) and all(map(_is_id, ids))
+    if not isinstance(everyone, bool) or (ids is None) is not everyone or not (everyone or is_list):
+        raise wrong
+    return RecordingOrder(members["recording"], tuple(ids or ()), everyone)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_ID

@@ -57,7 +57,7 @@ class _SentCommand:
     """Where its answer arrives."""
     correlation: bytes | None
     command: str
-    device_id: int
+    device_id: int | None
     answer: asyncio.Future[CommandAnswer]
 
     def takes(self, message: Received, answer: CommandAnswer) -> bool:
@@ -147,17 +147,28 @@ class FleetClient:
         timeout_s: float,
     ) -> CommandAnswer:
         """Send a command to a device of a hub, and wait for the answer; raises TimeoutError, BrokerError."""
+        return await self._send(hub, Target(device_id), command.name, options, timeout_s)
+
+    async def command_hub(
+        self, hub: str, command: str, options: Mapping[str, object], *, timeout_s: float
+    ) -> CommandAnswer:
+        """Send a command to a hub itself, and wait for the answer; raises TimeoutError, BrokerError."""
+        return await self._send(hub, Target(None), command, options, timeout_s)
+
+    async def _send(
+        self, hub: str, target: Target, command: str, options: Mapping[str, object], timeout_s: float
+    ) -> CommandAnswer:
         connection = self._connection
         if connection is None:
             raise BrokerError("there is no connection to the broker")
         topics = Topics(self._prefix, hub)
-        command_topic = topics.command(device_id)
-        answers, request = topics.result(Target(device_id)), Request()
+        command_topic = topics.command(target)
+        answers, request = topics.result(target), Request()
         if connection.is_v5:
             answers = f"{topics.root}/response/{self._id}"
             request = Request(answers, secrets.token_bytes(8), _COMMAND_EXPIRES_S)
         answer: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
-        sent = _SentCommand(answers, request.correlation, command.name, device_id, answer)
+        sent = _SentCommand(answers, request.correlation, command, target.device_id, answer)
 
         def accepted(code: int) -> None:
             if code >= FAILURE and not answer.done():
@@ -171,7 +182,7 @@ class FleetClient:
                 if answers not in self._answer_topics:
                     await connection.subscribe([answers], qos=1, live_only=True)
                     self._answer_topics.add(answers)
-                payload = dumps({"command": command.name, "options": dict(options)}).encode()
+                payload = dumps({"command": command, "options": dict(options)}).encode()
                 connection.publish(command_topic, payload, request=request, outcome=accepted)
                 await any_of(answer, connection.closed)
         finally:

@@ -18,7 +18,7 @@ from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.fields import BoundField, Kind, Record, fields_of
 from wifimgrd.domain.interface import InterfaceState
-from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ResultRecord, ServiceRecord
 from wifimgrd.mqtt.hub_record import OF_SERVICE
 
 LARGEST_RECORD: Final = 64 * 1024
@@ -48,6 +48,8 @@ class CommandAnswer:
     code: str | None
     """Why it failed; None = it succeeded."""
     message: str
+    results: tuple[ResultRecord, ...] = ()
+    """Of a command to several cameras: what it has done at each."""
 
 
 def parse_device(payload: bytes, device_id: int) -> DeviceRecord:
@@ -83,7 +85,14 @@ def parse_answer(payload: bytes) -> CommandAnswer:
         None if device_id is None else read_number(device_id),
         None if code is None else _code(code),
         read_text(members.get("message", "")),
+        _results(members.get("results", [])),
     )
+
+
+def _results(value: object) -> tuple[ResultRecord, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise RecordError("results is no list of objects")
+    return tuple(_record(ResultRecord, one) for one in value)
 
 
 def _members(payload: bytes) -> Mapping[str, object]:
@@ -138,7 +147,7 @@ def _may_be_null(one: BoundField) -> bool:
 
 _ABSENT: Final = object()
 _FIELDS: Final[Mapping[type[Record], tuple[BoundField, ...]]] = MappingProxyType(
-    {kind: fields_of(kind) for kind in (DeviceRecord, CameraRecord, InterfaceRecord)}
+    {kind: fields_of(kind) for kind in (DeviceRecord, CameraRecord, InterfaceRecord, ResultRecord)}
     | {ServiceRecord: tuple(one for one in fields_of(ServiceRecord) if one.name in OF_SERVICE)}
 )
 _STATES: Final[Mapping[type[Record], frozenset[str]]] = MappingProxyType(

@@ -6,7 +6,6 @@ import asyncio
 import secrets
 import time
 from dataclasses import replace
-from typing import Final
 
 from wifimgrd.api.kinds import time_text
 from wifimgrd.client.changes import (
@@ -21,13 +20,15 @@ from wifimgrd.client.changes import (
     InterfaceRemoved,
     ServiceChanged,
 )
-from wifimgrd.client.channel_messages import SIGNAL_STEP, ChannelMessages
+from wifimgrd.client.channel_messages import ChannelMessages
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json
+from wifimgrd.domain.camera_state import is_recording
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt._commands import Commands
 from wifimgrd.mqtt._discovery import Discovery
 from wifimgrd.mqtt._events import EventQueue
+from wifimgrd.mqtt._pace import Pace, is_small
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
@@ -36,59 +37,6 @@ from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 from wifimgrd.runtime.tasks import Tasks
-
-PERIOD_S: Final = 1.0
-"""The least time between two records of a device that differ in the signal strength alone."""
-
-
-class SignalSteps:
-    """Decides when the record of a device is published, and with which signal strength: in steps, and rarely.
-    Time is passed in, in seconds."""
-
-    def __init__(self) -> None:
-        self._shown: dict[int, int | None] = {}
-        self._shown_at: dict[int, float] = {}
-        self._due: dict[int, float] = {}
-        """When a device whose change was held back is to be offered again."""
-
-    def offer(self, device: DeviceRecord, now: float, *, signal_only: bool) -> DeviceRecord | None:
-        """The record to publish now; None if there is none. `signal_only`: nothing else has changed."""
-        shown = self._shown.get(device.id)
-        percent = self._step(device.signal_strength, shown)
-        self._due.pop(device.id, None)
-        if percent != shown:
-            next_s = self._shown_at.get(device.id, -PERIOD_S) + PERIOD_S
-            if signal_only and now < next_s:
-                self._due[device.id] = next_s
-                return None
-            self._shown[device.id], self._shown_at[device.id] = percent, now
-        elif signal_only:
-            return None
-        return replace(device, signal_strength=percent)
-
-    def due(self, now: float) -> list[int]:
-        """The devices to offer again."""
-        return [device_id for device_id, due in self._due.items() if due <= now]
-
-    def next_due(self) -> float | None:
-        """When the next device is to be offered again; None if there is none."""
-        return min(self._due.values(), default=None)
-
-    def forget(self, device_id: int) -> None:
-        """The device was removed."""
-        for kept in (self._shown, self._shown_at, self._due):
-            kept.pop(device_id, None)
-
-    def clear(self) -> None:
-        """Forget all devices."""
-        for kept in (self._shown, self._shown_at, self._due):
-            kept.clear()
-
-    @staticmethod
-    def _step(percent: int | None, shown: int | None) -> int | None:
-        if percent is None or (shown is not None and abs(percent - shown) < SIGNAL_STEP):
-            return None if percent is None else shown
-        return (percent + SIGNAL_STEP // 2) // SIGNAL_STEP * SIGNAL_STEP
 
 
 class Bridge:
@@ -107,9 +55,9 @@ class Bridge:
         self._records = RetainedRecords()
         self._events = EventQueue(secrets.token_hex(8))
         self._messages = ChannelMessages()
-        self._signals = SignalSteps()
+        self._pace = Pace()
         self._timer: asyncio.TimerHandle | None = None
-        """Publishes the next signal strength that was held back."""
+        """Publishes the next record that was held back."""
         self._service = ServiceRecord()
         self._session = Session(settings, self._records, self._events)
         commands = Commands(hub, settings, self._session, tasks.part("commands"))
@@ -139,14 +87,17 @@ class Bridge:
             case ServiceChanged(service):
                 self._set_hub(service)
             case DeviceAdded(device):
-                self._set_device(device, signal_only=False)
+                self._set_device(device)
+                self._follow_cameras(None, device)
             case DeviceChanged(before, after):
-                only = replace(after, signal_strength=before.signal_strength) == before
-                self._set_device(after, signal_only=only)
+                self._set_device(after, describe=not is_small(before, after))
                 if after.name != before.name:
                     self._discover_hub()
+                self._follow_cameras(before, after)
             case DeviceRemoved(device_id):
                 self._remove_device(device_id)
+                self._discover_hub()
+                self._set_hub(self._service)
             case InterfaceAdded(interface) | InterfaceChanged(interface):
                 self._records.set(*self._interface(interface))
                 self._discover_hub()
@@ -165,7 +116,7 @@ class Bridge:
 
     def _appear(self) -> None:
         """The daemon is there: its objects are all there is."""
-        self._signals.clear()
+        self._pace.clear()
         self._service = self._hub.service
         records = [(self._topics.hub_record, self._hub_record())]
         records += map(self._interface, self._hub.interfaces.values())
@@ -179,7 +130,7 @@ class Bridge:
 
     def _vanish(self, reason: str) -> None:
         """The daemon is away: the records may be out of date, which `availability` says."""
-        self._signals.clear()
+        self._pace.clear()
         self._records.set(self._topics.availability, OFFLINE)
         gone = replace(self._service, backend_state="unavailable", backend_reason=reason)
         self._set_hub(replace(gone, total_interfaces=0, assigned_interfaces=0))
@@ -196,28 +147,39 @@ class Bridge:
         interfaces, devices = self._hub.interfaces, self._hub.devices
         keepers = {name: devices.get(one.reserved_device_id or 0) for name, one in interfaces.items()}
         reserved = {name: device.name for name, device in keepers.items() if device is not None}
-        return discovery.hub(self._service.version, interfaces, reserved)
+        records = any(device.camera is not None for device in devices.values())
+        return discovery.hub(self._service.version, interfaces, reserved, records=records)
 
     def _hub_record(self) -> bytes:
-        commands = self._settings.commands
-        return encoded(hub_json(self._topics.hub, self._service, self._events.epoch, commands=commands))
+        recording = sum(map(is_recording, self._hub.devices.values()))
+        hub, epoch, commands = self._topics.hub, self._events.epoch, self._settings.commands
+        return encoded(hub_json(hub, self._service, epoch, commands=commands, recording=recording))
 
-    def _set_device(self, device: DeviceRecord, *, signal_only: bool) -> None:
-        record = self._device(device, signal_only=signal_only)
+    def _set_device(self, device: DeviceRecord, *, describe: bool = True) -> None:
+        """The record of a device, and with `describe` its message for Home Assistant."""
+        record = self._device(device)
         if record is not None:
             self._records.set(*record)
-        if self._discovery is not None and not signal_only:
+        if self._discovery is not None and describe:
             self._records.set(*self._discovery.camera(device))
 
+    def _follow_cameras(self, before: DeviceRecord | None, after: DeviceRecord) -> None:
+        """A device was changed, or added: the hub's own record and message may say something else."""
+        could, can = before is not None and before.camera is not None, after.camera is not None
+        if could is not can:
+            self._discover_hub()
+        if can and (before is None or is_recording(before) is not is_recording(after)):
+            self._set_hub(self._service)
+
     def _remove_device(self, device_id: int) -> None:
-        self._signals.forget(device_id)
+        self._pace.forget(device_id)
         if self._discovery is not None:
             self._records.remove(self._topics.discovery(self._discovery.prefix, device_id))
         self._records.remove(self._topics.device(device_id))
 
-    def _device(self, device: DeviceRecord, *, signal_only: bool = False) -> tuple[str, bytes] | None:
-        now = asyncio.get_running_loop().time()
-        shown = self._signals.offer(device, now, signal_only=signal_only)
+    def _device(self, device: DeviceRecord) -> tuple[str, bytes] | None:
+        """The record of a device, unless it is held back."""
+        shown = self._pace.offer(device, asyncio.get_running_loop().time())
         return None if shown is None else (self._topics.device(device.id), encoded(device_json(shown)))
 
     def _interface(self, interface: InterfaceRecord) -> tuple[str, bytes]:
@@ -227,14 +189,14 @@ class Bridge:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        due = self._signals.next_due()
+        due = self._pace.next_due()
         if due is not None:
             self._timer = asyncio.get_running_loop().call_at(due, self._publish_due)
 
     def _publish_due(self) -> None:
-        for device_id in self._signals.due(asyncio.get_running_loop().time()):
+        for device_id in self._pace.due(asyncio.get_running_loop().time()):
             device = self._hub.devices.get(device_id)
             if device is not None:
-                self._set_device(device, signal_only=True)
+                self._set_device(device, describe=False)
         self._session.publish()
         self._set_timer()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wifimgrd.client.commands import shallow
+from wifimgrd.client.commands import recording_order, shallow
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
@@ -36,7 +36,8 @@ class CommandRefused(Exception):
 
 CREATE: Final = "create"
 SCAN: Final = "scan"
-OF_HUB: Final = (CREATE, SCAN)
+RECORD: Final = "record"
+OF_HUB: Final = (CREATE, SCAN, RECORD)
 """The commands to the hub; those to a device are DEVICE_COMMANDS."""
 _OF_CREATE: Final = frozenset(
     {
@@ -119,6 +120,11 @@ def _check_options(name: str, options: Mapping[str, object]) -> None:
             raise _invalid("an option must be true or false")
     if name == SCAN and (options.keys() - {"interface"} or not isinstance(options.get("interface", ""), str)):
         raise _invalid("the option of scan is interface, a name")
+    if name == RECORD:
+        try:
+            recording_order(options, "options")
+        except InvalidRequest as error:
+            raise _invalid(error.message) from None
 
 
 def _invalid(message: str) -> CommandRefused:

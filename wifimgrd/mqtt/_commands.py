@@ -9,13 +9,15 @@ from typing import Final
 import structlog
 
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, CommandRate
-from wifimgrd.client.commands import available, carry_out
+from wifimgrd.client.commands import available, carry_out, recording_order
 from wifimgrd.client.hub import HubClient
+from wifimgrd.client.json_members import ResultJson
 from wifimgrd.client.json_records import search_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.mqtt._command_messages import (
     CREATE,
+    RECORD,
     SCAN,
     Command,
     CommandMessage,
@@ -150,6 +152,11 @@ class Commands:
             interface = options.get("interface")
             found = await available(hub).search_networks(interface if isinstance(interface, str) else None)
             return None, f"{len(found.networks)} networks", search_json(found)
+        if command.name == RECORD:
+            order = recording_order(options, "options")
+            results = await available(hub).record(order.device_ids, on=order.on, everyone=order.everyone)
+            sentence = f"{sum(one.done for one in results)} of {len(results)} done"
+            return None, sentence, {"results": list(map(ResultJson.of, results))}
         if device_id is None:
             raise DeviceNotFound("a command to a device names one")
         wanted = DEVICE_COMMANDS[command.name]

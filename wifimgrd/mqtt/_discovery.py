@@ -6,8 +6,8 @@ https://www.home-assistant.io/integrations/binary_sensor.mqtt/, .../button.mqtt/
 .../switch.mqtt/; which of them are required is in `homeassistant/components/mqtt/schemas.py` of
 https://github.com/home-assistant/core.
 
-Templates are constant. Names of cameras, models and adapters are plain text there (`cv.string` in those
-schemas, while templates are `cv.template`), so that nothing in them is evaluated.
+Names of cameras, models and adapters are plain text there (`cv.string` in those schemas, while templates are
+`cv.template`), so that nothing in them is evaluated.
 """
 
 from __future__ import annotations
@@ -24,69 +24,26 @@ from wifimgrd.catalog import Models
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.config import TOPIC_PREFIX
-from wifimgrd.domain.commands import CONNECT, DISCONNECT, WAKE
-from wifimgrd.domain.device import PowerState
-from wifimgrd.domain.errors import ErrorCode, InvalidRequest
+from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.mqtt.topics import Topics
+from wifimgrd.mqtt._entities import (
+    ADAPTER_DETAILS,
+    ADAPTER_STATE,
+    ADAPTER_STATES,
+    CONNECTION_SWITCH,
+    IS_CURRENT,
+    IS_PLUGGED,
+    OF_CAMERA,
+    OF_DRIVEN_CAMERA,
+    POWER_STATE,
+    RECORD_ON_ALL_SWITCH,
+    RECORD_SWITCH,
+    RESERVED,
+    WAKE_BUTTON,
+)
+from wifimgrd.mqtt.topics import Target, Topics
 
-_ON: Final = "ON"
-_OFF: Final = "OFF"
-_UNKNOWN: Final = "None"
-"""What Home Assistant takes for no state. An empty text is none of a sensor's `options`: it warns of that."""
 _LONGEST_RECORD: Final = 1024
-
-
-def _of_record(text: str, otherwise: str = _UNKNOWN) -> str:
-    """A template whose text is rendered with a record. `otherwise` is for the empty message of a record that
-    is removed: Home Assistant may receive it before the entity is removed, and keeps an adapter's entity."""
-    return f"{{% if value_json is defined %}}{text}{{% else %}}{otherwise}{{% endif %}}"
-
-
-def _switched(condition: str) -> str:
-    return _of_record(f"{{{{ '{_ON}' if {condition} else '{_OFF}' }}}}")
-
-
-_IS_CONNECTED: Final = _switched("value_json.connected")
-_HAS_PROBLEM: Final = _switched(
-    "value_json.connection_error_code is not none or value_json.device_reachability == 'unavailable'"
-)
-_ERROR: Final = _of_record(
-    "{{ {'error_code': value_json.connection_error_code, 'error': value_json.connection_error_message,"
-    " 'error_at': value_json.connection_error_at, 'reachability': value_json.device_reachability}"
-    " | to_json }}",
-    "{}",
-)
-_REASONS: Final = ("none", *ErrorCode, "not-answering")
-_REASON: Final = _of_record(
-    "{{ value_json.connection_error_code"
-    " or ('not-answering' if value_json.device_reachability == 'unavailable' else 'none') }}"
-)
-_SIGNAL: Final = _of_record("{{ value_json.signal_strength }}")
-_ADAPTER: Final = _of_record("{{ value_json.interface }}")
-_POWER: Final = _of_record("{{ value_json.power_state }}")
-# What a disconnect ends: also an attempt, the wait for an adapter, and reconnecting.
-_IS_WANTED: Final = _switched(
-    "value_json.connection_status in ('connected', 'connecting')"
-    " or value_json.waiting_since is not none or value_json.lost_at is not none"
-)
-_ADAPTER_STATES: Final = {"available": "Free", "in-use": "In use", "unavailable": "Unusable"}
-"""In words: `unavailable` as a state of a sensor means that nothing is known of it."""
-_RESERVED: Final = "Reserved"
-"""In the place of `Free`; the name of the entity says for which camera."""
-_ADAPTER_STATE: Final = _of_record(
-    f"{{{{ '{_RESERVED}' if value_json.state == 'available' and value_json.reserved_device_id"
-    f" else {_ADAPTER_STATES}[value_json.state] }}}}"
-)
-_ADAPTER_DETAILS: Final = _of_record(
-    "{{ {'reason': value_json.reason, 'camera_id': value_json.device_id,"
-    " 'reserved_camera_id': value_json.reserved_device_id} | to_json }}",
-    "{}",
-)
-_IS_CURRENT: Final = _of_record(
-    "{{ 'offline' if value_json.backend_state == 'unavailable' else 'online' }}", "offline"
-)
-_IS_PLUGGED: Final = _of_record("online", "offline")
 
 
 class DiscoveryRecordJson(TypedDict):
@@ -102,7 +59,7 @@ class Discovery:
     topics: Topics
     prefix: str
     commands: bool
-    """Cameras have a switch, and those that can be woken a button."""
+    """Cameras have a switch, those that can be woken a button, and those with a driver another switch."""
     models: Models = field(default_factory=dict)
     """Those whose name is shown instead of the codename."""
     page: str = ""
@@ -116,10 +73,16 @@ class Discovery:
         return self.topics.discovery_record, dumps(kept).encode()
 
     def hub(
-        self, version: str, interfaces: Iterable[str], reserved: Mapping[str, str] = MappingProxyType({})
+        self,
+        version: str,
+        interfaces: Iterable[str],
+        reserved: Mapping[str, str] = MappingProxyType({}),
+        *,
+        records: bool = False,
     ) -> tuple[str, bytes]:
         """The topic and the message of the hub: whether it is there, and the state of each adapter.
-        `reserved` has the name of the camera for which an interface is reserved."""
+        `reserved` has the name of the camera for which an interface is reserved. With `records` it has
+        cameras that can be told to record, and a switch for all of them."""
         node = self.topics.node(None)
         components: dict[str, object] = {
             "connectivity": {
@@ -130,8 +93,18 @@ class Discovery:
                 "payload_on": "online",
                 "payload_off": "offline",
                 "entity_category": "diagnostic",
-            }
+            },
+            "recording": {"platform": "switch"},
         }
+        if records and self.commands:
+            components["recording"] = {
+                "unique_id": f"{node}_recording",
+                **RECORD_ON_ALL_SWITCH,
+                "state_topic": self.topics.hub_record,
+                "command_topic": self.topics.command(Target(None)),
+                "availability_mode": "all",
+                "availability": self._is_known(),
+            }
         for name in sorted(interfaces):
             key = f"adapter_{quote(name, safe='')}"
             components[key] = self._adapter(f"{node}_{key}", name, reserved.get(name))
@@ -159,22 +132,20 @@ class Discovery:
             model = self.models.get(camera.codename)
             device["model"] = model.device_name if model else camera.codename
             device["model_id"] = camera.codename
-        components: dict[str, dict[str, object]] = {
-            key: {"unique_id": f"{node}_{key}", **members} for key, members in _CAMERA_COMPONENTS.items()
+        wakes, records = camera.auto_wake is not None, camera.camera is not None
+        entities = [
+            *((key, members, True) for key, members in OF_CAMERA.items()),
+            ("switch", CONNECTION_SWITCH, self.commands),
+            ("power", POWER_STATE, wakes),
+            ("wake", WAKE_BUTTON, wakes and self.commands),
+            *((key, members, records) for key, members in OF_DRIVEN_CAMERA.items()),
+            ("record", RECORD_SWITCH, records and self.commands),
+        ]
+        # Of one that is not there only the platform: Home Assistant removes what it may have of it.
+        components = {
+            key: self._entity(camera.id, key, members) if is_there else {"platform": members["platform"]}
+            for key, members, is_there in entities
         }
-        components["problem"]["json_attributes_topic"] = self.topics.device(camera.id)
-        # Without commands only the platform: Home Assistant removes the switch that it may have.
-        components["switch"] = {"platform": "switch"}
-        if self.commands:
-            components["switch"] |= {"unique_id": f"{node}_switch", **_SWITCH}
-            components["switch"]["command_topic"] = self.topics.command(camera.id)
-        # Those of a camera that can be woken: another model may be chosen for a device.
-        components["power"], components["wake"] = {"platform": "sensor"}, {"platform": "button"}
-        if camera.auto_wake is not None:
-            components["power"] |= {"unique_id": f"{node}_power", **_POWER_STATE}
-            if self.commands:
-                components["wake"] |= {"unique_id": f"{node}_wake", **_WAKE_BUTTON}
-                components["wake"]["command_topic"] = self.topics.command(camera.id)
         shared = {
             "state_topic": self.topics.device(camera.id),
             "availability_mode": "all",
@@ -182,11 +153,19 @@ class Discovery:
         }
         return self.topics.discovery(self.prefix, camera.id), _message(device, components, shared)
 
+    def _entity(self, camera_id: int, key: str, members: Mapping[str, object]) -> dict[str, object]:
+        entity = {"unique_id": f"{self.topics.node(camera_id)}_{key}", **members}
+        if members["platform"] in ("switch", "button"):
+            entity["command_topic"] = self.topics.command(Target(camera_id))
+        if "json_attributes_template" in members:
+            entity["json_attributes_topic"] = self.topics.device(camera_id)
+        return entity
+
     def _is_known(self) -> list[dict[str, str]]:
         """States are known while the hub is online, and the service behind its backend there."""
         return [
             {"topic": self.topics.availability},
-            {"topic": self.topics.hub_record, "value_template": _IS_CURRENT},
+            {"topic": self.topics.hub_record, "value_template": IS_CURRENT},
         ]
 
     def _adapter(self, unique_id: str, name: str, camera: str | None) -> dict[str, object]:
@@ -197,85 +176,17 @@ class Discovery:
             "name": f"Adapter {name}" if camera is None else f"Adapter {name}, reserved for {camera}",
             "icon": "mdi:usb",
             "device_class": "enum",
-            "options": [*_ADAPTER_STATES.values(), _RESERVED],
+            "options": [*ADAPTER_STATES.values(), RESERVED],
             "state_topic": record,
-            "value_template": _ADAPTER_STATE,
+            "value_template": ADAPTER_STATE,
             "json_attributes_topic": record,
-            "json_attributes_template": _ADAPTER_DETAILS,
+            "json_attributes_template": ADAPTER_DETAILS,
             # An adapter that is unplugged becomes unavailable at once. Home Assistant keeps the entity, with
             # what was set for it, for when the adapter is back, as after a reset by the recovery.
             "availability_mode": "all",
-            "availability": [*self._is_known(), {"topic": record, "value_template": _IS_PLUGGED}],
+            "availability": [*self._is_known(), {"topic": record, "value_template": IS_PLUGGED}],
             "entity_category": "diagnostic",
         }
-
-
-# Without a name an entity is named by its device class, in the user's language.
-_CAMERA_COMPONENTS: Final[Mapping[str, Mapping[str, object]]] = {
-    "connectivity": {
-        "platform": "binary_sensor",
-        "device_class": "connectivity",
-        "value_template": _IS_CONNECTED,
-    },
-    "problem": {
-        "platform": "binary_sensor",
-        "device_class": "problem",
-        "value_template": _HAS_PROBLEM,
-        "json_attributes_template": _ERROR,
-    },
-    "error": {
-        "platform": "sensor",
-        "name": "Error",
-        "icon": "mdi:alert-circle-outline",
-        "device_class": "enum",
-        "options": _REASONS,
-        "value_template": _REASON,
-        "entity_category": "diagnostic",
-    },
-    "signal": {
-        "platform": "sensor",
-        "name": "Signal strength",
-        "icon": "mdi:wifi",
-        "unit_of_measurement": "%",
-        "state_class": "measurement",
-        "value_template": _SIGNAL,
-        "entity_category": "diagnostic",
-    },
-    "adapter": {
-        "platform": "sensor",
-        "name": "Adapter",
-        "icon": "mdi:usb",
-        "value_template": _ADAPTER,
-        "entity_category": "diagnostic",
-    },
-}
-_SWITCH: Final[Mapping[str, object]] = {
-    "name": "Connection",
-    "icon": "mdi:camera-wireless",
-    "value_template": _IS_WANTED,
-    "state_on": _ON,
-    "state_off": _OFF,
-    "payload_on": dumps({"command": CONNECT.name}),
-    "payload_off": dumps({"command": DISCONNECT.name}),
-    "optimistic": False,
-    "qos": 1,
-    "retain": False,  # a retained command is refused
-}
-
-_POWER_STATE: Final[Mapping[str, object]] = {
-    "name": "Power",
-    "icon": "mdi:sleep",
-    "device_class": "enum",
-    "options": [one.value for one in PowerState],
-    "value_template": _POWER,
-}
-_WAKE_BUTTON: Final[Mapping[str, object]] = {
-    "name": "Wake",
-    "icon": "mdi:alarm",
-    "payload_press": dumps({"command": WAKE.name}),
-    "qos": 1,
-    "retain": False,
-}
 
 
 def _message(

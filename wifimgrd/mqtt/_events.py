@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from wifimgrd.client.channel_messages import Message
+from wifimgrd.client.channel_messages import CAMERA, Message
 from wifimgrd.client.json_text import dumps
 
 KEPT: Final = 1000
 """Events that are kept while the broker is away; the oldest are dropped."""
+LEFT_OUT: Final = frozenset({"device.signal", CAMERA})
+"""Messages of the channel that are no events here: they are many, and the retained record says the same."""
 
 
 class EventQueue:
@@ -24,9 +26,8 @@ class EventQueue:
         self._queue: deque[bytes] = deque(maxlen=limit)
 
     def add(self, message: Message, time: str) -> None:
-        """Queue a message that happened at a time (RFC 3339). One without a number is left out: its value is
-        in a retained record."""
-        if not message.numbered:
+        """Queue a message that happened at a time (RFC 3339)."""
+        if message.type in LEFT_OUT:
             return
         self.seq += 1
         envelope = {"type": message.type, "epoch": self.epoch, "seq": self.seq, "time": time}

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from wifimgrd.client.json_members import JsonObject, members_of
 from wifimgrd.client.json_text import dumps
+from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.records import ServiceRecord
 
 OF_SERVICE: Final = frozenset(
@@ -31,16 +32,19 @@ class HubRecordJson(JsonObject):
         {
             "hub": Annotated[str, "The hub's id, as in its topics."],
             **{one.name: one.type for one in _SERVICE},
+            "recording_devices": Annotated[int, "How many cameras record.", Keywords(minimum=0)],
             "epoch": Annotated[str, "That of the events now."],
             "commands": Annotated[bool, "Whether commands are carried out."],
         }
     )
 
 
-def hub_json(hub: str, service: ServiceRecord, epoch: str, *, commands: bool) -> HubRecordJson:
-    """The record of the hub."""
+def hub_json(
+    hub: str, service: ServiceRecord, epoch: str, *, commands: bool, recording: int = 0
+) -> HubRecordJson:
+    """The record of the hub; `recording` is how many of its cameras record."""
     of_service = {one.name: one.read(service) for one in _SERVICE}
-    return HubRecordJson(hub=hub, **of_service, epoch=epoch, commands=commands)
+    return HubRecordJson(hub=hub, **of_service, recording_devices=recording, epoch=epoch, commands=commands)
 
 
 def encoded(record: Mapping[str, object]) -> bytes:

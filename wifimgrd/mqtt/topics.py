@@ -88,9 +88,9 @@ class Topics:
         """The record of a device, retained."""
         return f"{self.root}/devices/{device_id}"
 
-    def command(self, device_id: int) -> str:
-        """Where commands to a device are sent."""
-        return f"{self.device(device_id)}/command"
+    def command(self, target: Target) -> str:
+        """Where commands are sent."""
+        return f"{self._of(target)}/command"
 
     def node(self, device_id: int | None) -> str:
         """The id of a device, or of the hub (None), in Home Assistant. It is the same after a renaming, and
@@ -120,7 +120,10 @@ class Topics:
 
     def result(self, target: Target) -> str:
         """Where a command is answered that has no response topic."""
-        return f"{self.root if target.device_id is None else self.device(target.device_id)}/result"
+        return f"{self._of(target)}/result"
+
+    def _of(self, target: Target) -> str:
+        return self.root if target.device_id is None else self.device(target.device_id)
 
     def target(self, topic: str) -> Target | None:
         """What a command topic addresses; None for any other topic."""

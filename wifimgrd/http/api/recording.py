@@ -6,12 +6,11 @@ from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.client.commands import available, carry_out, known_device
+from wifimgrd.client.commands import available, carry_out, known_device, recording_order
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import CameraJson, ResultJson, ResultsJson
 from wifimgrd.domain.commands import SET_CLOCK, START_RECORDING, STOP_RECORDING
 from wifimgrd.domain.errors import ErrorCode, NotSupported
-from wifimgrd.domain.history import LARGEST_ID
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import RecordingInput, RecordingOfManyInput
@@ -23,10 +22,6 @@ from wifimgrd.http.routes import Routes
 
 _READS: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_SUPPORTED, ErrorCode.BACKEND_UNAVAILABLE)
 _WANTED: Final = 'The body must be an object: {"recording": true} or {"recording": false}.'
-_WANTED_OF_MANY: Final = (
-    'The body must be an object with "recording", true or false, and either "device_ids", a list of ids, or'
-    ' "all": true.'
-)
 
 
 class Recording:
@@ -113,8 +108,8 @@ class Recording:
         All requests are prepared, then sent together; each camera has a result of its own, and a part of them
         may fail. Answers after at most 15 s.
         """
-        on, device_ids, everyone = _wanted(await json_body(request))
-        results = await available(self._client).record(device_ids, on=on, everyone=everyone)
+        order = recording_order(await json_body(request), "The body")
+        results = await available(self._client).record(order.device_ids, on=order.on, everyone=order.everyone)
         return json_response({"results": list(map(ResultJson.of, results))})
 
     def _answer(self, device_id: int) -> web.Response:
@@ -126,18 +121,3 @@ def _camera(device: DeviceRecord) -> CameraRecord:
     if device.camera is None:
         raise NotSupported(f"the hub has no driver for cameras of the model {device.codename}")
     return device.camera
-
-
-def _wanted(body: object) -> tuple[bool, list[int], bool]:
-    """Whether to record, the ids of devices, and whether on all; raises Problem."""
-    if not isinstance(body, dict) or not isinstance(body.get("recording"), bool):
-        raise invalid(_WANTED_OF_MANY)
-    everyone, ids = body.get("all", False), body.get("device_ids")
-    is_list = isinstance(ids, list) and all(map(_is_id, ids))
-    if not isinstance(everyone, bool) or (ids is None) is not everyone or not (everyone or is_list):
-        raise invalid(_WANTED_OF_MANY)
-    return body["recording"], list(ids or ()), everyone
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_ID

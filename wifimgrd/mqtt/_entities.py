@@ -1,0 +1,234 @@
+"""The entities of a camera and of the hub in Home Assistant: their members but for topics and ids. Pure.
+
+All of it is constant, so no name of a camera or an adapter is evaluated in a template. Without a name an
+entity is named by its device class, in the user's language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from wifimgrd.client.json_text import dumps
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, START_RECORDING, STOP_RECORDING, WAKE
+from wifimgrd.domain.device import PowerState
+from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.mqtt._command_messages import RECORD
+
+_ON: Final = "ON"
+_OFF: Final = "OFF"
+_UNKNOWN: Final = "None"
+"""What Home Assistant takes for no state. An empty text is none of a sensor's `options`: it warns of that."""
+
+
+def _of_record(text: str, otherwise: str = _UNKNOWN) -> str:
+    """A template whose text is rendered with a record. `otherwise` is for the empty message of a record that
+    is removed: Home Assistant may receive it before the entity is removed, and keeps an adapter's entity."""
+    return f"{{% if value_json is defined %}}{text}{{% else %}}{otherwise}{{% endif %}}"
+
+
+def _switched(condition: str) -> str:
+    return _of_record(f"{{{{ '{_ON}' if {condition} else '{_OFF}' }}}}")
+
+
+_IS_CONNECTED: Final = _switched("value_json.connected")
+_HAS_PROBLEM: Final = _switched(
+    "value_json.connection_error_code is not none or value_json.device_reachability == 'unavailable'"
+)
+_ERROR: Final = _of_record(
+    "{{ {'error_code': value_json.connection_error_code, 'error': value_json.connection_error_message,"
+    " 'error_at': value_json.connection_error_at, 'reachability': value_json.device_reachability}"
+    " | to_json }}",
+    "{}",
+)
+_REASONS: Final = ("none", *ErrorCode, "not-answering")
+_REASON: Final = _of_record(
+    "{{ value_json.connection_error_code"
+    " or ('not-answering' if value_json.device_reachability == 'unavailable' else 'none') }}"
+)
+_SIGNAL: Final = _of_record("{{ value_json.signal_strength }}")
+_ADAPTER: Final = _of_record("{{ value_json.interface }}")
+_POWER: Final = _of_record("{{ value_json.power_state }}")
+# What a disconnect ends: also an attempt, the wait for an adapter, and reconnecting.
+_IS_WANTED: Final = _switched(
+    "value_json.connection_status in ('connected', 'connecting')"
+    " or value_json.waiting_since is not none or value_json.lost_at is not none"
+)
+
+
+def _of_camera(value: str, otherwise: str = _UNKNOWN) -> str:
+    """A template of what the camera says of itself, which may say nothing."""
+    return _of_record(f"{{% if value_json.camera %}}{value}{{% else %}}{otherwise}{{% endif %}}", otherwise)
+
+
+def _counted(name: str, divided: str = "") -> str:
+    """A template of a number of the camera, if it is known."""
+    value = f"value_json.camera.{name}"
+    return _of_camera(f"{{{{ {_UNKNOWN} if {value} is none else {value}{divided} }}}}")
+
+
+_BATTERY: Final = _counted("battery_level")
+_STORAGE: Final = _counted("storage_free", " / 1000000000")
+_TIME_LEFT: Final = _counted("recording_time_left_s", " // 60")
+_RECORDS: Final = _of_camera(
+    f"{{{{ {_UNKNOWN} if value_json.camera.recording is none"
+    f" else '{_ON}' if value_json.camera.recording else '{_OFF}' }}}}"
+)
+_CAMERA_HAS_PROBLEM: Final = _of_camera(f"{{{{ '{_ON}' if value_json.camera.problems else '{_OFF}' }}}}")
+_PROBLEMS: Final = _of_camera("{{ {'problems': value_json.camera.problems} | to_json }}", "{}")
+_ANY_RECORDS: Final = _switched("value_json.recording_devices | int(0) > 0")
+ADAPTER_STATES: Final = {"available": "Free", "in-use": "In use", "unavailable": "Unusable"}
+"""In words: `unavailable` as a state of a sensor means that nothing is known of it."""
+RESERVED: Final = "Reserved"
+"""In the place of `Free`; the name of the entity says for which camera."""
+ADAPTER_STATE: Final = _of_record(
+    f"{{{{ '{RESERVED}' if value_json.state == 'available' and value_json.reserved_device_id"
+    f" else {ADAPTER_STATES}[value_json.state] }}}}"
+)
+ADAPTER_DETAILS: Final = _of_record(
+    "{{ {'reason': value_json.reason, 'camera_id': value_json.device_id,"
+    " 'reserved_camera_id': value_json.reserved_device_id} | to_json }}",
+    "{}",
+)
+IS_CURRENT: Final = _of_record(
+    "{{ 'offline' if value_json.backend_state == 'unavailable' else 'online' }}", "offline"
+)
+IS_PLUGGED: Final = _of_record("online", "offline")
+
+OF_CAMERA: Final[Mapping[str, Mapping[str, object]]] = {
+    "connectivity": {
+        "platform": "binary_sensor",
+        "device_class": "connectivity",
+        "value_template": _IS_CONNECTED,
+    },
+    "problem": {
+        "platform": "binary_sensor",
+        "device_class": "problem",
+        "value_template": _HAS_PROBLEM,
+        "json_attributes_template": _ERROR,
+    },
+    "error": {
+        "platform": "sensor",
+        "name": "Error",
+        "icon": "mdi:alert-circle-outline",
+        "device_class": "enum",
+        "options": _REASONS,
+        "value_template": _REASON,
+        "entity_category": "diagnostic",
+    },
+    "signal": {
+        "platform": "sensor",
+        "name": "Signal strength",
+        "icon": "mdi:wifi",
+        "unit_of_measurement": "%",
+        "state_class": "measurement",
+        "value_template": _SIGNAL,
+        "entity_category": "diagnostic",
+    },
+    "adapter": {
+        "platform": "sensor",
+        "name": "Adapter",
+        "icon": "mdi:usb",
+        "value_template": _ADAPTER,
+        "entity_category": "diagnostic",
+    },
+}
+CONNECTION_SWITCH: Final[Mapping[str, object]] = {
+    "platform": "switch",
+    "name": "Connection",
+    "icon": "mdi:camera-wireless",
+    "value_template": _IS_WANTED,
+    "state_on": _ON,
+    "state_off": _OFF,
+    "payload_on": dumps({"command": CONNECT.name}),
+    "payload_off": dumps({"command": DISCONNECT.name}),
+    "optimistic": False,
+    "qos": 1,
+    "retain": False,  # a retained command is refused
+}
+
+OF_DRIVEN_CAMERA: Final[Mapping[str, Mapping[str, object]]] = {
+    "battery": {
+        "platform": "sensor",
+        "device_class": "battery",
+        "unit_of_measurement": "%",
+        "state_class": "measurement",
+        "value_template": _BATTERY,
+    },
+    "storage": {
+        "platform": "sensor",
+        "name": "Storage left",
+        "icon": "mdi:sd",
+        "device_class": "data_size",
+        "unit_of_measurement": "GB",
+        "suggested_display_precision": 1,
+        "state_class": "measurement",
+        "value_template": _STORAGE,
+    },
+    "recording_time_left": {
+        "platform": "sensor",
+        "name": "Recording time left",
+        "icon": "mdi:timer-sand",
+        "device_class": "duration",
+        "unit_of_measurement": "min",
+        "state_class": "measurement",
+        "value_template": _TIME_LEFT,
+    },
+    "recording": {
+        "platform": "binary_sensor",
+        "name": "Recording",
+        "icon": "mdi:record-rec",
+        "device_class": "running",
+        "value_template": _RECORDS,
+    },
+    "camera_problem": {
+        "platform": "binary_sensor",
+        "name": "Camera problem",
+        "device_class": "problem",
+        "value_template": _CAMERA_HAS_PROBLEM,
+        "json_attributes_template": _PROBLEMS,
+    },
+}
+RECORD_SWITCH: Final[Mapping[str, object]] = {
+    "platform": "switch",
+    "name": "Record",
+    "icon": "mdi:record-rec",
+    "value_template": _RECORDS,
+    "state_on": _ON,
+    "state_off": _OFF,
+    "payload_on": dumps({"command": START_RECORDING.name}),
+    "payload_off": dumps({"command": STOP_RECORDING.name}),
+    "optimistic": False,
+    "qos": 1,
+    "retain": False,
+}
+RECORD_ON_ALL_SWITCH: Final[Mapping[str, object]] = {
+    "platform": "switch",
+    "name": "Record on all",
+    "icon": "mdi:record-rec",
+    "value_template": _ANY_RECORDS,
+    "state_on": _ON,
+    "state_off": _OFF,
+    "payload_on": dumps({"command": RECORD, "options": {"recording": True, "all": True}}),
+    "payload_off": dumps({"command": RECORD, "options": {"recording": False, "all": True}}),
+    "optimistic": False,
+    "qos": 1,
+    "retain": False,
+}
+
+POWER_STATE: Final[Mapping[str, object]] = {
+    "platform": "sensor",
+    "name": "Power",
+    "icon": "mdi:sleep",
+    "device_class": "enum",
+    "options": [one.value for one in PowerState],
+    "value_template": _POWER,
+}
+WAKE_BUTTON: Final[Mapping[str, object]] = {
+    "platform": "button",
+    "name": "Wake",
+    "icon": "mdi:alarm",
+    "payload_press": dumps({"command": WAKE.name}),
+    "qos": 1,
+    "retain": False,
+}

@@ -1,0 +1,108 @@
+"""When the record of a device is published: most changes at once, what only counts in steps, and rarely.
+
+Pure: time is passed in, in seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from wifimgrd.client.channel_messages import SIGNAL_STEP
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
+
+SIGNAL_S: Final = 1.0
+"""The least time between two records of a device that differ in the signal strength alone."""
+COUNTS_S: Final = 60.0
+"""The same for what a camera counts: a camera that records has another time left every 10 s."""
+
+
+def is_small(before: DeviceRecord, after: DeviceRecord) -> bool:
+    """Whether two records differ in nothing but signal strength and what the camera counts."""
+    return _least_s(before, after) > 0
+
+
+class Pace:
+    """Holds back records that came too soon after the one before."""
+
+    def __init__(self) -> None:
+        self._shown: dict[int, DeviceRecord] = {}
+        """The records that were published last."""
+        self._shown_at: dict[int, float] = {}
+        self._due: dict[int, float] = {}
+        """When a device whose change was held back is to be offered again."""
+
+    def offer(self, device: DeviceRecord, now: float) -> DeviceRecord | None:
+        """The record to publish now; None if there is none."""
+        shown = self._shown.get(device.id)
+        stepped = replace(device, signal_strength=_step(device, shown))
+        self._due.pop(device.id, None)
+        if stepped == shown:
+            return None
+        next_s = 0.0 if shown is None else self._shown_at[device.id] + _least_s(shown, stepped)
+        if now < next_s:
+            self._due[device.id] = next_s
+            return None
+        self._shown[device.id], self._shown_at[device.id] = stepped, now
+        return stepped
+
+    def due(self, now: float) -> list[int]:
+        """The devices to offer again."""
+        return [device_id for device_id, due in self._due.items() if due <= now]
+
+    def next_due(self) -> float | None:
+        """When the next device is to be offered again; None if there is none."""
+        return min(self._due.values(), default=None)
+
+    def forget(self, device_id: int) -> None:
+        """The device was removed."""
+        for kept in (self._shown, self._shown_at, self._due):
+            kept.pop(device_id, None)
+
+    def clear(self) -> None:
+        """Forget all devices."""
+        for kept in (self._shown, self._shown_at, self._due):
+            kept.clear()
+
+
+def _least_s(before: DeviceRecord, after: DeviceRecord) -> float:
+    """The least time between these two records, in this order."""
+    if _without_numbers(before) != _without_numbers(after):
+        return 0.0
+    return SIGNAL_S if before.signal_strength != after.signal_strength else COUNTS_S
+
+
+def _without_numbers(device: DeviceRecord) -> DeviceRecord:
+    """What is published at once: all but the numbers. Whether one is known is told at once, too."""
+    camera = device.camera
+    return replace(
+        device,
+        signal_strength=_known(device.signal_strength),
+        camera=None if camera is None else _without_counts(camera),
+    )
+
+
+def _without_counts(camera: CameraRecord) -> CameraRecord:
+    return replace(
+        camera,
+        battery_level=_known(camera.battery_level),
+        storage_free=_known(camera.storage_free),
+        recording_time_left=_known(camera.recording_time_left),
+        clock_offset=0,
+        clock_read_at=_known(camera.clock_read_at),
+        read_at=_known(camera.read_at),
+    )
+
+
+def _known(number: int | None) -> int | None:
+    return None if number is None else 0
+
+
+def _step(device: DeviceRecord, shown: DeviceRecord | None) -> int | None:
+    """The signal strength to publish: another one only if it differs by a step."""
+    percent, before = device.signal_strength, None if shown is None else shown.signal_strength
+    if percent is None:
+        return None
+    if before is not None and abs(percent - before) < SIGNAL_STEP:
+        return before
+    return (percent + SIGNAL_STEP // 2) // SIGNAL_STEP * SIGNAL_STEP
