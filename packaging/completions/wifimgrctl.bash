@@ -30,7 +30,7 @@ _wifimgrctl() {
     if [[ $cur == -* ]]; then
         words=(--json --bus --help)
         case $command in
-            '' | hubs | devices | connect | disconnect | wake | sleep | pair | unpair | monitor)
+            '' | hubs | devices | connect | disconnect | wake | sleep | pair | unpair | record | stop | clock | monitor)
                 words+=(--broker --user --password-file --ca-file --certificate --key --insecure-plaintext --prefix)
                 ;;
         esac
@@ -46,6 +46,7 @@ _wifimgrctl() {
             remove) words+=(--history) ;;
             connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
+            record | stop) words+=(--all) ;;
             wake | sleep) words+=(--no-wait --timeout) ;;
             pair) words+=(--address --no-wait --timeout) ;;
             bluetooth) [[ -z $action ]] || words+=(--seconds) ;;
@@ -59,10 +60,11 @@ _wifimgrctl() {
     fi
     case $command in
         '')
-            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair bluetooth status history tiles diagnose backup restore monitor completions)
+            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles diagnose backup restore monitor completions)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
-        connect | disconnect | wake | sleep | pair | unpair | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
+        record | stop) _wifimgrctl_of_service devices ;;
+        connect | disconnect | wake | sleep | pair | unpair | clock | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
         backup | restore) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
         bluetooth)
             case $action in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,20 +12,12 @@ import pytest
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import START_TIMEOUT_S, Hub, running_hub
+from tests.recording_cameras import CAMERAS, SCENARIO, camera_of, connected, until
 from wifimgrd.api import names
-from wifimgrd.backends import simulated
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
 from wifimgrd.bus.values import typed
-from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.records import CameraRecord
 
-SCENARIO: Final = Path(simulated.__file__).with_name("recording.toml")
-CAMERAS: Final = {
-    "gopro-hero12": ("GP25140002", "gopro-pass-2"),
-    "insta360-x4": ("X4 SIM401.OSC", "insta-pass-401"),
-    "ricoh-theta-x": ("THETAYR00000002.OSC", "00000002"),
-}
 NO_OPTIONS: Final[dict[str, Variant]] = {}
 
 
@@ -40,28 +32,6 @@ async def bus(hub: Hub) -> AsyncIterator[BusConnection]:
     connection = await BusConnection.open(hub.address)
     yield connection
     await connection.close()
-
-
-async def connected(hub: Hub, codename: str) -> int:
-    """A device whose camera is connected and was read."""
-    ssid, password = CAMERAS[codename]
-    device = await hub.client.create_device(
-        {"codename": codename, "connection_type": "wifi", "ssid": ssid, "password": password}
-    )
-    await hub.until(device, "connected")
-    await until(hub, device, lambda camera: camera.recording_state is not None)
-    return device
-
-
-def camera_of(client: HubClient, device: int) -> CameraRecord:
-    camera = client.devices[device].camera
-    assert camera is not None
-    return camera
-
-
-async def until(hub: Hub, device: int, holds: Callable[[CameraRecord], bool]) -> CameraRecord:
-    await hub.client.wait_until(lambda client: holds(camera_of(client, device)), START_TIMEOUT_S)
-    return camera_of(hub.client, device)
 
 
 async def call(bus: BusConnection, device: int, member: str) -> list[object]:

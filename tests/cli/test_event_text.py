@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from wifimgrd.cli._event_text import EventText
+from wifimgrd.cli._text import Style
 from wifimgrd.client.channel_messages import Message
+from wifimgrd.client.json_members import CameraUpdateJson
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
 
 STATUS = "device.connection_status.update"
 
@@ -245,3 +247,54 @@ def test_an_operation_that_failed() -> None:
 
 def test_unknown_messages_are_passed_over() -> None:
     assert sentences(event_text(), "weather.updated", {}) == []
+
+
+def recorder(device_id: int = 1, **said: Any) -> DeviceRecord:
+    return DeviceRecord(device_id, "Front", state="connected", reachable=True, camera=CameraRecord(**said))
+
+
+def told(shown: EventText, **said: Any) -> list[str]:
+    return sentences(shown, "device.camera.update", CameraUpdateJson.of(recorder(**said)))
+
+
+def test_a_recording_and_its_end_with_the_reason() -> None:
+    shown = event_text(recorder(recording_state="idle"))
+    assert told(shown, recording_state="recording") == ["Front (1): recording"]
+    assert told(shown, recording_state="recording", battery_level=5) == [], "nothing new for a person"
+    assert told(shown, recording_state="idle") == [], "the reason comes in a message of its own"
+    for reason, words in (
+        ("stopped", "the recording was stopped"),
+        ("full", "the recording stopped: the card is full"),
+        ("unknown", "the recording stopped; the camera does not say why"),
+        ("later", "the recording stopped: later"),
+    ):
+        ended = {"id": 1, "reason": reason}
+        assert sentences(shown, "device.recording.stopped", ended) == [f"Front (1): {words}"]
+    [normal] = shown.text(Message("device.recording.stopped", {"id": 1, "reason": "stopped"}))
+    [bad] = shown.text(Message("device.recording.stopped", {"id": 1, "reason": "battery"}))
+    assert (normal.style, bad.style) == (Style.PLAIN, Style.BAD)
+
+
+def test_problems_come_and_go() -> None:
+    shown = event_text(recorder(problems=("battery-low",)))
+    assert told(shown, problems=("not-recording", "battery-low")) == ["Front (1): problem: not recording"]
+    assert told(shown, problems=("later",)) == [
+        "Front (1): problem: later",
+        "Front (1): problem over: not recording",
+        "Front (1): problem over: battery low",
+    ]
+
+
+def test_a_camera_that_has_no_driver_any_more_says_nothing() -> None:
+    shown = event_text(recorder(recording_state="recording"))
+    without = CameraUpdateJson.of(DeviceRecord(1, "Front"))
+    assert sentences(shown, "device.camera.update", without) == []
+    assert told(shown, recording_state="recording") == ["Front (1): recording"]
+
+
+def test_where_only_records_are_received_they_tell_the_end() -> None:
+    shown = EventText(hears_ends=False)
+    shown.text(Message("snapshot", {"devices": [device_json(recorder())], "interfaces": [], "service": {}}))
+    assert told(shown, recording_state="recording") == ["Front (1): recording"]
+    assert told(shown, recording_state="idle") == ["Front (1): no longer recording"]
+    assert told(shown, recording_state=None) == []

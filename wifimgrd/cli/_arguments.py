@@ -14,7 +14,17 @@ from typing import Final, NoReturn
 from wifimgrd import __version__
 from wifimgrd.cli._finding import meant
 from wifimgrd.config import TOPIC_PREFIX, Mqtt
-from wifimgrd.domain.commands import CAMERA, CONNECT, DEVICE_COMMANDS, DISCONNECT, PAIR, SLEEP, UNPAIR, WAKE
+from wifimgrd.domain.commands import (
+    CAMERA,
+    CONNECT,
+    DEVICE_COMMANDS,
+    DISCONNECT,
+    PAIR,
+    SET_CLOCK,
+    SLEEP,
+    UNPAIR,
+    WAKE,
+)
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.tiles.coordinates import DEEPEST, Box
 from wifimgrd.tiles.source import numbers_of
@@ -22,7 +32,17 @@ from wifimgrd.web_address import BrokerAddress, broker_address
 
 DEFAULT_PREFIX: Final = Mqtt().prefix
 DEFAULT_CODENAME: Final = "generic-wifi-camera"
-AT_BROKER: Final = frozenset({"hubs", "devices", "monitor", *DEVICE_COMMANDS})
+RECORD: Final = "record"
+STOP: Final = "stop"
+_NAMES: Final = {SET_CLOCK.name: "clock"}
+"""The names of commands to a device that are called otherwise here."""
+COMMAND_OF: Final = {
+    _NAMES.get(name, name): command
+    for name, command in DEVICE_COMMANDS.items()
+    if command.interface != CAMERA or name in _NAMES
+}
+"""The commands to one device, by their names on the command line; recording has its own for one and many."""
+AT_BROKER: Final = frozenset({"hubs", "devices", "monitor", RECORD, STOP, *COMMAND_OF})
 """The commands that `--broker` has."""
 BROKER_KEYS: Final = (
     "user",
@@ -167,11 +187,21 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         help="the camera's Bluetooth address (default: the paired one, else the only one in pairing mode)",
     )
     _device(command(UNPAIR.name, "forget the pairing with a camera"))
-    written = {CONNECT.name, DISCONNECT.name, WAKE.name, SLEEP.name, PAIR.name, UNPAIR.name}
-    for other in DEVICE_COMMANDS.keys() - written:
-        if DEVICE_COMMANDS[other].interface == CAMERA:
-            continue
-        _device(command(other, DEVICE_COMMANDS[other].summary.lower().rstrip(".")))
+    _device(command(_NAMES[SET_CLOCK.name], "set the clock of a camera to the time of its hub"))
+    written = (CONNECT, DISCONNECT, WAKE, SLEEP, PAIR, UNPAIR, SET_CLOCK)
+    for name, other in COMMAND_OF.items():
+        if other not in written:
+            _device(command(name, other.summary.lower().rstrip(".")))
+    _recording(command(RECORD, "start recording on cameras, on all at the same moment"))
+    _recording(command(STOP, "stop recording on cameras"))
+
+
+def _recording(command: argparse.ArgumentParser) -> None:
+    which = command.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
+    )
+    which.add_argument("--all", action="store_true", help="every connected camera that can be commanded")
 
 
 def _bluetooth(bluetooth: argparse.ArgumentParser) -> None:

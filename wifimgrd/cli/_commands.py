@@ -10,13 +10,14 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
-from wifimgrd.cli._arguments import DEFAULT_CODENAME
+from wifimgrd.cli._arguments import COMMAND_OF, DEFAULT_CODENAME, RECORD, STOP
 from wifimgrd.cli._bluetooth import bluetooth, choose_camera
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._history import history
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
 from wifimgrd.cli._outcome import TIMEOUT, outcome_text, progress, summary, timeout_s, title
+from wifimgrd.cli._recording import record
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._views import (
@@ -30,8 +31,8 @@ from wifimgrd.cli._views import (
 from wifimgrd.client.commands import Outcome, carry_out
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interfaces_json, search_json, service_json
-from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current
-from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS, DeviceCommand
+from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current, is_recording
+from wifimgrd.domain.commands import CONNECT, DeviceCommand
 from wifimgrd.domain.device import CONNECTION_TYPE
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
@@ -98,6 +99,7 @@ async def status(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
         **service_json(service),
         "total_devices": len(hub.devices),
         "connected_devices": sum(device.state == "connected" for device in hub.devices.values()),
+        "recording_devices": sum(map(is_recording, hub.devices.values())),
         "total_interfaces": service.total_interfaces,
         "assigned_interfaces": service.assigned_interfaces,
     }
@@ -214,6 +216,8 @@ def _show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> Non
             screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
         case ErrorCode.NOT_PAIRED:
             screen.hint(f"Switch it to pairing mode, and pair it: wifimgrctl pair {name}")
+        case ErrorCode.NOT_CONNECTED:
+            screen.hint(f"Connect it first: wifimgrctl connect {name}")
         case ErrorCode.PAIRING_FAILED:
             screen.hint("Cameras in pairing mode: wifimgrctl bluetooth search")
         case ErrorCode.WAKE_FAILED | ErrorCode.BLUETOOTH_UNAVAILABLE:
@@ -268,7 +272,7 @@ def _outcome(device: DeviceRecord) -> str:
 async def device_command(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Carry out any other command to a device."""
     device = find_device(hub.devices, arguments.device)
-    return await _command(hub, DEVICE_COMMANDS[arguments.command], device, arguments, screen)
+    return await _command(hub, COMMAND_OF[arguments.command], device, arguments, screen)
 
 
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -286,7 +290,9 @@ async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Scr
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
-        **dict.fromkeys(DEVICE_COMMANDS, device_command),
+        **dict.fromkeys(COMMAND_OF, device_command),
+        RECORD: record,
+        STOP: record,
         "devices": devices,
         "interfaces": interfaces,
         "networks": networks,

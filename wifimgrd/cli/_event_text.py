@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wifimgrd.cli._camera_views import problem_words
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._views import reserved_for
 from wifimgrd.client.channel_messages import Message
+from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.camera_state import CameraState, camera_state
 from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
+from wifimgrd.domain.sentences import recording_ended
 
 Data = Mapping[str, Any]
 
@@ -29,7 +32,10 @@ class Sentence:
 class EventText:
     """Turns messages into sentences, and stores what was shown last, to print only changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, hears_ends: bool = True) -> None:
+        """`hears_ends`: a message tells the end of a recording, with its reason; otherwise only the record
+        does."""
+        self._hears_ends = hears_ends
         self._devices: dict[int, Data] = {}
         self._shown: dict[int, str] = {}
         """The states of the devices, as they were shown last."""
@@ -46,6 +52,8 @@ class EventText:
                 return self._service_updated(data)
             case "device.power_state.update":
                 return self._power(data)
+            case "device.camera.update" | "device.recording.stopped":
+                return self._camera(data)
             case "device.operation.failed":
                 what = f"{data['operation']} failed: {data['message']} ({data['code']})"
                 return [Sentence(self._name(data["id"]), what, Style.BAD)]
@@ -102,6 +110,28 @@ class EventText:
         if state is None or state == before.get("power_state"):
             return []
         return [Sentence(self._name(data["id"]), str(state))]
+
+    def _camera(self, data: Data) -> list[Sentence]:
+        """What is new of a camera: whether it records, why it has ended that, and its problems."""
+        if "reason" in data:
+            return [_recording_stopped(self._name(data["id"]), data["reason"])]
+        device_id, subject, now = data["id"], self._name(data["id"]), data["camera"] or {}
+        before = self._devices.get(device_id, {}).get("camera") or {}
+        self._devices[device_id] = {**self._devices.get(device_id, {}), **data}
+        sentences = []
+        if now.get("recording") and not before.get("recording"):
+            sentences.append(Sentence(subject, "recording", Style.GOOD))
+        if before.get("recording") and now.get("recording") is False and not self._hears_ends:
+            sentences.append(Sentence(subject, "no longer recording"))
+        problems, were = now.get("problems", ()), before.get("problems", ())
+        sentences += [
+            Sentence(subject, f"problem: {problem_words(code)}", Style.BAD)
+            for code in problems
+            if code not in were
+        ]
+        return sentences + [
+            Sentence(subject, f"problem over: {problem_words(code)}") for code in were if code not in problems
+        ]
 
     def _updated(self, data: Data) -> list[Sentence]:
         before = self._devices.get(data["id"], {})
@@ -162,6 +192,14 @@ class EventText:
         if reservation and keeper != before.get("reserved_device_id"):
             what += f", {reservation}"
         return [Sentence(data["name"], what, STYLE_OF_STATE.get(data["state"], Style.PLAIN))]
+
+
+def _recording_stopped(subject: str, reason: str) -> Sentence:
+    """The end of a recording; a reason of a later version as it is."""
+    known = {one.value: recording_ended(one) for one in StopReason}
+    what = known.get(reason, f"The recording stopped: {reason}.").rstrip(".")
+    style = Style.PLAIN if reason == StopReason.STOPPED else Style.BAD
+    return Sentence(subject, what[:1].lower() + what[1:], style)
 
 
 def _state(data: Data) -> CameraState:

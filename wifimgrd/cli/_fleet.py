@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from wifimgrd.api.kinds import time_text
-from wifimgrd.cli._arguments import DEFAULT_PREFIX
+from wifimgrd.cli._arguments import COMMAND_OF, DEFAULT_PREFIX, RECORD, STOP
 from wifimgrd.cli._finding import find_device, meant
 from wifimgrd.cli._fleet_monitor import monitor
+from wifimgrd.cli._fleet_recording import record_at_broker
 from wifimgrd.cli._fleet_views import devices_of, fleet_devices_view, hubs_view
 from wifimgrd.cli._outcome import TIMEOUT, is_effect_shown, outcome_text, progress, timeout_s, title
 from wifimgrd.cli._password import UsageError, read_broker_password
@@ -19,8 +20,8 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.client.commands import DONE, STARTED
 from wifimgrd.client.json_records import device_json
-from wifimgrd.domain.camera_state import CameraState, camera_state_of
-from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT, WHEN_FREE, WITH_WAKE, DeviceCommand
+from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_recording
+from wifimgrd.domain.commands import WAIT, WHEN_FREE, WITH_WAKE, DeviceCommand
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.client import FleetClient, connected
@@ -54,7 +55,9 @@ async def _carried_out(access: Access, arguments: argparse.Namespace, screen: Sc
     match arguments.command:
         case "monitor":
             return await monitor(FleetClient(access, prefix), screen)
-        case name if name in DEVICE_COMMANDS:
+        case name if name in (RECORD, STOP):
+            return await record_at_broker(access, prefix, arguments, screen)
+        case name if name in COMMAND_OF:
             return await _command(access, prefix, arguments, screen)
     async with connected(access, prefix) as client:
         (_hubs if arguments.command == "hubs" else _devices)(client, screen)
@@ -92,8 +95,9 @@ def _hubs(client: FleetClient, screen: Screen) -> None:
 
 def _hub_json(hub: FleetHub) -> dict[str, Any]:
     record, devices = hub.record, hub.devices.values()
+    recording = sum(map(is_recording, devices))
     return {
-        **hub_json(hub.id, record.service, record.epoch, commands=record.commands),
+        **hub_json(hub.id, record.service, record.epoch, commands=record.commands, recording=recording),
         "online": hub.online,
         "last_message": None if hub.last_message_us is None else time_text(hub.last_message_us),
         "total_devices": len(devices),
@@ -166,7 +170,7 @@ async def _carry_out(
     def is_waiting() -> bool:
         return (found := device()) is not None and camera_state_of(found) is CameraState.WAITING
 
-    command, given = DEVICE_COMMANDS[arguments.command], vars(arguments)
+    command, given = COMMAND_OF[arguments.command], vars(arguments)
     options: dict[str, bool | str] = {name: given[name] for name in command.texts if name in given}
     waits = not given.get("no_wait", False)
     if WAIT in command.options:

@@ -133,7 +133,7 @@ class _Output:
             case BrokerVanished(reason):
                 return [Sentence("broker", reason, Style.BAD)]
             case HubAppeared():
-                text = self._texts[hub] = EventText()
+                text = self._texts[hub] = EventText(hears_ends=False)
                 found = [sentence.what for message in messages for sentence in text.text(message)]
                 return [Sentence(hub, what, Style.FAINT) for what in found if self._was_connected]
             case HubVanished():

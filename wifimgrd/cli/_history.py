@@ -12,13 +12,14 @@ from wifimgrd.cli._text import Style
 from wifimgrd.cli._times import local_time, span
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json
+from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
 from wifimgrd.domain.records import HistoryRecord
 
 _HEADS = ("TIME", "DEVICE", "ADAPTER", "WHAT", "(LASTED)", "(SIGNAL)", "(REASON)")
 
-_WHAT = {"session": "connected", "interruption": "interrupted"}
+_WHAT = {"session": "connected", "interruption": "interrupted", "recording": "recorded"}
 
 
 async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -70,6 +71,8 @@ def _line(row: HistoryRecord, now_us: int) -> Row:
     if signal and row.signal_minimum != row.signal_mean:
         signal += f" (lowest {row.signal_minimum} %)"
     is_bad = row.kind in ("failure", "interruption") or (row.kind in ("session", "wake") and row.code)
+    if row.kind == HistoryKind.RECORDING:
+        is_bad = row.code not in (None, StopReason.STOPPED)
     reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
     return (
         local_time(row.time),

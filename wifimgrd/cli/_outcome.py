@@ -13,7 +13,7 @@ from wifimgrd.cli._arguments import CONNECT_S, CONNECT_WITH_WAKE_S
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
-from wifimgrd.domain.commands import PAIR, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
+from wifimgrd.domain.commands import PAIR, SET_CLOCK, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
 from wifimgrd.domain.device import ConnectionPhase, PowerState
 from wifimgrd.domain.records import DeviceRecord
 
@@ -25,6 +25,7 @@ _DONE: Final = {
     SLEEP.name: "is asleep",
     PAIR.name: "is paired with this hub",
     UNPAIR.name: "is no longer paired with this hub",
+    SET_CLOCK.name: "has the time of its hub",
 }
 _STARTED: Final = {
     WAKE.name: "is waking up",

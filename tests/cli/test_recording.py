@@ -1,0 +1,195 @@
+"""`wifimgrctl record`, `stop` and `clock`, on the real daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import wifimgrctl
+from tests.commands import disconnect
+from tests.message_bus import MessageBusDaemon
+from tests.processes import Hub, running_hub
+from tests.recording_cameras import CAMERAS, SCENARIO, connected
+from wifimgrd.bus.connection import Variant
+from wifimgrd.cli._recording import conclude, result_line
+from wifimgrd.cli._screen import Screen
+from wifimgrd.domain.records import DeviceRecord, ResultRecord
+
+
+@pytest.fixture
+async def cameras(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The daemon, with a GoPro, an Insta360 and a Theta that are connected."""
+    state = tmp_path / "state"
+    async with running_hub(message_bus.address, state, f"--simulate={SCENARIO}") as hub:
+        names = ("Nose", "Left", "Tail")
+        await asyncio.gather(
+            *(connected(hub, codename, name) for codename, name in zip(CAMERAS, names, strict=True))
+        )
+        yield hub
+
+
+async def test_all_record_and_stop(cameras: Hub) -> None:
+    address = cameras.address
+    ran = await wifimgrctl(address, "record", "--all")
+    assert ran.status == 0
+    assert ran.err == "3 of 3 cameras are recording\n"
+    lines = ran.out.splitlines()
+    assert {line.split()[0] for line in lines} == {"Nose", "Left", "Tail"}
+    for line in lines:
+        assert re.fullmatch(r"\w+ \(device \d\) is recording, after \d+ ms", line)
+    ran = await wifimgrctl(address, "record", "Nose", "Left")
+    assert (ran.status, ran.out.count("is recording, already")) == (0, 2)
+    ran = await wifimgrctl(address, "status")
+    assert "  Recording   3 of 3 cameras\n" in ran.out
+    assert re.search(r"^Left +Recording \d:\d\d +75 % +.* left +-$", ran.out, re.MULTILINE)
+    assert (await wifimgrctl(address, "status", "--json")).value["recording_devices"] == 3
+    assert "Recording 0:" in (await wifimgrctl(address, "devices")).out
+    ran = await wifimgrctl(address, "clock", "Nose")
+    assert (ran.status, ran.out) == (1, "")
+    assert "(camera-busy)" in ran.err
+    ran = await wifimgrctl(address, "stop", "--all", "--json")
+    assert ran.status == 0
+    assert all(one["done"] and one["after_ms"] >= 0 for one in ran.value["results"])
+    assert len(ran.value["results"]) == 3
+    ran = await wifimgrctl(address, "clock", "Nose")
+    assert (ran.status, ran.out.partition(") ")[2]) == (0, "has the time of its hub\n")
+    ran = await wifimgrctl(address, "history")
+    assert (
+        len(re.findall(r" recorded  .*The recording was stopped\. \(stopped\)$", ran.out, re.MULTILINE)) == 3
+    )
+
+
+async def test_a_partial_success_is_a_failure_with_its_cause(cameras: Hub) -> None:
+    fault = {"ssid": Variant("s", CAMERAS["insta360-x4"][0])}
+    await cameras.client.simulate("SetFault", "sa{sv}", "refuses-recording", fault)
+    ran = await wifimgrctl(cameras.address, "record", "--all")
+    assert ran.status == 1
+    assert ran.err == "2 of 3 cameras are recording\n"
+    [line] = [line for line in ran.out.splitlines() if "was not started" in line]
+    assert line.startswith("Left (device ")
+    assert line.endswith(" (camera-refused)")
+
+
+GENERIC = {"codename": "generic-wifi-camera"}
+
+
+async def test_each_camera_has_a_result_and_one_that_failed_is_a_failure(hub: Hub) -> None:
+    await hub.create(1, name="Front")
+    await hub.create(2, name="Rear", **GENERIC)
+    await hub.until(1, "connected")
+    await disconnect(hub.client, 1)
+    ran = await wifimgrctl(hub.address, "record", "Rear", "1", "Front")
+    assert (ran.status, ran.out.splitlines()) == (
+        1,
+        [
+            "Rear (device 2) was not started: the hub has no driver for cameras of the model Wi-Fi camera"
+            " (not-supported)",
+            "Front (device 1) was not started: the device is disconnected (not-connected)",
+        ],
+    )
+    assert ran.err == "0 of 2 cameras are recording\n"
+    ran = await wifimgrctl(hub.address, "stop", "1", "--json")
+    assert ran.status == 1
+    [result] = ran.value["results"]
+    assert result["message"]
+    assert {**result, "message": ""} == {
+        "device_id": 1,
+        "done": False,
+        "after_ms": None,
+        "code": "not-connected",
+        "message": "",
+    }
+
+
+async def test_a_name_that_nobody_has_commands_no_camera(hub: Hub) -> None:
+    await hub.create(1, name="Front")
+    ran = await wifimgrctl(hub.address, "record", "Front", "Reer")
+    assert (ran.status, ran.out) == (1, "")
+    assert 'there is no device "Reer"' in ran.err
+    assert hub.client.devices[1].camera is not None
+    assert not hub.client.devices[1].camera.recording_requested
+
+
+async def test_recording_on_none_is_a_failure_and_stopping_none_is_not(hub: Hub) -> None:
+    await hub.create(1, **GENERIC)
+    await hub.until(1, "connected")
+    ran = await wifimgrctl(hub.address, "record", "--all")
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err == "No camera that can be commanded is connected, so none records.\n"
+    ran = await wifimgrctl(hub.address, "stop", "--all")
+    assert (ran.status, ran.err) == (0, "No camera that can be commanded is connected.\n")
+    assert (await wifimgrctl(hub.address, "record", "--all", "--json")).value == {"results": []}
+
+
+async def test_the_clock_of_a_camera_that_is_not_connected_is_not_set(hub: Hub) -> None:
+    await hub.create(1, name="Front")
+    await hub.until(1, "connected")
+    await disconnect(hub.client, 1)
+    ran = await wifimgrctl(hub.address, "clock", "Front")
+    assert (ran.status, ran.out) == (1, "")
+    assert "(not-connected)\nConnect it first: wifimgrctl connect Front\n" in ran.err
+
+
+@pytest.mark.parametrize("line", [["record"], ["stop"], ["record", "--all", "1"], ["clock"]])
+async def test_cameras_are_named_or_all_are_meant(line: list[str]) -> None:
+    ran = await wifimgrctl("unix:path=/nowhere", *line)
+    assert ran.status == 2
+    assert "usage: wifimgrctl" in ran.err
+
+
+DEVICES = {1: DeviceRecord(1, "Front"), 2: DeviceRecord(2, "\x1b[2J")}
+
+
+def screen() -> Screen:
+    return Screen(json=False, out=io.StringIO(), err=io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("result", "on", "line"),
+    [
+        (
+            ResultRecord(device_id=1, done=True, after=131_600),
+            True,
+            "Front (device 1) is recording, after 132 ms",
+        ),
+        (ResultRecord(device_id=1, done=True), True, "Front (device 1) is recording, already"),
+        (
+            ResultRecord(device_id=1, done=True, after=40),
+            False,
+            "Front (device 1) is not recording, after 0 ms",
+        ),
+        (
+            ResultRecord(
+                device_id=2, done=False, after=5, code="camera-refused", message="its card is\nfull"
+            ),
+            True,
+            "\\x1b[2J (device 2) was not started: its card is\\nfull (camera-refused)",
+        ),
+        (ResultRecord(device_id=9, done=False, code="busy"), False, "device 9 was not stopped: busy"),
+    ],
+)
+def test_a_result_is_a_line(result: ResultRecord, on: bool, line: str) -> None:
+    assert result_line(result, DEVICES, screen(), on=on) == line
+    assert result_line(result, DEVICES, screen(), on=on, where="boat/") == f"boat/{line}"
+
+
+@pytest.mark.parametrize(
+    ("done", "on", "is_done", "note"),
+    [
+        ([True, True, False], True, False, "2 of 3 cameras are recording\n"),
+        ([True, True], False, True, "2 of 2 cameras have stopped\n"),
+        ([True], True, True, ""),
+        ([False], True, False, ""),
+    ],
+)
+def test_a_partial_success_is_told(done: list[bool], on: bool, is_done: bool, note: str) -> None:
+    shown = screen()
+    results = [ResultRecord(device_id=number, done=one) for number, one in enumerate(done, 1)]
+    assert conclude(results, shown, on=on) is is_done
+    assert isinstance(shown.err, io.StringIO)
+    assert shown.err.getvalue() == note

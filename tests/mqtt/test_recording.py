@@ -1,0 +1,155 @@
+"""Recording over MQTT, from the command line at a broker too, with emulated cameras of three makes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import line_with, running, wifimgrctl
+from tests.message_bus import MessageBusDaemon
+from tests.mqtt.conftest import HUB
+from tests.mqtt.mosquitto import Mosquitto, old_broker
+from tests.mqtt.observer import Observer
+from tests.processes import Hub, running_hub
+from tests.recording_cameras import CAMERAS, SCENARIO, connected, until
+from wifimgrd.bus.connection import Variant
+from wifimgrd.domain.commands import STOP_RECORDING
+
+NO_BUS = "unix:path=/nowhere"
+HUB_MESSAGE = "homeassistant/device/wifimgrd_boat_hub/config"
+
+
+@pytest.fixture
+async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The daemon, with a GoPro, an Insta360 and a Theta that are connected."""
+    state = tmp_path / "state"
+    async with running_hub(message_bus.address, state, f"--simulate={SCENARIO}") as hub:
+        names = ("Nose", "Left", "Tail")
+        await asyncio.gather(
+            *(connected(hub, codename, name) for codename, name in zip(CAMERAS, names, strict=True))
+        )
+        yield hub
+
+
+def named(hub: Hub, name: str) -> int:
+    return next(one.id for one in hub.client.devices.values() if one.name == name)
+
+
+def ended(seen: Observer) -> list[dict[str, Any]]:
+    """The events of recordings that have ended."""
+    events = [json.loads(one.payload) for one in seen.seen(f"{HUB}/events")]
+    assert not [one for one in events if one["type"] == "device.camera.update"]
+    return [one["data"] for one in events if one["type"] == "device.recording.stopped"]
+
+
+async def test_a_hub_records_on_all_and_each_has_a_result(hub: Hub, seen: Observer) -> None:
+    left = named(hub, "Left")
+    fault = {"ssid": Variant("s", CAMERAS["insta360-x4"][0])}
+    await hub.client.simulate("SetFault", "sa{sv}", "refuses-recording", fault)
+    order = {"command": "record", "options": {"recording": True, "all": True}}
+    answer = await seen.command(f"{HUB}/command", order, f"{HUB}/result")
+    assert (answer["ok"], answer["device_id"], answer["message"]) == (True, None, "2 of 3 done")
+    assert {one["device_id"]: (one["done"], one["code"]) for one in answer["results"]} == {
+        one: (True, None) if one != left else (False, "camera-refused") for one in hub.client.devices
+    }
+    assert all(one["after_ms"] >= 0 for one in answer["results"] if one["done"])
+    topics = [f"{HUB}/devices/{one}" for one in hub.client.devices if one != left]
+    await seen.until(lambda: all(seen.record(topic)["camera"]["recording"] for topic in topics))
+    await seen.until(lambda: seen.record(f"{HUB}/hub")["recording_devices"] == 2)
+    order = {"command": "record", "options": {"recording": False, "device_ids": list(hub.client.devices)}}
+    answer = await seen.command(f"{HUB}/command", order, f"{HUB}/result")
+    assert [one["done"] for one in answer["results"]] == [True, True, True]
+    await seen.until(lambda: seen.record(f"{HUB}/hub")["recording_devices"] == 0)
+    await seen.until(lambda: len(ended(seen)) == 2)
+    assert {one["reason"] for one in ended(seen)} == {"stopped"}
+
+
+async def test_one_camera_is_commanded_and_its_end_has_a_reason(hub: Hub, seen: Observer) -> None:
+    device = named(hub, "Nose")
+    topic = f"{HUB}/devices/{device}"
+
+    async def outcome(command: str, **options: object) -> str | None:
+        message = {"command": command, "options": options}
+        answer = await seen.command(f"{topic}/command", message, f"{topic}/result")
+        return str(answer["message"]) if answer["ok"] else answer["code"]
+
+    assert await outcome("set_clock") == "done"
+    assert await outcome("start_recording") == "done"
+    assert await outcome("set_clock") == "camera-busy"
+    assert await outcome("start_recording", wait=True) == "invalid-request"
+    fault = {"ssid": Variant("s", CAMERAS["gopro-hero12"][0])}
+    await hub.client.simulate("SetFault", "sa{sv}", "card-full", fault)
+    await seen.until(lambda: ended(seen) == [{"id": device, "reason": "full"}])
+    assert await outcome("stop_recording") == "done"
+
+
+async def test_home_assistant_has_a_switch_for_all_while_there_is_a_camera_to_command(
+    hub: Hub, seen: Observer
+) -> None:
+    await seen.until(lambda: "command_topic" in seen.record(HUB_MESSAGE)["components"]["recording"])
+    switch = seen.record(HUB_MESSAGE)["components"]["recording"]
+    seen.send(switch["command_topic"], switch["payload_on"].encode())
+    await seen.until(lambda: seen.record(switch["state_topic"])["recording_devices"] == 3)
+    first, *others = hub.client.devices
+    for device in others:
+        await hub.client.remove_device(device)
+    await seen.until(lambda: seen.record(switch["state_topic"])["recording_devices"] == 1)
+    await hub.client.update_device(first, {"codename": "generic-wifi-camera"})
+    await seen.until(lambda: seen.record(HUB_MESSAGE)["components"]["recording"] == {"platform": "switch"})
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+async def test_cameras_of_all_hubs_record_from_the_command_line(
+    hub: Hub, seen: Observer, broker: Mosquitto, version: str
+) -> None:
+    async with old_broker(broker.port) as old_port:
+        port = broker.port if version == "5" else old_port
+
+        async def at(*line: str) -> Any:
+            return await wifimgrctl(NO_BUS, "--broker", f"mqtt://127.0.0.1:{port}", *line)
+
+        ran = await at("record", "boat/Nose", "boat/Tail")
+        assert (ran.status, ran.err) == (0, "2 of 2 cameras are recording\n")
+        first, second = ran.out.splitlines()
+        assert first.startswith(f"boat/Nose (device {named(hub, 'Nose')}) is recording, after ")
+        assert second.startswith("boat/Tail (device ")
+        assert (await at("devices")).out.count("Recording 0:0") == 2
+        assert (await at("hubs", "--json")).value[0]["recording_devices"] == 2
+        ran = await at("record", "boat/Nose", "boat/Nobody")
+        assert (ran.status, ran.out) == (1, "")
+        assert 'there is no device "Nobody" at boat' in ran.err
+        assert "at this broker; did you mean" in (await at("stop", "boot/Nose")).err
+        assert (await at("stop", "Nose")).status == 2
+        assert "(camera-busy)" in (await at("clock", "boat/Nose")).err
+        seen.send("wifimgrd/pier/availability", b"offline", retain=True)
+        await seen.until(lambda: "wifimgrd/pier/availability" in seen.retained)
+        ran = await at("stop", "--all", "--json")
+        assert ran.status == 1, "pier is offline"
+        *of_boat, of_pier = ran.value["results"]
+        assert {(one["hub"], one["done"]) for one in of_boat} == {("boat", True)}
+        assert len(of_boat) == 3
+        assert (of_pier["hub"], of_pier["done"], of_pier["code"]) == ("pier", False, "hub-offline")
+        seen.send("wifimgrd/pier/availability", b"", retain=True)
+        await seen.until(lambda: "wifimgrd/pier/availability" not in seen.retained)
+        assert (await at("stop", "--all")).status == 0
+        ran = await at("clock", "boat/Nose")
+        assert (ran.status, ran.out.partition(") ")[2]) == (0, "has the time of its hub\n")
+
+
+async def test_a_monitor_of_all_hubs_tells_what_cameras_do(
+    hub: Hub, seen: Observer, broker: Mosquitto
+) -> None:
+    device = named(hub, "Nose")
+    async with running(NO_BUS, "--broker", f"mqtt://127.0.0.1:{broker.port}", "monitor") as process:
+        await line_with(process, "connected, watching 1 hub")
+        await hub.client.record([device], on=True)
+        await line_with(process, f"boat/Nose ({device}): recording")
+        await until(hub, device, lambda camera: camera.recording_state == "recording")
+        await hub.client.command_device(STOP_RECORDING, device)
+        await line_with(process, f"boat/Nose ({device}): no longer recording")
+    await seen.until(lambda: len(ended(seen)) == 1)
