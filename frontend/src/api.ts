@@ -1,5 +1,6 @@
 // Requests to the service, whose addresses are relative to the page.
 
+import { takeDate } from "./hub_clock";
 import { t } from "./messages";
 
 const devices = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-devices"]')?.content ?? "";
@@ -42,12 +43,14 @@ interface Options {
 export async function request<Answer>(path: string, { method = "GET", body, timeoutMs = 40_000 }: Options = {}): Promise<Answer> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), timeoutMs);
+  const begun = Date.now();
   try {
     const response = await fetch(path, {
       method,
       signal: patience.signal,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
     });
+    takeDate(response.headers.get("Date"), begun, Date.now());
     const text = await response.text();
     const value: unknown = text && response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : {};
     if (!response.ok) throw new Problem(response.status, value as Record<string, unknown>);

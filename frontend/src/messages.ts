@@ -1,11 +1,23 @@
 // Every text of the page, in one catalog. Another language is another value of the type Messages, in CATALOGS;
 // a text with a number or a name in it is a function, so that each language has its own order and plurals.
 
+import type { Camera, RecordingStopped } from "./records";
+
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 const numeral = (count: number) => NUMBERS[count] ?? String(count);
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 const duration = (seconds: number) =>
   seconds < 1 ? "less than 1 s" : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
+/** How many failures of several a message names. */
+const LISTED_FAILURES = 3;
+/** The same for what may be days. */
+const longDuration = (seconds: number) =>
+  seconds < 7_200 ? duration(seconds) : seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
+/** What is left, rounded down. */
+const remaining = (seconds: number) => {
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 1 ? "less than 1 min" : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+};
 
 const en = {
   hub: {
@@ -95,6 +107,8 @@ const en = {
     select: (name: string) => `Select ${name}`,
     selected: (count: number) => `${count} selected`,
     clear: "Clear selection",
+    recordOnAll: "Record on all",
+    stopAll: "Stop all",
   },
 
   camera: {
@@ -114,6 +128,9 @@ const en = {
     sleep: "Put to sleep",
     lastSeen: "Last seen over Bluetooth",
     disconnect: "Disconnect",
+    record: "Record",
+    stopRecording: "Stop recording",
+    setClock: "Set the clock",
     stop: "Stop",
     stopWaiting: "Stop waiting",
     stopSearching: "Stop searching",
@@ -150,6 +167,8 @@ const en = {
     sessionOpen: (from: string) => `Connected since ${from}`,
     woken: (time: string) => `Woken at ${time}`,
     notWoken: (time: string) => `Not woken at ${time}`,
+    recorded: (from: string, to: string) => `Recorded from ${from} to ${to}`,
+    recordingEnded: (why: string) => `The recording ended: ${why}.`,
     interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
     signalRange: (minimum: number, mean: number) => `average signal ${mean} %, minimum ${minimum} %`,
@@ -161,6 +180,58 @@ const en = {
     fiveMinutesAgo: "5 minutes ago",
     now: "now",
   },
+
+  /** What a camera says of itself. */
+  reading: {
+    title: "What the camera says",
+    battery: "Battery",
+    percent: (percent: number) => `${percent} %`,
+    charging: (percent: number) => `${percent} %, charging`,
+    card: "Card",
+    cards: { full: "Full", missing: "No card", error: "Cannot be used", slow: "Too slow" },
+    free: (gigabytes: string) => `${gigabytes} GB free`,
+    cardSize: "Card size",
+    gigabytes: (count: string) => `${count} GB`,
+    timeLeft: "Time left",
+    remaining,
+    recording: "Recording",
+    recordingFor: (elapsed: string) => `Recording ${elapsed}`,
+    wasRecording: (time: string) => `Was recording at ${time}`,
+    at: (what: string, time: string) => `${what} at ${time}`,
+    temperature: "Temperature",
+    temperatures: { "too-cold": "Too cold", normal: "Normal", warning: "Hot", "too-hot": "Too hot" },
+    clock: "Clock",
+    clockRight: "As the hub's",
+    clockWrong: (seconds: number, isAhead: boolean) => `${longDuration(seconds)} ${isAhead ? "ahead of" : "behind"} the hub's`,
+    notWhileRecording: "The clock cannot be set while the camera records.",
+    model: "Model",
+    serialNumber: "Serial number",
+    firmware: "Firmware",
+  },
+
+  /** What is wrong with a camera, by its code, and what a person can do about it: docs/camera-control.md has the codes. */
+  problems: {
+    "not-recording": { what: "Not recording.", advice: "It was told to. Record again, or stop it if it should not." },
+    "still-recording": { what: "Still recording.", advice: "It was told to stop. Stop it again, or at the camera." },
+    "too-hot": { what: "Too hot.", advice: "Let it cool down in the shade." },
+    "too-cold": { what: "Too cold.", advice: "Warm it up." },
+    "battery-low": { what: "Battery low.", advice: "Charge it, or change it." },
+    "storage-missing": { what: "No card.", advice: "Insert one." },
+    "storage-full": { what: "Card full.", advice: "Change it, or delete recordings." },
+    "storage-error": { what: "Card unusable.", advice: "Insert it again, check its write protection, or change it." },
+    "storage-slow": { what: "Card too slow.", advice: "Use one that the camera's maker recommends." },
+    "storage-low": { what: "Card almost full.", advice: "Change it soon, or delete recordings." },
+    "clock-wrong": { what: "Clock wrong.", advice: "Set it on the camera's page." },
+  } satisfies Record<Camera["problems"][number], { what: string; advice: string }>,
+  /** Why a recording ended, as a sentence's end. */
+  ends: {
+    stopped: "it was stopped at the camera",
+    full: "its card is full",
+    battery: "its battery is empty",
+    "too-hot": "it is too hot",
+    "slow-card": "its card is too slow",
+    unknown: "it does not say why",
+  } satisfies Record<RecordingStopped["reason"], string>,
 
   trouble: {
     notAnswering: "The camera does not answer.",
@@ -241,6 +312,25 @@ const en = {
       disconnect: (name: string) => `Disconnecting ${name} …`,
       wake: (name: string) => `Waking ${name} …`,
       sleep: (name: string) => `Putting ${name} to sleep …`,
+      record: (name: string) => `Starting to record on ${name} …`,
+      stopRecording: (name: string) => `Stopping the recording on ${name} …`,
+      clock: (name: string) => `Setting the clock of ${name} …`,
+      recordOnMany: "Starting to record …",
+      stopMany: "Stopping the recordings …",
+    },
+    recording: (name: string) => `${name} is recording.`,
+    toldToRecord: (name: string) => `${name} accepted, and does not say whether it records.`,
+    toldToStop: (name: string) => `${name} accepted, and does not say whether it has stopped.`,
+    recordingStopped: (name: string) => `${name} stopped recording.`,
+    clockSet: (name: string) => `Set the clock of ${name}.`,
+    noneToRecord: "No camera is connected that the hub can start or stop.",
+    ofCamera: (name: string, why: string) => `${name}: ${why}`,
+    recordedOnMany: (isOn: boolean, done: number, failures: readonly string[]) => {
+      const total = done + failures.length;
+      const verb = isOn ? (done === 1 ? "records" : "record") : "stopped";
+      const first = failures.length ? `${done} of ${plural(total, "camera", "cameras")} ${verb}` : `${plural(done, "camera", "cameras")} ${verb}`;
+      const more = failures.length > LISTED_FAILURES ? [`${failures.length - LISTED_FAILURES} more failed`] : [];
+      return `${[first, ...failures.slice(0, LISTED_FAILURES), ...more].join("; ")}.`;
     },
     awake: (name: string) => `${name} is awake.`,
     asleep: (name: string) => `${name} is asleep.`,
@@ -281,6 +371,9 @@ const en = {
     connecting: (name: string, adapter: string | null) => `${name} is connecting${adapter ? ` through ${adapter}` : ""}`,
     disconnected: (name: string) => `${name} is disconnected`,
     awake: (name: string) => `${name} is awake`,
+    recording: (name: string) => `${name} is recording`,
+    recordingStopped: (name: string) => `${name} stopped recording`,
+    recordingEnded: (name: string, why: string) => `${name} stopped recording: ${why}`,
     asleep: (name: string) => `${name} is asleep`,
     bluetoothReady: "Bluetooth is ready",
     bluetoothAway: (reason: string) => `Bluetooth is not available: ${reason}`,
@@ -451,6 +544,7 @@ const en = {
     hub: "Hub",
     ofHub: (connected: number, total: number, failed: number) =>
       total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected${failed ? `, ${failed} failed` : ""}`,
+    recording: (count: number) => `${count} recording`,
     ofOfflineHub: (total: number) => plural(total, "camera", "cameras"),
     adapters: (free: number, total: number) => (total === 0 ? "no adapter" : `${free} of ${plural(total, "adapter", "adapters")} free`),
     reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,
@@ -512,3 +606,7 @@ const CATALOGS: Record<string, Messages> = { en };
 /** The first language of the browser's that there is a catalog of. */
 export const language = navigator.languages.map((one) => one.split("-")[0] ?? "").find((one) => one in CATALOGS) ?? "en";
 export const t: Messages = CATALOGS[language] ?? en;
+
+/** The text of a code; a code from outside may be the name of what every object has. */
+export const textOf = <Text>(texts: Record<string, Text>, code: string | null): Text | undefined =>
+  code !== null && Object.prototype.hasOwnProperty.call(texts, code) ? texts[code] : undefined;

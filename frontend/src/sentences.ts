@@ -1,12 +1,9 @@
 // What happened, as lines of the log; the words are in the catalog.
 
-import { t } from "./messages";
+import { t, textOf } from "./messages";
+import { endWords, problemsOf } from "./reading";
 import type { Tone } from "./toasts";
-import type { Device, Event, Service } from "./types";
-
-/** The text of a code; a code from outside may be the name of what every object has. */
-const textOf = (texts: Record<string, string>, code: string | null): string | undefined =>
-  code !== null && Object.prototype.hasOwnProperty.call(texts, code) ? texts[code] : undefined;
+import type { Camera, Device, Event, RecordingStopped, Service } from "./types";
 
 export const headingFor = (code: string | null): string => textOf(t.headings, code) ?? t.hub.failed;
 
@@ -58,13 +55,19 @@ export function sentenceOf(event: Event, devices: ReadonlyMap<number, Device>, s
       return plain(t.events.removed(printable(devices.get(event.data.id)?.name ?? t.events.camera(event.data.id))));
     case "device.updated": {
       const before = devices.get(event.data.id);
-      const isRenamed = before && before.name !== event.data.name;
-      return isRenamed ? plain(t.events.renamed(printable(before.name), printable(event.data.name))) : null;
+      if (!before) return null;
+      const isRenamed = before.name !== event.data.name;
+      if (isRenamed) return plain(t.events.renamed(printable(before.name), printable(event.data.name)));
+      return cameraSentence(event.data.camera, before);
     }
     case "device.connection_status.update":
       return statusSentence(event.data, devices.get(event.data.id));
     case "device.power_state.update":
       return powerSentence(event.data.power_state, devices.get(event.data.id));
+    case "device.camera.update":
+      return cameraSentence(event.data.camera, devices.get(event.data.id));
+    case "device.recording.stopped":
+      return endSentence(event.data, devices.get(event.data.id));
     case "device.operation.failed": {
       const { id, code, message } = event.data;
       return bad(failureText(printable(devices.get(id)?.name ?? t.events.camera(id)), code, message));
@@ -117,6 +120,23 @@ function powerSentence(now: Device["power_state"], before: Device | undefined): 
     return before.power_state === "asleep" ? plain(t.events.awake(name)) : null;
   }
   return now === "asleep" && before.power_state === "awake" ? plain(t.events.asleep(name)) : null;
+}
+
+/** A recording that began, or problems that were not there before. */
+function cameraSentence(now: Camera | null, before: Device | undefined): Sentence | null {
+  if (!now || !before) return null;
+  const name = printable(before.name);
+  const known = before.camera?.problems ?? [];
+  const fresh = problemsOf(now).filter(({ code }) => !known.some((one) => one === code));
+  if (fresh.length > 0) return bad(t.events.failed(name, fresh.map(({ what, advice }) => `${what} ${advice}`).join(" ")));
+  return now.recording && !before.camera?.recording ? plain(t.events.recording(name)) : null;
+}
+
+/** The end of a recording: news where nobody has commanded it. */
+function endSentence({ id, reason }: RecordingStopped, device: Device | undefined): Sentence {
+  const name = printable(device?.name ?? t.events.camera(id));
+  if (reason === "stopped" && !device?.camera?.recording_requested) return plain(t.events.recordingStopped(name));
+  return bad(t.events.recordingEnded(name, endWords(reason)));
 }
 
 export function serviceSentence(now: Service, before: Service | null): Sentence | null {

@@ -109,7 +109,8 @@ export function takeEvent(event: Event): void {
       if (known) setDevice({ ...known, signal_strength: event.data.signal_strength });
       break;
     }
-    case "device.power_state.update": {
+    case "device.power_state.update":
+    case "device.camera.update": {
       const known = devices.value.get(event.data.id);
       if (known) setDevice({ ...known, ...event.data });
       break;

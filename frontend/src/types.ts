@@ -1,8 +1,18 @@
 // The API's values that the page uses; those of the records are made of the fields in wifimgrd/domain/records.py.
 
-import type { Device, Interface, OperationFailed, PowerState, Service, Signal, StatusUpdate } from "./records";
+import type {
+  CameraUpdate,
+  Device,
+  Interface,
+  OperationFailed,
+  PowerState,
+  RecordingStopped,
+  Service,
+  Signal,
+  StatusUpdate,
+} from "./records";
 
-export type { BluetoothDevice, Device, Interface, Network, Search, Service, StatusUpdate } from "./records";
+export type { BluetoothDevice, Camera, Device, Interface, Network, RecordingStopped, Search, Service, StatusUpdate } from "./records";
 
 export interface Model {
   codename: string;
@@ -25,7 +35,7 @@ export interface HistoryRow {
   time: string;
   device_id: number | null;
   device_name: string | null;
-  kind: "session" | "interruption" | "failure" | "wake" | "adapter" | "backend";
+  kind: "session" | "interruption" | "failure" | "wake" | "recording" | "adapter" | "backend";
   interface: string | null;
   code: string | null;
   message: string | null;
@@ -70,6 +80,8 @@ export type Event =
   | Message<"device.connection_status.update", StatusUpdate>
   | Message<"device.signal", Signal>
   | Message<"device.power_state.update", PowerState>
+  | Message<"device.camera.update", CameraUpdate>
+  | Message<"device.recording.stopped", RecordingStopped>
   | Message<"device.operation.failed", OperationFailed>
   | Message<"interface.added" | "interface.updated", Interface>
   | Message<"interface.removed", { name: string }>

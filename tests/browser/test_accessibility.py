@@ -198,13 +198,15 @@ async def test_a_camera_is_commanded_by_the_keyboard_alone(page: Page, hub: Runn
     await hub.client.wait_until(lambda client: client.devices[min(client.devices)].state == "connected", 60)
     keys = page.keyboard
     await page.get_by_label("Sort by").focus()
-    await keys.press("Tab")  # the two buttons are disabled
+    await keys.press("Tab")  # the buttons are disabled
     await expect(page.get_by_role("checkbox", name="Select all")).to_be_focused()
     await keys.press("Tab")
     await keys.press("Space")
     await expect(page.get_by_text("1 selected")).to_be_visible()
-    await keys.press("Shift+Tab")
-    await keys.press("Shift+Tab")
+    for _ in range(5):
+        await keys.press("Shift+Tab")
+        if await page.evaluate("document.activeElement.textContent") == "Disconnect":
+            break
     await keys.press("Enter")
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name="Camera 1", exact=True))
     await expect(row.locator(".badge")).to_have_text("Off")

@@ -44,6 +44,7 @@ from tests.http.test_embedding import AROUND, NGINX, START_S
 from tests.mqtt.certificates import Authority
 from tests.mqtt.mosquitto import free_port
 from tests.mqtt.test_client_ids import client_ids, told
+from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.page.resource import content_security_policy
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Fleet, Settings
@@ -105,6 +106,34 @@ async def test_a_camera_that_sleeps_is_woken_at_its_hub(page: Page, fleet: Fleet
     await open_all(page)
     await camera_row(page, OWN, device).get_by_role("button", name="Wake and connect").click()
     await expect(count(page, "connected")).to_have_text("Connected (1)")
+
+
+async def test_battery_recording_and_problems_are_shown(page: Page, fleet: FleetPage) -> None:
+    front = CameraRecord(battery_level=78, battery_state="charging", recording_state="recording")
+    tail = CameraRecord(recording_state="idle", problems=("not-recording", "storage-full"))
+    records = [
+        device_record(1, camera=front, signal_strength=70),
+        device_record(2, camera=tail),
+        device_record(3, camera=front, state="disconnected"),
+        device_record(4) | {"camera": device_record(4, camera=front)["camera"] | {"battery_level": 101}},
+    ]
+    records[1]["camera"]["problems"].append("of-a-later-version")
+    del records[0]["camera"]["model"]  # what the page does not use
+    fleet.publish_hub("plane", *records)
+    await signed_in(page, fleet.url)
+    await expect(hub_row(page, "plane")).to_contain_text("2 of 3 cameras connected, 1 recording, ")
+    await expect(hub_row(page, "plane")).to_contain_text("1 record unreadable")
+    await open_all(page)
+    row = camera_row(page, "plane", 1)
+    await expect(row.locator(".badge")).to_have_text("Recording")
+    await expect(row.locator("[data-shape=recording]")).to_be_visible()
+    await expect(row.locator(".battery")).to_have_text("Battery 78 %, charging")
+    await expect(camera_row(page, "plane", 2).locator(".why")).to_have_text("Not recording.")
+    await expect(camera_row(page, "plane", 2).locator(".battery")).to_have_count(0)
+    await expect(camera_row(page, "plane", 3).locator(".battery, .badge.recording")).to_have_count(0)
+    assert await findings(page) == []
+    fleet.publish("plane/availability", "offline")
+    await expect(row.locator(".badge")).to_have_text("Unknown, was connected")
 
 
 async def test_a_hub_goes_offline_by_its_last_will_and_comes_back(page: Page, fleet: FleetPage) -> None:

@@ -71,15 +71,22 @@ RECORDINGS: Final[list[tuple[str, dict[str, Any], int | None]]] = [
 """What a badge says of a camera that records, and for how many seconds it has; None = that is not known."""
 WORDS_OF_PAGE = """
 import { build } from "esbuild";
-const source = `export { stateOf } from "./src/camera_state"; export { t } from "./src/messages";`;
+const source = `export { stateOf } from "./src/camera_state"; export { t } from "./src/messages";
+  export { recordingLabel } from "./src/reading";`;
 const built = await build({
   stdin: { contents: source, resolveDir: "." }, bundle: true, format: "esm", write: false,
 });
 globalThis.navigator ??= { languages: [] };
-const { stateOf, t } = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
-const devices = JSON.parse(process.argv[1]);
+const page = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
+const { stateOf, t, recordingLabel } = page;
+const [devices, recorders, now] = JSON.parse(process.argv[1]);
 const words = devices.map((one) => t.states[stateOf(one)]);
-console.log(JSON.stringify([words, words.map((one) => `${t.unknown}, ${t.lastKnown(one)}`)]));
+console.log(JSON.stringify({
+  words,
+  lastKnown: words.map((one) => `${t.unknown}, ${t.lastKnown(one)}`),
+  labels: recorders.map((one) => recordingLabel(one, now) || t.states[stateOf(one)]),
+  problems: Object.fromEntries(Object.entries(t.problems).map(([code, { what }]) => [code, what])),
+}));
 """
 
 
@@ -101,16 +108,20 @@ def test_the_command_line_shows_the_word(word: str, facts: dict[str, Any]) -> No
 
 def test_the_page_shows_the_same_words() -> None:
     devices = [device_json(DeviceRecord(1, "Front", **facts)) for _, facts in CASES]
+    recorders = [device_json(recorder(facts, seconds)) for _, facts, seconds in RECORDINGS]
     shown = subprocess.run(
-        ["node", "--input-type=module", "-e", WORDS_OF_PAGE, json.dumps(devices)],
+        ["node", "--input-type=module", "-e", WORDS_OF_PAGE, json.dumps([devices, recorders, NOW / 1000])],
         cwd=FRONTEND,
         capture_output=True,
         text=True,
         check=False,
     )
     assert (shown.stderr, shown.returncode) == ("", 0)
+    page = json.loads(shown.stdout)
     words = [word for word, _ in CASES]
-    assert json.loads(shown.stdout) == [words, [last_known(word) for word in words]]
+    assert (page["words"], page["lastKnown"]) == (words, [last_known(word) for word in words])
+    assert page["labels"] == [label for label, _, _ in RECORDINGS]
+    assert page["problems"] == {code: f"{word.capitalize()}." for code, word in PROBLEM_WORDS.items()}
 
 
 @pytest.mark.parametrize(("word", "facts"), CASES)

@@ -1,6 +1,7 @@
 // What a broker retains of a hub, read strictly: whatever is no such record is null.
 
-import type { Device, HubRecord, Interface, Settings } from "../records";
+import { t } from "../messages";
+import type { Camera, Device, HubRecord, Interface, Settings } from "../records";
 
 /** The fields of a camera's record that this page uses. */
 export type CameraRecord = Pick<
@@ -11,6 +12,7 @@ export type CameraRecord = Pick<
   /** A newer hub may have other codes. */
   connection_error_code: string | null;
   connection_error_message: string | null;
+  camera: Pick<Camera, "battery_level" | "battery_state" | "recording" | "problems"> | null;
 };
 export type AdapterRecord = Pick<Interface, "name" | "state" | "reason" | "device_id" | "reserved_device_id">;
 
@@ -26,6 +28,7 @@ export interface Answer {
 export const LARGEST_PAYLOAD = 64 * 1024;
 const LONGEST_NAME = 256;
 const LONGEST_SENTENCE = 4_096;
+const PROBLEMS = Object.keys(t.problems) as Camera["problems"];
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 class Unreadable extends Error {}
@@ -54,6 +57,13 @@ class Members {
     return values.find((value) => value === this.members[name]) ?? null;
   }
 
+  /** Those of several values that this version has. */
+  some<Value extends string>(name: string, values: readonly Value[]): Value[] {
+    const given = this.members[name];
+    if (!Array.isArray(given)) throw new Unreadable();
+    return values.filter((value) => given.includes(value));
+  }
+
   boolean(name: string): boolean {
     const value = this.members[name];
     if (typeof value !== "boolean") throw new Unreadable();
@@ -80,6 +90,10 @@ class Members {
 
   inside(name: string): Members {
     return membersOf(this.members[name]);
+  }
+
+  insideOrNull<Value>(name: string, read: (members: Members) => Value): Value | null {
+    return this.members[name] === null ? null : read(this.inside(name));
   }
 }
 
@@ -135,8 +149,17 @@ export const parseCamera = (octets: Uint8Array, id: number) =>
       connection_phase: members.oneOrNull("connection_phase", ["waking", "joining"]),
       connection_error_code: members.textOrNull("connection_error_code"),
       connection_error_message: members.textOrNull("connection_error_message", LONGEST_SENTENCE),
+      // An earlier version has none.
+      camera: members.has("camera") ? members.insideOrNull("camera", readingOf) : null,
     };
   });
+
+const readingOf = (members: Members): CameraRecord["camera"] => ({
+  battery_level: members.countOrNull("battery_level", 100),
+  battery_state: members.oneOrNull("battery_state", ["charging", "discharging"]),
+  recording: members.booleanOrNull("recording"),
+  problems: members.some("problems", PROBLEMS),
+});
 
 export const parseAdapter = (octets: Uint8Array) =>
   parsed(octets, (members): AdapterRecord => ({

@@ -40,3 +40,15 @@ export function Badge({ state, isCurrent }: { state: CameraState; isCurrent: boo
     </span>
   );
 }
+
+/** In place of `Connected`. No live region: it is read aloud where somebody looks for it, and not each second. */
+export function RecordingBadge({ label }: { label: string }) {
+  return (
+    <span class="badge recording">
+      <svg class="shape" data-shape="recording" viewBox="0 0 12 12" aria-hidden="true">
+        <circle cx="6" cy="6" r="5" />
+      </svg>
+      {label}
+    </span>
+  );
+}

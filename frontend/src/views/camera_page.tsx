@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { deviceAddress, Problem, request } from "../api";
 import { t } from "../messages";
 import { loadModels, modelName } from "../models";
+import { endWords } from "../reading";
 import { adviceFor, detailOf, headingFor, printable } from "../sentences";
 import { devices, samples } from "../state";
 import type { Device, HistoryRow } from "../types";
@@ -12,6 +13,7 @@ import { DeviceActions } from "./device_actions";
 import { Facts, Progress } from "./device_card";
 import { pinWords } from "./device_forms";
 import { Faults, moment, Name } from "./parts";
+import { CameraProblems, Reading, WasRecording } from "./reading";
 import { Code, Trouble } from "./trouble";
 
 const ROWS = 200;
@@ -50,6 +52,7 @@ export function CameraPage({ id }: { id: number }) {
             <StateBadge device={device} />
           </div>
           <State device={device} />
+          <Reading device={device} />
           <SignalLine device={device} />
           <Past device={device} />
         </>
@@ -67,6 +70,7 @@ function State({ device }: { device: Device }) {
   return (
     <section class="panel" aria-label={t.camera.state} data-device={device.id}>
       <Progress device={device} />
+      <WasRecording device={device} />
       <dl class="facts">
         <dt>{t.camera.network}</dt>
         <dd>
@@ -94,6 +98,7 @@ function State({ device }: { device: Device }) {
         </p>
       ))}
       <Trouble device={device} />
+      <CameraProblems device={device} />
       <DeviceActions device={device} describedBy="camera-title" />
     </section>
   );
@@ -149,7 +154,14 @@ function Past({ device }: { device: Device }) {
       })
       .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
     return () => void (isWanted = false);
-  }, [device.id, device.connection_status, device.connection_phase, device.connection_error_at, device.last_disconnection]);
+  }, [
+    device.id,
+    device.connection_status,
+    device.connection_phase,
+    device.connection_error_at,
+    device.last_disconnection,
+    device.camera?.recording,
+  ]);
   const sessions = rows?.filter((row) => row.kind === "session") ?? [];
   const failures = rows?.filter((row) => row.kind === "failure") ?? [];
   const interruptions = rows?.filter((row) => row.kind === "interruption") ?? [];
@@ -220,7 +232,8 @@ function PastRow({ row }: { row: HistoryRow }) {
     row.interface && t.camera.through(row.interface),
     row.signal_mean !== null && t.camera.signalRange(row.signal_minimum ?? row.signal_mean, row.signal_mean),
   ].filter(Boolean);
-  const isError = row.kind === "failure" || isOutage(row);
+  const isCut = row.kind === "recording" && row.code !== "stopped";
+  const isError = row.kind === "failure" || (row.kind !== "recording" && isOutage(row));
   const wake = isError ? t.camera.notWoken : t.camera.woken;
   return (
     <li data-kind={row.kind}>
@@ -228,6 +241,8 @@ function PastRow({ row }: { row: HistoryRow }) {
         <strong>{row.ended ? t.camera.session(moment(row.time), moment(row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
       ) : row.kind === "interruption" && row.ended ? (
         <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
+      ) : row.kind === "recording" ? (
+        <strong>{t.camera.recorded(moment(row.time), moment(row.ended ?? row.time))}</strong>
       ) : row.kind === "wake" ? (
         <strong>{wake(moment(row.time))}</strong>
       ) : (
@@ -236,6 +251,7 @@ function PastRow({ row }: { row: HistoryRow }) {
         </strong>
       )}
       {details.length > 0 && <small>{details.join(" · ")}</small>}
+      {isCut && <div>{t.camera.recordingEnded(endWords(row.code ?? ""))}</div>}
       {isError && (
         <>
           <div>

@@ -2,8 +2,10 @@
 
 import { useState } from "preact/hooks";
 import { isFreeFor, stateOf } from "../camera_state";
-import { command, sleep, underWay, wake } from "../commands";
+import { command, record, sleep, underWay, wake } from "../commands";
+import { hubTime } from "../hub_clock";
 import { t } from "../messages";
+import { isFresh } from "../reading";
 import { interfaces, isCurrent, service } from "../state";
 import type { Device } from "../types";
 import { Edit, Pair, Password, Remove } from "./device_forms";
@@ -23,9 +25,9 @@ export function DeviceActions({ device, describedBy }: { device: Device; describ
   const isRefused = state === "failed" && code === "no-interface-available";
   const isAnyFree = isRefused && [...interfaces.value.values()].some((one) => isFreeFor(device.id, one));
 
-  const button = (words: string, onClick: () => void, isPrimary = false, isCommand = true) => (
+  const button = (words: string, onClick: () => void, isPrimary = false, isCommand = true, key = words) => (
     <button
-      key={words}
+      key={key}
       type="button"
       class={isPrimary ? "primary" : ""}
       disabled={!current || (isCommand && isLeaving)}
@@ -48,8 +50,17 @@ export function DeviceActions({ device, describedBy }: { device: Device; describ
   const wakeAndConnect = (isPrimary: boolean) =>
     button(t.camera.wakeAndConnect, ifPaired(() => command(device, "connect", { wake: true })), isPrimary);
   const disconnect = (words: string) => button(words, () => void command(device, "disconnect"));
+  // One button that changes its words keeps the focus.
+  const toRecord = (isOn: boolean, key: string) =>
+    button(isOn ? t.camera.record : t.camera.stopRecording, () => void record(device, isOn), isOn, true, key);
+  const { recording, recording_requested: isRequested } = device.camera ?? {};
+  // Some cameras do not say whether they record, and one that should and does not can be told that it need not.
+  const isSilent = recording === null && device.camera !== null && isFresh(device.camera, hubTime.peek());
+  const isEither = isSilent || (recording === false && isRequested);
+  const recordings = device.camera ? [toRecord(!recording, "record"), ...(isEither ? [toRecord(false, "stop")] : [])] : [];
   const choices = {
     connected: () => [
+      ...recordings,
       disconnect(t.camera.disconnect),
       ...(device.paired && canWake ? [button(t.camera.sleep, () => void sleep(device))] : []),
     ],

@@ -8,6 +8,7 @@ import type { Device } from "../types";
 import { StateBadge } from "./state_badge";
 import { DeviceActions } from "./device_actions";
 import { Copy, moment, Name, Signal } from "./parts";
+import { CameraProblems, ReadingFacts, WasRecording } from "./reading";
 import { Trouble } from "./trouble";
 
 export function DeviceCard({ device }: { device: Device }) {
@@ -24,6 +25,7 @@ export function DeviceCard({ device }: { device: Device }) {
         <StateBadge device={device} />
       </div>
       <Progress device={device} />
+      <WasRecording device={device} />
       <dl class="facts">
         <dt>{t.camera.network}</dt>
         <dd>
@@ -32,6 +34,7 @@ export function DeviceCard({ device }: { device: Device }) {
         <Facts device={device} />
       </dl>
       <Trouble device={device} />
+      <CameraProblems device={device} />
       <DeviceActions device={device} describedBy={title} />
     </li>
   );
@@ -55,6 +58,7 @@ export function Facts({ device }: { device: Device }) {
           </dd>
         </>
       )}
+      <ReadingFacts device={device} />
       {device.connected && <Reached device={device} />}
       {!device.connected && device.last_successful_connection && (
         <>

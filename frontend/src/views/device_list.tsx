@@ -3,14 +3,16 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type CameraState, STATES, stateOf } from "../camera_state";
-import { commandMany, type Verb } from "../commands";
+import { commandMany, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
 import { loadModels, modelName } from "../models";
+import { takesCommands } from "../reading";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
 import type { Device } from "../types";
 import { StateBadge } from "./state_badge";
 import { Name, Signal } from "./parts";
+import { ReadingLine } from "./reading";
 
 type Sort = keyof typeof t.cameras.sorts;
 
@@ -47,6 +49,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
     .sort((one, other) => ORDERS[sort.value](one, other) || one.id - other.id);
   // What is commanded is what is seen: a row that the filter hides is not among the chosen.
   const picked = shown.filter((one) => chosen.value.has(one.id));
+  const able = picked.filter(takesCommands);
   const isAll = shown.length > 0 && picked.length === shown.length;
 
   const pick = (ids: readonly number[], isPicked: boolean) => {
@@ -59,6 +62,11 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   };
   const run = (verb: Verb) => {
     void commandMany(picked, verb);
+    chosen.value = new Set();
+  };
+
+  const runRecording = (isOn: boolean) => {
+    void recordOnMany(isOn, able);
     chosen.value = new Set();
   };
 
@@ -108,6 +116,16 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
         <button type="button" disabled={!current || picked.length === 0} onClick={() => run("disconnect")}>
           {t.camera.disconnect}
         </button>
+        {everyone.some((one) => one.camera) && (
+          <>
+            <button type="button" disabled={!current || able.length === 0} onClick={() => runRecording(true)}>
+              {t.camera.record}
+            </button>
+            <button type="button" disabled={!current || able.length === 0} onClick={() => runRecording(false)}>
+              {t.camera.stopRecording}
+            </button>
+          </>
+        )}
       </div>
       <table class="list" aria-labelledby="cameras-title">
         <thead>
@@ -156,6 +174,7 @@ function Row({ device, isPicked, onPick }: { device: Device; isPicked: boolean; 
       </th>
       <td class="in-state">
         <StateBadge device={device} />
+        <ReadingLine device={device} />
       </td>
       <td class="in-network">
         <Name text={device.connection_settings.ssid} />

@@ -1,7 +1,9 @@
 // The cameras: how many, each as a card, and one more.
 
 import { useWhoSleeps } from "../bluetooth";
+import { isCommandingMany, recordOnMany } from "../commands";
 import { t } from "../messages";
+import { takesCommands } from "../reading";
 import { openStep, route } from "../route";
 import { devices, isCurrent } from "../state";
 import { AddCamera } from "./add_camera";
@@ -33,6 +35,7 @@ export function Devices() {
         <button type="button" class="primary" disabled={!isCurrent.value} onClick={() => openStep(0)}>
           {t.cameras.add}
         </button>
+        {everyone.some((one) => one.camera) && <RecordOnAll isPossible={isCurrent.value && everyone.some(takesCommands)} />}
       </div>
       {everyone.length === 0 && isCurrent.value && (
         <div class="empty">
@@ -51,5 +54,20 @@ export function Devices() {
       )}
       {shown.view === "add" && <AddCamera step={shown.step} />}
     </section>
+  );
+}
+
+/** Always there where a camera can do it, and enabled also where it changes nothing: the buttons keep their places and the focus. */
+function RecordOnAll({ isPossible }: { isPossible: boolean }) {
+  const button = (words: string, isOn: boolean) => (
+    <button type="button" disabled={!isPossible} aria-busy={isCommandingMany.value} onClick={() => void recordOnMany(isOn)}>
+      {words}
+    </button>
+  );
+  return (
+    <div class="record-on-all">
+      {button(t.cameras.recordOnAll, true)}
+      {button(t.cameras.stopAll, false)}
+    </div>
   );
 }

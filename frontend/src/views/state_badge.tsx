@@ -3,6 +3,10 @@
 import { stateOf } from "../camera_state";
 import { isCurrent } from "../state";
 import type { Device } from "../types";
-import { Badge } from "./badge";
+import { Badge, RecordingBadge } from "./badge";
+import { useRecordingLabel } from "./reading";
 
-export const StateBadge = ({ device }: { device: Device }) => <Badge state={stateOf(device)} isCurrent={isCurrent.value} />;
+export function StateBadge({ device }: { device: Device }) {
+  const label = useRecordingLabel(device);
+  return label ? <RecordingBadge label={label} /> : <Badge state={stateOf(device)} isCurrent={isCurrent.value} />;
+}

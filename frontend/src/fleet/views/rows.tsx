@@ -4,9 +4,10 @@ import { signal } from "@preact/signals";
 import { type CameraState, countOf, isFree, isFreeFor, isKept } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
+import { batteryWords, problemsOf } from "../../reading";
 import { detailOf, failureText, headingFor, printable } from "../../sentences";
 import { notify } from "../../toasts";
-import { Badge } from "../../views/badge";
+import { Badge, RecordingBadge } from "../../views/badge";
 import { Name, Signal } from "../../views/parts";
 import { command, CommandError } from "../broker";
 import type { Camera, Hub } from "../hubs";
@@ -29,6 +30,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const cameras = [...hub.cameras.values()];
   const adapters = [...hub.adapters.values()];
   const number = (state: CameraState) => cameras.filter((one) => one.state === state).length;
+  const recording = cameras.filter(isRecording).length;
   const free = adapters.filter(isFree).length;
   const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
   const isKnown = isCurrent(hub, isLive);
@@ -47,6 +49,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
           {isKnown
             ? t.fleet.ofHub(number("connected") + number("not-answering"), cameras.length, number("failed"))
             : t.fleet.ofOfflineHub(cameras.length)}
+          {isKnown && recording > 0 && `, ${t.fleet.recording(recording)}`}
           {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
@@ -67,10 +70,16 @@ interface CameraProps {
   isLive: boolean;
 }
 
-export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProps) {
+/** For how long would need the hub's clock, which this page does not know. */
+const isRecording = ({ record, state }: Camera): boolean => state === "connected" && record.camera?.recording === true;
+
+export function CameraRow({ hub, camera, isLive }: CameraProps) {
+  const { record, state } = camera;
   const isKnown = isCurrent(hub, isLive);
   const code = record.connection_error_code;
   const why = state === "failed" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  const battery = record.camera && batteryWords(record.camera);
+  const [problem] = record.camera ? problemsOf(record.camera) : [];
   const obstacle = obstacleOf(hub, isLive);
   const obstacleId = `obstacle-${hub.id}/${record.id}`;
   const about = [record.connection_settings.ssid, record.codename].filter((one) => one !== record.name).join(" · ");
@@ -82,12 +91,14 @@ export function CameraRow({ hub, camera: { record, state }, isLive }: CameraProp
           <bdi>{printable(about)}</bdi>
         </small>
       </div>
-      <Badge state={state} isCurrent={isKnown} />
+      {isKnown && isRecording(camera) ? <RecordingBadge label={t.reading.recording} /> : <Badge state={state} isCurrent={isKnown} />}
       <div class="about">
         {isKnown && why && <span class="why" title={printable(why)}>{printable(why)}</span>}
         {isKnown && record.connected && (
           <span>
             <bdi>{printable(record.interface ?? "")}</bdi> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
+            {problem && <span class="why">{problem.what}</span>}
+            {battery !== null && <span class="battery">{`${t.reading.battery} ${battery}`}</span>}
           </span>
         )}
         {obstacle && <small id={obstacleId}>{obstacle}</small>}

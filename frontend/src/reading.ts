@@ -1,0 +1,73 @@
+// What a camera has said of itself, as words for people. What is not known is null, and never 0.
+
+import { type StateFields, stateOf } from "./camera_state";
+import { t, textOf } from "./messages";
+import type { Camera, Device } from "./types";
+
+/** A connected camera is read every 10 s, after failures every 30 s: what is older may no longer be so. */
+const FRESH_MS = 60_000;
+const GB = 1e9;
+
+/** Whether the hub can have it start and stop recording. */
+export const takesCommands = (device: Device): boolean => device.connected && device.camera !== null;
+
+/** Whether it was read just now, by the hub's clock. */
+export const isFresh = ({ read_at }: Camera, now: number): boolean =>
+  read_at !== null && now - Date.parse(read_at) < FRESH_MS;
+
+/** What a badge says of a connected camera that records, and for how long it has; empty for any other camera. */
+export function recordingLabel(device: RecordingFields, now: number): string {
+  const { camera } = device;
+  if (!camera?.recording || stateOf(device) !== "connected") return "";
+  if (camera.recording_since === null) return t.reading.recording;
+  return t.reading.recordingFor(elapsed(Math.max(0, Math.floor((now - Date.parse(camera.recording_since)) / 1000))));
+}
+
+/** What that follows from. */
+type RecordingFields = StateFields & { camera: Pick<Camera, "recording" | "recording_since"> | null };
+
+/** A duration as a recorder shows it. */
+function elapsed(seconds: number): string {
+  const two = (value: number) => String(value % 60).padStart(2, "0");
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes}:${two(seconds)}` : `${Math.floor(minutes / 60)}:${two(minutes)}:${two(seconds)}`;
+}
+
+export const batteryWords = ({ battery_level: percent, battery_state: state }: Pick<Camera, "battery_level" | "battery_state">): string | null =>
+  percent === null ? null : state === "charging" ? t.reading.charging(percent) : t.reading.percent(percent);
+
+/** What is free on the card, or what is wrong with it. */
+export function cardWords({ storage_state: state, storage_free: octets }: Camera): string | null {
+  if (state !== null && state !== "ok" && state !== "slow") return t.reading.cards[state];
+  const free = octets === null ? null : t.reading.free(sizeOf(octets));
+  return state === "slow" ? [t.reading.cards.slow, free].filter(Boolean).join(", ") : free;
+}
+
+/** A size as it stands on cards, in powers of ten; rounded down: what does not fit is not promised. */
+export function sizeOf(octets: number): string {
+  const tenths = Math.floor((octets / GB) * 10) / 10;
+  return tenths < 10 ? tenths.toFixed(1) : String(Math.floor(tenths));
+}
+
+export interface ProblemWords {
+  code: string;
+  what: string;
+  advice: string;
+}
+
+/** What is wrong with it, the most urgent first; codes of later versions have no words here. */
+export const problemsOf = ({ problems }: Pick<Camera, "problems">): ProblemWords[] =>
+  problems.flatMap((code) => {
+    const words = textOf(t.problems, code);
+    return words ? [{ code, ...words }] : [];
+  });
+
+/** By how much its clock differs from the hub's; null if that is not known. */
+export function clockWords({ clock_offset_ms: offset }: Camera): string | null {
+  if (offset === null) return null;
+  const seconds = Math.round(Math.abs(offset) / 1000);
+  return seconds === 0 ? t.reading.clockRight : t.reading.clockWrong(seconds, offset > 0);
+}
+
+/** Why a recording ended that nobody has stopped at this hub. */
+export const endWords = (reason: string): string => textOf(t.ends, reason) ?? t.ends.unknown;

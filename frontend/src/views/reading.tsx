@@ -1,0 +1,161 @@
+// What a camera says of itself: for how long it has recorded, battery, card, and what is wrong with it.
+
+import { computed } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { stateOf } from "../camera_state";
+import { setClock, underWay } from "../commands";
+import { hubTime } from "../hub_clock";
+import { t } from "../messages";
+import { batteryWords, cardWords, clockWords, isFresh, problemsOf, recordingLabel, sizeOf } from "../reading";
+import { isCurrent } from "../state";
+import type { Camera, Device } from "../types";
+import { moment, Name } from "./parts";
+
+/** Whether what a camera has said is so now. Drawn anew only when that changes, though time passes. */
+function useIsNow(device: Device): boolean {
+  const { camera } = device;
+  const isConnected = isCurrent.value && stateOf(device) === "connected";
+  const isNow = useMemo(() => computed(() => isConnected && camera !== null && isFresh(camera, hubTime.value)), [isConnected, camera]);
+  return isNow.value;
+}
+
+/** A value that is no longer known to be so has its time. */
+const withTime = (words: string | null, { read_at }: Camera, isNow: boolean): string | null =>
+  words === null || isNow || read_at === null ? words : t.reading.at(words, moment(read_at));
+
+/** What a badge says of it, second by second, while it is known to record. */
+export function useRecordingLabel(device: Device): string {
+  const isNow = useIsNow(device);
+  const label = useMemo(() => computed(() => (isNow ? recordingLabel(device, hubTime.value) : "")), [isNow, device]);
+  return label.value;
+}
+
+/** That a camera recorded when it was last read. */
+export function WasRecording({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  if (!camera?.recording || isNow || camera.read_at === null) return null;
+  return <small class="was-recording">{t.reading.wasRecording(moment(camera.read_at))}</small>;
+}
+
+/** Battery and card, for a list of facts. */
+export function ReadingFacts({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  if (!camera) return null;
+  const battery = withTime(batteryWords(camera), camera, isNow);
+  const card = withTime(cardWords(camera), camera, isNow);
+  return (
+    <>
+      {battery !== null && (
+        <>
+          <dt>{t.reading.battery}</dt>
+          <dd class="battery">{battery}</dd>
+        </>
+      )}
+      {card !== null && (
+        <>
+          <dt>{t.reading.card}</dt>
+          <dd class="memory">{card}</dd>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The same in a line of a row, as far as it is so now: the most urgent first, since little fits. */
+export function ReadingLine({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  if (!camera || !isNow) return null;
+  const [problem] = problemsOf(camera);
+  const { battery_level: battery, storage_free: free } = camera;
+  return (
+    <span class="reading">
+      {problem && (
+        <span class="why" title={problem.advice}>
+          {problem.what}
+        </span>
+      )}
+      {battery !== null && <span>{t.reading.percent(battery)}</span>}
+      {!problem && free !== null && <span>{t.reading.gigabytes(sizeOf(free))}</span>}
+    </span>
+  );
+}
+
+/** What is wrong with a camera now: one line each, with what to do. */
+export function CameraProblems({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  const problems = camera && isNow ? problemsOf(camera) : [];
+  if (problems.length === 0) return null;
+  return (
+    <div class="trouble">
+      {problems.map(({ code, what, advice }) => (
+        <p key={code} data-problem={code}>
+          <strong>{what}</strong> {advice}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** All else that it says, and its clock, for its own page. */
+export function Reading({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  if (!camera) return null;
+  const { recording_time_left_s: left, storage_total: size, temperature_state: temperature } = camera;
+  const facts: [string, string | null][] = [
+    [t.reading.timeLeft, withTime(left === null ? null : t.reading.remaining(left), camera, isNow)],
+    [t.reading.cardSize, size === null ? null : t.reading.gigabytes(sizeOf(size))],
+    [t.reading.temperature, withTime(temperature && t.reading.temperatures[temperature], camera, isNow)],
+    [t.reading.clock, withTime(clockWords(camera), camera, isNow)],
+    [t.reading.model, camera.model],
+    [t.reading.serialNumber, camera.serial_number],
+    [t.reading.firmware, camera.firmware_version],
+  ];
+  const known = facts.filter((one): one is [string, string] => one[1] !== null);
+  if (known.length === 0 && !device.connected) return null;
+  return (
+    <section class="panel" aria-labelledby="reading-title">
+      <h3 id="reading-title">{t.reading.title}</h3>
+      <dl class="facts">
+        {known.map(([name, words]) => (
+          <Fact key={name} name={name} words={words} />
+        ))}
+      </dl>
+      {device.connected && <SetClock device={device} isRecording={camera.recording === true} />}
+    </section>
+  );
+}
+
+const Fact = ({ name, words }: { name: string; words: string }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>
+      <Name text={words} />
+    </dd>
+  </>
+);
+
+function SetClock({ device, isRecording }: { device: Device; isRecording: boolean }) {
+  const isUnderWay = underWay.value.has(device.id);
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        disabled={!isCurrent.value || isRecording}
+        aria-busy={isUnderWay}
+        aria-describedby={isRecording ? "clock-obstacle" : "reading-title"}
+        onClick={() => {
+          if (!isUnderWay) void setClock(device);
+        }}
+      >
+        {isUnderWay && <span class="spinner" aria-hidden="true" />}
+        {t.camera.setClock}
+      </button>
+      {isRecording && <small id="clock-obstacle">{t.reading.notWhileRecording}</small>}
+    </div>
+  );
+}

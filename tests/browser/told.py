@@ -1,0 +1,72 @@
+"""What cameras say of themselves, as a test has it: the page's own channel, with other values in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from playwright.async_api import Page, WebSocketRoute
+
+from wifimgrd.client.json_members import CameraJson
+from wifimgrd.domain.records import CameraRecord
+
+RECORDS: Final = ("device.created", "device.updated")
+
+
+def ago(seconds: float) -> str:
+    """A time so long ago, as the hub writes it."""
+    then = datetime.fromtimestamp(datetime.now(UTC).timestamp() - seconds, UTC)
+    return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def said(**members: Any) -> dict[str, Any]:
+    """What a camera has said just now; what is not given is not known."""
+    return {**CameraJson.of(CameraRecord()), "read_at": ago(0), **members}
+
+
+class Told:
+    """The channel between the hub and a page; the hub's own values of cameras are left out."""
+
+    def __init__(self) -> None:
+        self._cameras: dict[str, Mapping[str, Any] | None] = {}
+        self._ids: dict[str, int] = {}
+        self._page: WebSocketRoute | None = None
+
+    async def to(self, page: Page) -> None:
+        """Be that page's channel, from its next opening on."""
+        await page.route_web_socket("**/ws/management/**", self._route)
+
+    def say(self, name: str, camera: Mapping[str, Any] | None) -> None:
+        """A camera says something from now on; None: the hub has no driver for it."""
+        self._cameras[name] = camera
+        self._send("device.camera.update", {"id": self._ids.get(name), "camera": camera})
+
+    def stopped(self, name: str, reason: str) -> None:
+        """A recording has ended."""
+        self._send("device.recording.stopped", {"id": self._ids[name], "reason": reason})
+
+    def _send(self, kind: str, data: Mapping[str, Any]) -> None:
+        if self._page is not None and data["id"] is not None:
+            self._page.send(json.dumps({"type": kind, "time": ago(0), "data": data}))
+
+    def _route(self, page: WebSocketRoute) -> None:
+        self._page = page
+        hub = page.connect_to_server()
+        hub.on_message(lambda text: self._pass_on(page, str(text)))
+
+    def _pass_on(self, page: WebSocketRoute, text: str) -> None:
+        message = json.loads(text)
+        if message["type"] == "snapshot":
+            records = message["devices"]
+        elif message["type"] in RECORDS:
+            records = [message["data"]]
+        elif message["type"] in ("device.camera.update", "device.recording.stopped"):
+            return
+        else:
+            records = []
+        for record in records:
+            self._ids[record["name"]] = record["id"]
+            record["camera"] = self._cameras.get(record["name"])
+        page.send(json.dumps(message))
