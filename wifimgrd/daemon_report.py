@@ -42,8 +42,9 @@ _CHECK_S: Final = 2.0
 _CUT: Final = "\n(The rest is left out: a report has at most 256 kB.)\n"
 _ABOUT: Final = (
     "The daemon's own report. On the host, `wifimgrctl diagnose` has more: journals, units, other programs.\n"
-    "Names of networks, devices and the host and MAC addresses are replaced by aliases. Of settings that\n"
-    "are free text it says only that they are set. Please read it before you send it.\n\n"
+    "Names of networks, devices and the host, MAC addresses and the serial numbers of cameras are replaced\n"
+    "by aliases. Of settings that are free text it says only that they are set. Please read it before you\n"
+    "send it.\n\n"
 )
 
 

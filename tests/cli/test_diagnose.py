@@ -18,7 +18,7 @@ from wifimgrd.config import Config, Http, Interfaces, Mqtt, Reserve, Tiles, Tile
 from wifimgrd.daemon_report import Facts, report_text
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import report, state_of
 from wifimgrd.report.settings import hide_settings
@@ -148,6 +148,20 @@ def test_a_name_of_one_character_is_no_value_of_the_hubs_state(name: str) -> Non
     [device] = json.loads(sections["Hub"])["devices"]
     assert device["name"].startswith("SSID-")
     assert device["connection_settings"]["ssid"].startswith("SSID-")
+
+
+def test_a_serial_number_is_hidden_in_the_state_and_in_journals() -> None:
+    first = DeviceRecord(1, "Front", "gopro-hero12", camera=CameraRecord(serial_number="C3501325012345"))
+    second = DeviceRecord(2, "Left", "insta360-x4", camera=CameraRecord(model="Insta360 X4"))
+    journal = {"Journal of wifimgrd": "its name is GoPro C3501325012345"}
+    sections = report(
+        Anonymizer(b"key"), [first, second], state_of(ServiceRecord(), {}, [first, second]), journal
+    )
+    assert "C3501325012345" not in "".join(sections.values())
+    one, other = json.loads(sections["Hub"])["devices"]
+    assert one["camera"]["serial_number"].startswith("SERIAL-")
+    assert other["camera"]["serial_number"] is None
+    assert other["camera"]["model"] == "Insta360 X4"
 
 
 def test_an_alias_is_not_replaced_by_another() -> None:

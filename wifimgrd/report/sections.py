@@ -26,6 +26,9 @@ def report(
         aliases.hide("SSID", [device.ssid])
     for device in devices:
         aliases.hide("NAME", [device.name])
+    for device in devices:
+        if device.camera is not None and device.camera.serial_number:
+            aliases.hide("SERIAL", [device.camera.serial_number])
     hide_logged(aliases, texts.values())
     sections = {title: aliases.applied(text).rstrip() for title, text in texts.items()}
     if state is not None:
