@@ -31,6 +31,7 @@ from wifimgrd.domain.errors import (
     CameraBusy,
     CameraRefused,
     DeviceNotFound,
+    DeviceNotReachable,
     NotConnected,
     NotSupported,
     WifimgrdError,
@@ -60,6 +61,12 @@ class ScriptedControl:
     clock_error: WifimgrdError | None = None
     readings: dict[DeviceId, CameraReading] = field(default_factory=dict)
     listener: CameraControlListener | None = None
+    answer_s: float = 0.05
+    """How long a command takes."""
+    untold: set[DeviceId] = field(default_factory=set)
+    """Cameras that do not tell whether they record."""
+    is_unseen: bool = False
+    """Cameras are not read after a command."""
 
     async def start(self, listener: CameraControlListener, open_socket: OpenCameraSocket) -> None:
         self.listener = listener
@@ -76,13 +83,15 @@ class ScriptedControl:
 
     async def record(self, device_ids: Sequence[DeviceId], *, on: bool) -> Mapping[DeviceId, CommandResult]:
         self.commands.append((list(device_ids), on))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(self.answer_s)
         results = {}
         for one in device_ids:
             results[one] = (
                 CommandResult(error=self.refuses[one]) if one in self.refuses else CommandResult(50)
             )
-            if one not in self.refuses:
+            if one in self.untold:
+                self.says(one, recording=None, read_us=10 * S)
+            elif one not in self.refuses and not self.is_unseen:
                 state = RecordingState.RECORDING if on else RecordingState.IDLE
                 self.says(one, recording=state, recording_since_us=7 * S if on else None)
         return results
@@ -315,6 +324,103 @@ def test_all_are_those_that_are_connected_and_have_a_driver(on_cameras: OnCamera
     on_cameras(test)
 
 
+def test_what_ends_while_it_is_told_to_stop_was_stopped(on_cameras: OnCameras) -> None:
+    """Whichever of two clients was first: the one that starts, or the one that stops."""
+
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        with capture_logs() as logs:
+            start = asyncio.create_task(hub.cameras.start_recording(device))
+            await asyncio.sleep(0.02)
+            await hub.cameras.stop_recording(device)
+            await start
+            await hub.cameras.start_recording(device)
+            stop = asyncio.create_task(hub.cameras.stop_recording(device))
+            await asyncio.sleep(0.02)
+            await hub.cameras.start_recording(device)
+            await stop
+        assert cameras.ends() == [StopReason.STOPPED] * 2
+        assert [one["log_level"] for one in logs if one["event"] == "recording_stopped"] == ["info"] * 2
+        cameras.control.says(device, recording=RecordingState.IDLE, recording_since_us=None)
+        assert cameras.ends()[2:] == [StopReason.UNKNOWN]
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (CameraRefused("no"), StopReason.UNKNOWN),
+        (CameraBusy("no"), StopReason.UNKNOWN),
+        (DeviceNotReachable("no answer"), StopReason.STOPPED),
+        (BackendUnavailable("no answer"), StopReason.STOPPED),
+    ],
+)
+def test_a_camera_that_was_told_to_stop_and_stops_later(
+    on_cameras: OnCameras, error: WifimgrdError, reason: StopReason
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        await hub.cameras.start_recording(device)
+        cameras.control.refuses[device] = error
+        with pytest.raises(type(error)):
+            await hub.cameras.stop_recording(device)
+        assert cameras.ends() == []
+        cameras.control.says(device, recording=RecordingState.IDLE, recording_since_us=None)
+        assert cameras.ends() == [reason]
+
+    on_cameras(test)
+
+
+def test_a_camera_that_does_not_tell_whether_it_records_holds_nobody_up(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        bench, loop = cameras.bench, asyncio.get_running_loop()
+        told, untold = await cameras.connected(1), await cameras.connected(2, codename="insta360-one-r")
+        cameras.control.untold.add(untold)
+        for on in (True, False):
+            began_s = loop.time()
+            results = await bench.hub.cameras.record([told, untold], on=on)
+            assert [one.error for one in results.values()] == [None, None]
+            assert loop.time() - began_s < 0.1
+
+    on_cameras(test)
+
+
+def test_a_command_ends_in_time_though_the_camera_is_not_seen_to_do_it(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        bench, loop = cameras.bench, asyncio.get_running_loop()
+        first, second = await cameras.connected(1), await cameras.connected(2)
+        cameras.control.is_unseen = True
+        for device_ids, answer_s, limit_s in (([first], 9.5, 10.0), ([first, second], 14.5, 15.0)):
+            cameras.control.answer_s, began_s = answer_s, loop.time()
+            await bench.hub.cameras.record(device_ids, on=True)
+            assert loop.time() - began_s == pytest.approx(limit_s, abs=0.01)
+
+    on_cameras(test)
+
+
+def test_a_problem_stays_while_a_command_is_repeated_in_vain(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        await hub.cameras.start_recording(device)
+        cameras.control.refuses[device] = CameraRefused("no")
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        await asyncio.sleep(10.1)
+        cameras.bench.story.forget()
+        with pytest.raises(CameraRefused):
+            await hub.cameras.start_recording(device)
+        assert cameras.bench.story.of(CameraChanged) == []
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
+        del cameras.control.refuses[device]
+        await hub.cameras.stop_recording(device)
+        assert cameras.camera(device).problems == ()
+
+    on_cameras(test)
+
+
 def test_a_camera_that_records_is_not_put_to_sleep(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         bench = cameras.bench
@@ -385,6 +491,45 @@ def test_a_recording_is_restarted_only_if_that_is_wanted(on_cameras: OnCameras) 
             cameras.control.says(device)
         assert cameras.camera(device).problems == ()
         assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+
+    on_cameras(test, keep_recording=True)
+
+
+def test_a_recording_that_ended_before_it_was_to_be_kept_is_restarted_too(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        await hub.cameras.start_recording(device)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        for _ in range(5):
+            await asyncio.sleep(10)
+            cameras.control.says(device)
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
+        await hub.reconfigure(
+            HubSettings(models=catalog.load(), connect_on_create=False, keep_recording=True)
+        )
+        for _ in range(4):
+            await asyncio.sleep(10)
+            cameras.control.says(device)
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+
+    on_cameras(test)
+
+
+def test_a_recording_that_is_restarted_in_vain_does_not_fill_the_journal(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await cameras.bench.hub.cameras.start_recording(device)
+        cameras.control.refuses[device] = CameraRefused("the card is full")
+        with capture_logs() as logs:
+            cameras.control.says(device, recording=RecordingState.IDLE)
+            for _ in range(60):
+                await asyncio.sleep(10)
+                cameras.control.says(device)
+        levels = [one["log_level"] for one in logs if one["event"] == "recording_failed"]
+        assert levels == ["warning"] + ["debug"] * (len(cameras.control.commands) - 2)
+        assert len(cameras.control.commands) > 15
 
     on_cameras(test, keep_recording=True)
 

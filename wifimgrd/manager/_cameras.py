@@ -12,6 +12,8 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import (
+    COMMAND_OF_MANY_S,
+    COMMAND_S,
     DIFFERS_S,
     SILENT_S,
     CameraDriver,
@@ -27,7 +29,9 @@ from wifimgrd.domain.camera import (
 )
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
+    BackendUnavailable,
     CameraBusy,
+    DeviceNotReachable,
     NotConnected,
     NotSupported,
     WifimgrdError,
@@ -56,12 +60,16 @@ class _Camera:
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
+    stops: int = 0
+    """Commands to stop that are under way."""
     is_stopped: bool = False
-    """It was told to stop."""
+    """It was told to stop this recording, and was not seen to do it yet."""
     differs_from_s: float | None = None
     """Since when it does something else than it should, by the loop's clock."""
     timer: asyncio.TimerHandle | None = None
     """Until that is a problem, or the next try."""
+    tries: int = 0
+    """How often it was told to record again since then."""
     silence: asyncio.TimerHandle | None = None
     """Until it has not answered for so long that it is not known what it does."""
     is_clock_due: bool = False
@@ -135,11 +143,6 @@ class Cameras:
         """A device was removed."""
         self._cameras.pop(entry.device.id, None)
 
-    def is_recording(self, entry: DeviceEntry) -> bool:
-        """Whether a camera was seen to record, and not seen to stop."""
-        camera = self._cameras.get(entry.device.id)
-        return camera is not None and camera.reading.recording is RecordingState.RECORDING
-
     def _camera(self, entry: DeviceEntry) -> _Camera:
         camera = self._cameras.get(entry.device.id)
         if camera is None:
@@ -183,10 +186,11 @@ class Cameras:
         """A recording may have begun or ended; returns the end."""
         reading, device, over = camera.reading, entry.device, None
         if camera.began_us and ended(camera.began_us, reading):
-            reason = stop_reason(reading, commanded=camera.is_stopped)
+            is_commanded = camera.is_stopped or camera.stops > 0
+            reason = stop_reason(reading, commanded=is_commanded)
             over = RecordingStopped(device.id, reason, camera.began_us)
             camera.began_us = 0
-            is_wanted = camera.wish.records
+            is_wanted = camera.wish.records and not is_commanded
             (_log.warning if is_wanted else _log.info)(
                 "recording_stopped",
                 device=device.id,
@@ -203,7 +207,7 @@ class Cameras:
         """Compare what a camera does with what it should, and publish what clients are to know."""
         now_s = asyncio.get_running_loop().time()
         if not camera.wish.differs(camera.reading):
-            camera.differs_from_s = None
+            camera.differs_from_s, camera.tries = None, 0
             _cancel(camera.timer)
         elif camera.differs_from_s is None:
             camera.differs_from_s = now_s
@@ -223,9 +227,12 @@ class Cameras:
         """A camera has not done for some time what it should."""
         camera.timer = None
         self._compare(entry, camera)
-        if camera.wish.records and self._state.settings.keep_recording:
-            self._look_again(entry, camera, _AGAIN_S)
-            work = self._send({entry.device.id: entry}, on=True)
+        if not camera.wish.records:
+            return
+        self._look_again(entry, camera, _AGAIN_S)
+        if self._state.settings.keep_recording:
+            camera.tries += 1
+            work = self._send({entry.device.id: entry}, on=True, is_repeated=camera.tries > 1)
             self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
 
     @staticmethod
@@ -321,23 +328,44 @@ class Cameras:
         """Store what is wanted of cameras, and have them do it."""
         for entry in entries.values():
             camera = self._camera(entry)
-            camera.wish, camera.is_stopped = camera.wish.commanded(on=on), not on
-            _cancel(camera.timer)
-            camera.differs_from_s = None
+            before, camera.wish = camera.wish, camera.wish.commanded(on=on)
+            if camera.wish != before:  # else a problem stays until the camera does what it should
+                _cancel(camera.timer)
+                camera.differs_from_s = None
             self._state.record(entry, replace(entry.device, recording_requested=on), at_once=True)
             self._compare(entry, camera)
-        return await self._send(entries, on=on) if entries else {}
+        if not entries:
+            return {}
+        return await self._send(entries, on=True) if on else await self._stop(entries)
+
+    async def _stop(self, entries: Mapping[DeviceId, DeviceEntry]) -> Mapping[DeviceId, CommandResult]:
+        """Command cameras to stop. A recording that ends meanwhile has ended by that."""
+        cameras = {device_id: self._camera(entry) for device_id, entry in entries.items()}
+        began = {device_id: camera.began_us for device_id, camera in cameras.items()}
+        for camera in cameras.values():
+            camera.stops += 1
+        try:
+            results = await self._send(entries, on=False)
+        finally:
+            for camera in cameras.values():
+                camera.stops -= 1
+        for device_id, result in results.items():
+            camera = cameras[device_id]
+            if camera.began_us == began[device_id] and _may_be_done(result):
+                camera.is_stopped = True
+        return results
 
     async def _send(
-        self, entries: Mapping[DeviceId, DeviceEntry], *, on: bool
+        self, entries: Mapping[DeviceId, DeviceEntry], *, on: bool, is_repeated: bool = False
     ) -> Mapping[DeviceId, CommandResult]:
-        """Command cameras, and wait until they are seen to do it."""
+        """Command cameras, and wait until they are seen to do it; of commands that are `is_repeated` the
+        journal does not tell each failure."""
+        loop, since_us = asyncio.get_running_loop(), self._state.clock()
+        end_s = loop.time() + (COMMAND_S if len(entries) == 1 else COMMAND_OF_MANY_S)
         results = await self._control.record(list(entries), on=on)
         for device_id, result in results.items():
             if result.error is not None:
-                if not on and (camera := self._cameras.get(device_id)) is not None:
-                    camera.is_stopped = False
-                _log.warning(
+                (_log.debug if is_repeated else _log.warning)(
                     "recording_failed",
                     device=device_id,
                     device_name=entries[device_id].device.name,
@@ -346,13 +374,17 @@ class Cameras:
                 )
         done = [one for one, result in results.items() if result.error is None]
         with suppress(TimeoutError):
-            async with asyncio.timeout(_READ_S):
-                await asyncio.gather(*(self._until_seen(one, on=on) for one in done))
+            async with asyncio.timeout_at(min(loop.time() + _READ_S, end_s)):
+                await asyncio.gather(*(self._until_seen(one, since_us, on=on) for one in done))
         return results
 
-    async def _until_seen(self, device_id: DeviceId, *, on: bool) -> None:
-        """Wait until a camera was read and does what it should."""
-        while (camera := self._cameras.get(device_id)) is not None and camera.reading.is_recording is not on:
+    async def _until_seen(self, device_id: DeviceId, since_us: int, *, on: bool) -> None:
+        """Wait until a camera was read and does what it should, or does not tell what it does."""
+        while (camera := self._cameras.get(device_id)) is not None:
+            reading = camera.reading
+            is_untold = reading.recording is None and reading.read_us >= since_us
+            if is_untold or reading.is_recording is on:
+                return
             read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             camera.reads.append(read)
             await read
@@ -397,6 +429,11 @@ def _drift_ppm(reading: CameraReading, set_us: int) -> int | None:
 
 _DRIFT_US: Final = 3600 * 1_000_000
 """The shortest time over which a drift is told: cameras tell whole seconds."""
+
+
+def _may_be_done(result: CommandResult) -> bool:
+    """Whether a command has succeeded, or its answer has not come."""
+    return result.error is None or isinstance(result.error, DeviceNotReachable | BackendUnavailable)
 
 
 def _cancel(timer: asyncio.TimerHandle | None) -> None:
