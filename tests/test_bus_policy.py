@@ -14,6 +14,7 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.camera import names as cameras
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.networkmanager import definitions as nm
 from wifimgrd.proxies.wpa_supplicant import definitions as wpas
@@ -46,6 +47,7 @@ BASE = """\
     <deny receive_sender="fi.w1.wpa_supplicant1" receive_type="signal"/>
     <allow send_destination="org.freedesktop.NetworkManager"/>
     <allow send_destination="org.bluez"/>
+    <allow send_destination="org.wifimgrd1"/>
   </policy>
   {policy}
 </busconfig>
@@ -128,6 +130,8 @@ NOT_THE_PROCESS: list[Call] = [
     (bluez.BLUEZ, HCI0, "org.bluez.GattManager1", "RegisterApplication"),
     (bluez.BLUEZ, HCI0, "org.bluez.Media1", "RegisterEndpoint"),
     (bluez.BLUEZ, CAMERA, bluez.DEVICE, "ConnectProfile"),
+    (names.BUS_NAME, names.ROOT_PATH, bus_names.PROPERTIES, "GetAll"),
+    (names.BUS_NAME, names.ROOT_PATH, names.MANAGER, "StartRecording"),
 ]
 
 
@@ -139,10 +143,10 @@ def user() -> str:
 
 @pytest.fixture
 def bus(tmp_path: Path, user: str) -> Iterator[MessageBusDaemon]:
-    """With the rules of Debian's packages, and those of `user` for who runs the test."""
-    [policy] = re.findall(rf'<policy user="{user}">.*?</policy>', POLICY[user].read_text(), re.DOTALL)
+    """With the rules of Debian's packages; who runs the test has those of `user`, and of who may call it."""
+    policies = re.findall(r'<policy user="wifimgrd[^"]*">.*?</policy>', POLICY[user].read_text(), re.DOTALL)
     configuration = tmp_path / "bus.conf"
-    policy = policy.replace(f'user="{user}"', f'user="{getpass.getuser()}"')
+    policy = re.sub(r'<policy user="[^"]*"', f'<policy user="{getpass.getuser()}"', "\n".join(policies))
     configuration.write_text(BASE.format(socket=tmp_path / "bus", policy=policy))
     with MessageBusDaemon.start(configuration) as daemon:
         yield daemon
@@ -150,9 +154,11 @@ def bus(tmp_path: Path, user: str) -> Iterator[MessageBusDaemon]:
 
 @pytest.fixture
 async def supplicant(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    """In the places of wpa_supplicant, NetworkManager and BlueZ, programs that answer whatever comes."""
-    services = [await BusConnection.open(bus.address) for _ in range(3)]
-    for service, name in zip(services, (wpas.WPAS, nm.NM, bluez.BLUEZ), strict=True):
+    """In the places of wpa_supplicant, NetworkManager, BlueZ and the daemon, programs that answer whatever
+    comes."""
+    taken = (wpas.WPAS, nm.NM, bluez.BLUEZ, names.BUS_NAME)
+    services = [await BusConnection.open(bus.address) for _ in taken]
+    for service, name in zip(services, taken, strict=True):
         service.serve(service.reply)
         await service.request_name(name)
     yield services[0]
@@ -206,6 +212,28 @@ async def test_the_camera_process_may_do_what_it_uses_of_bluez_and_nothing_else(
     objects = (CHECKOUT / "wifimgrd" / "proxies" / "bluez" / "objects.py").read_text()
     used = set(re.findall(r'(?:call|ask|_call_for)\(\s*(?:bytes, )?"(\w+)"', objects)) | {"GetAll"}
     assert used == {member for _, _, _, member in PROCESS}
+
+
+@pytest.mark.parametrize("user", ["wifimgrd-camera"])
+async def test_the_camera_process_answers_the_daemon_and_does_not_call_it(
+    bus: MessageBusDaemon, daemon: BusConnection
+) -> None:
+    hub = await BusConnection.open(bus.address)
+    await hub.request_name(names.BUS_NAME)
+    hub.serve(hub.reply)
+    daemon.serve(daemon.reply)
+    await daemon.request_name(cameras.BUS_NAME)
+    heard: list[Signal] = []
+    await hub.watch(heard.append, sender=cameras.BUS_NAME)
+    daemon.emit(cameras.PATH, cameras.INTERFACE, "SocketWanted", "ttq", [1, 2, 80])
+
+    assert await hub.call(daemon.unique_name, cameras.PATH, bus_names.PEER, "Ping") == []
+    assert [signal.body for signal in heard] == [[1, 2, 80]]
+    for destination in (names.BUS_NAME, hub.unique_name):
+        with pytest.raises(BusError) as raised:
+            await daemon.call(destination, names.ROOT_PATH, names.MANAGER, "StartRecording")
+        assert raised.value.name == "org.freedesktop.DBus.Error.AccessDenied"
+    await hub.close()
 
 
 async def test_signals_of_wpa_supplicant_arrive(supplicant: BusConnection, daemon: BusConnection) -> None:

@@ -69,6 +69,10 @@ CANNOT: Final[Claims] = {
             _CAGE + "test_the_camera_process_reads_neither_state_nor_passwords",
         ),
         "open a network connection": (_CAGE + "test_the_camera_process_has_no_network_and_no_files",),
+        "call the daemon": (
+            _CAGE + "test_the_camera_process_does_not_call_the_daemon",
+            "tests/test_bus_policy.py::test_the_camera_process_answers_the_daemon_and_does_not_call_it",
+        ),
         "write a file": (_CAGE + "test_the_camera_process_has_no_network_and_no_files",),
         "join or leave a network": (
             _CAGE + "test_the_camera_process_changes_nothing_in_the_services_that_join",
@@ -114,6 +118,11 @@ CAN: Final[Claims] = {
     "the camera process, `wifimgrd-camera`": {
         "connect to every Bluetooth device in range, pair with it, read it, write to it, and remove its "
         "bond with this host": (_BLUEZ,),
+        "do with connected cameras whatever they allow a client": (
+            _CAGE + "test_a_connection_that_is_passed_in_works_in_the_camera_process",
+            "tests/camera_client/test_control.py::"
+            "test_a_process_that_floods_gets_a_few_sockets_of_attached_cameras",
+        ),
     },
     "the helper, `wifimgrd-net`": {
         "make NetworkManager activate a profile of any content, delete any, end any connection, and stop "

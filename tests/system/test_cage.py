@@ -14,6 +14,8 @@ from tests.system.hub import NET, Hub
 from tests.system.machine import Machine
 
 INTRUDER = Path(__file__).with_name("intruder.py")
+PASSED_SOCKET = Path(__file__).with_name("passed_socket.py")
+PASSING = "/usr/local/lib/passed_socket.py"
 PROGRAM, MET, OUTCOMES = (
     "/usr/local/lib/intruder.py",
     "/usr/local/lib/intruder.json",
@@ -254,6 +256,29 @@ def test_the_camera_process_has_no_network_and_no_files(camera_process: Outcomes
 def test_the_camera_process_changes_nothing_in_the_services_that_join(camera_process: Outcomes) -> None:
     expect(camera_process, (*NM_CHANGES, *SUPPLICANT_CHANGES, "look an interface up"), "refused")
     assert SECRET not in json.dumps(camera_process)
+
+
+def test_the_camera_process_does_not_call_the_daemon(camera_process: Outcomes) -> None:
+    expect(camera_process, ("read all objects", "disconnect a camera", "get a report"), "refused")
+
+
+def test_a_connection_that_is_passed_in_works_in_the_camera_process(machine: Machine) -> None:
+    """Nothing of its unit forbids an IP socket of somebody else's, and its own are refused."""
+    machine.write(PASSING, PASSED_SOCKET.read_text())
+    machine.sh(
+        f"systemd-run --quiet --unit=camera --service-type=notify /usr/bin/python3 {PASSING} camera\n"
+        f"sed -e 's|^Type=.*|Type=oneshot\\nStandardOutput=truncate:{OUTCOMES}|' "
+        f"-e 's|^ExecStart=.*|ExecStart=/usr/bin/python3 {PASSING} process|' "
+        "-e '/^Restart/d; /^WatchdogSec/d; /^BusName/d' "
+        "/lib/systemd/system/wifimgrd-camera.service >/etc/systemd/system/passed.service\n"
+        "systemctl daemon-reload"
+    )
+    done = machine.run("systemctl", "start", "passed.service", check=False)
+    said = machine.sh("journalctl -u passed --no-pager -o cat -n 30")
+    machine.sh("systemctl stop camera; rm /etc/systemd/system/passed.service; systemctl daemon-reload")
+    assert done.returncode == 0, said
+    outcomes = json.loads(machine.run("cat", OUTCOMES).stdout)
+    assert outcomes == {"answered": 100_000, "own": "refused"}
 
 
 # -- the helper
