@@ -99,7 +99,7 @@ def test_the_models_page_has_every_key(manuals: dict[str, str]) -> None:
 
 def test_the_interfaces_page_has_every_member_and_why(manuals: dict[str, str]) -> None:
     page = manuals["org.wifimgrd1.5"]
-    for name in ("Manager", "Device", "Interface"):
+    for name in ("Manager", "Device", "Power", "Bluetooth", "Camera", "Interface"):
         for member in ElementTree.parse(INTROSPECTION / f"org.wifimgrd1.{name}.xml").iter():
             if member.tag in ("method", "signal", "property"):
                 assert re.search(rf"^\.SS (signal )?{member.get('name')}\b.*\n[^.]", page, re.MULTILINE)

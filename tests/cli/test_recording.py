@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import wifimgrctl
+from tests.cli.running import line_with, running, wifimgrctl
 from tests.commands import disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
@@ -133,6 +133,25 @@ async def test_the_clock_of_a_camera_that_is_not_connected_is_not_set(hub: Hub) 
     ran = await wifimgrctl(hub.address, "clock", "Front")
     assert (ran.status, ran.out) == (1, "")
     assert "(not-connected)\nConnect it first: wifimgrctl connect Front\n" in ran.err
+
+
+async def test_a_monitor_tells_why_a_recording_has_ended_and_what_is_wrong(cameras: Hub) -> None:
+    device = next(one for one in cameras.client.devices.values() if one.name == "Nose")
+    async with running(cameras.address, "monitor") as process:
+        await line_with(process, "watching 3 devices")
+        await cameras.client.record([device.id], on=True)
+        await line_with(process, f"Nose ({device.id}): recording")
+        fault = {"ssid": Variant("s", CAMERAS["gopro-hero12"][0])}
+        await cameras.client.simulate("SetFault", "sa{sv}", "card-full", fault)
+        await line_with(process, f"Nose ({device.id}): problem: card full")
+        await line_with(process, f"Nose ({device.id}): the recording stopped: the card is full")
+        await line_with(process, f"Nose ({device.id}): problem: not recording")
+    ran = await wifimgrctl(cameras.address, "history", "Nose")
+    assert ran.out.splitlines()[-1].endswith("  The recording stopped: the card is full. (full)")
+    ran = await wifimgrctl(cameras.address, "status", "Nose")
+    lines = [line.split(maxsplit=1) for line in ran.out.splitlines()]
+    assert ["Problems", "not recording, card full"] in lines
+    assert ["Recording", "no, though it was told to"] in lines
 
 
 @pytest.mark.parametrize("line", [["record"], ["stop"], ["record", "--all", "1"], ["clock"]])

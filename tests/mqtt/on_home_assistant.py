@@ -211,7 +211,7 @@ async def test_what_a_camera_says_is_a_state_and_what_is_not_known_is_none(
         await assistant.ask("switch", "switch.wifimgrd_boat_record_on_all", "on")
         await assistant.ask("switch", "switch.nose_record", "off")
         await hub.until(lambda: hub.seen(topics.command(Target(3))))
-        [all_of_them] = hub.seen(topics.command(Target(None)))
+        [all_of_them] = hub.seen(topics.command(Target(None, everyone=True)))
         assert json.loads(all_of_them.payload) == {
             "command": "record",
             "options": {"recording": True, "all": True},

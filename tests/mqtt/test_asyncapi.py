@@ -41,7 +41,7 @@ def test_every_reference_has_its_place() -> None:
 
 def test_each_command_has_an_answer() -> None:
     commands = [one for one in DOCUMENT["operations"].values() if one["action"] == "receive"]
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         reply = command["reply"]
         channel = DOCUMENT["channels"][reply["channel"]["$ref"].rpartition("/")[2]]

@@ -62,7 +62,7 @@ async def test_a_hub_records_on_all_and_each_has_a_result(hub: Hub, seen: Observ
     await seen.until(lambda: all(seen.record(topic)["camera"]["recording"] for topic in topics))
     await seen.until(lambda: seen.record(f"{HUB}/hub")["recording_devices"] == 2)
     order = {"command": "record", "options": {"recording": False, "device_ids": list(hub.client.devices)}}
-    answer = await seen.command(f"{HUB}/command", order, f"{HUB}/result")
+    answer = await seen.command(f"{HUB}/devices/all/command", order, f"{HUB}/devices/all/result")
     assert [one["done"] for one in answer["results"]] == [True, True, True]
     await seen.until(lambda: seen.record(f"{HUB}/hub")["recording_devices"] == 0)
     await seen.until(lambda: len(ended(seen)) == 2)

@@ -242,6 +242,8 @@ def test_a_day_of_64_cameras_that_record_is_bounded() -> None:
     [
         ("fleet/wifimgrd/boat/command", Target(None)),
         ("fleet/wifimgrd/boat/devices/12/command", Target(12)),
+        ("fleet/wifimgrd/boat/devices/all/command", Target(None, everyone=True)),
+        ("fleet/wifimgrd/boat/devices/ALL/command", None),
         ("fleet/wifimgrd/boat/devices/012/command", None),
         ("fleet/wifimgrd/boat/devices/0/command", None),
         ("fleet/wifimgrd/boat/devices/-1/command", None),
@@ -258,6 +260,8 @@ def test_a_command_topic_has_a_target(topic: str, target: Target | None) -> None
     assert TOPICS.target(topic) == target
     if target is not None:
         assert TOPICS.is_command(topic)
+        assert TOPICS.command(target) == topic
+        assert TOPICS.result(target) == topic.removesuffix("command") + "result"
 
 
 @pytest.mark.parametrize(
@@ -341,6 +345,8 @@ def test_a_command_has_its_options_and_no_others() -> None:
         ({"recording": True, "device_ids": [1.0]}, None),
         ({"recording": True, "device_ids": [2**63]}, None),
         ({"recording": True, "device_ids": {"1": 1}}, None),
+        ({"recording": True, "device_ids": [1] * 256}, RecordingOrder(True, (1,) * 256)),
+        ({"recording": True, "device_ids": [1] * 257}, None),
     ],
 )
 def test_a_hub_records_on_some_or_on_all(options: dict[str, Any], order: RecordingOrder | None) -> None:
@@ -350,6 +356,10 @@ def test_a_hub_records_on_some_or_on_all(options: dict[str, Any], order: Recordi
             parse_command(message)
         return
     assert recording_order(parse_command(message).options, "") == order
+    everyone = replace(message, target=Target(None, everyone=True))
+    assert recording_order(parse_command(everyone).options, "") == order
+    with pytest.raises(CommandRefused, match=r"command must be one of: record$"):
+        parse_command(replace(everyone, payload=b'{"command":"scan"}'))
     with pytest.raises(CommandRefused, match="command must be one of"):
         parse_command(replace(message, target=Target(1)))
 

@@ -29,7 +29,8 @@ from wifimgrd.domain.records import (
     ResultRecord,
     ServiceRecord,
 )
-from wifimgrd.mqtt._command_messages import OF_HUB, PAYLOAD_TOO_LARGE
+from wifimgrd.http.api.body_types import RecordingOfManyInput
+from wifimgrd.mqtt._command_messages import OF_EVERYONE, OF_HUB, PAYLOAD_TOO_LARGE
 from wifimgrd.mqtt._discovery import Discovery, DiscoveryRecordJson
 from wifimgrd.mqtt._events import LEFT_OUT
 from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
@@ -80,6 +81,13 @@ class HubCommandJson(TypedDict):
     ]
 
 
+class EveryoneCommandJson(TypedDict):
+    """A command to all cameras together."""
+
+    command: Annotated[str, Keywords(enum=list(OF_EVERYONE))]
+    options: RecordingOfManyInput
+
+
 class AnswerJson(TypedDict):
     """The answer to a command."""
 
@@ -124,10 +132,12 @@ def asyncapi() -> dict[str, Any]:
         "events": ("events", [name for name in messages if name.startswith("event.")], plain),
         "device_result": ("devices/{device_id}/result", ["answer"], plain),
         "result": ("result", ["answer"], plain),
+        "everyone_result": ("devices/all/result", ["answer"], plain),
     }
     received = {
         "device_command": ("devices/{device_id}/command", ["device_command"], plain),
         "command": ("command", ["hub_command"], plain),
+        "everyone_command": ("devices/all/command", ["everyone_command"], plain),
     }
     channels = {name: _channel(topic, names) for name, (topic, names, _) in (sent | received).items()}
     channels["response"] = {"address": None, "messages": channels["result"]["messages"]}
@@ -204,6 +214,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         "claim": (ClaimJson, [{"instance": _EPOCH, "challenge": False}]),
         "device_command": (DeviceCommandJson, [{"command": "connect", "options": {"wait": True}}]),
         "hub_command": (HubCommandJson, [_CREATE, {"command": "scan"}, _RECORD]),
+        "everyone_command": (EveryoneCommandJson, [_RECORD]),
         "answer": (AnswerJson, [answered, refused, recorded]),
     }
     states = {"type": "string", "enum": ["online", "offline"]}

@@ -73,7 +73,7 @@ async def _of_hub(
     if not hub.online:
         return _OFFLINE, "it is offline and cannot receive commands"
     try:
-        answer = await client.command_hub(hub.id, "record", order, timeout_s=_ANSWER_S)
+        answer = await client.command_everyone(hub.id, "record", order, timeout_s=_ANSWER_S)
     except TimeoutError:
         return TIMEOUT, f"it has not answered within {_ANSWER_S:g} s"
     return list(answer.results) if answer.code is None else (answer.code, answer.message)

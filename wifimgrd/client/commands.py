@@ -99,6 +99,10 @@ async def carry_out(
     return Outcome(command, device, is_done, is_waiting)
 
 
+MOST_AT_ONCE: Final = 256
+"""Devices that an order names, whose results fit into an answer over MQTT."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordingOrder:
     """What several cameras are to do."""
@@ -114,13 +118,13 @@ def recording_order(members: object, what: str) -> RecordingOrder:
     """Read an order in JSON: `recording`, and either `device_ids` or `all`. `what` it is, for the sentence of
     InvalidRequest, which this raises."""
     wrong = InvalidRequest(
-        f'{what} must be an object with "recording", true or false, and either "device_ids", a list of ids,'
-        ' or "all": true'
+        f'{what} must be an object with "recording", true or false, and either "device_ids", a list of at'
+        f' most {MOST_AT_ONCE} ids, or "all": true'
     )
     if not isinstance(members, dict) or not isinstance(members.get("recording"), bool):
         raise wrong
     everyone, ids = members.get("all", False), members.get("device_ids")
-    is_list = isinstance(ids, list) and all(map(_is_id, ids))
+    is_list = isinstance(ids, list) and len(ids) <= MOST_AT_ONCE and all(map(_is_id, ids))
     if not isinstance(everyone, bool) or (ids is None) is not everyone or not (everyone or is_list):
         raise wrong
     return RecordingOrder(members["recording"], tuple(ids or ()), everyone)

@@ -149,11 +149,11 @@ class FleetClient:
         """Send a command to a device of a hub, and wait for the answer; raises TimeoutError, BrokerError."""
         return await self._send(hub, Target(device_id), command.name, options, timeout_s)
 
-    async def command_hub(
+    async def command_everyone(
         self, hub: str, command: str, options: Mapping[str, object], *, timeout_s: float
     ) -> CommandAnswer:
-        """Send a command to a hub itself, and wait for the answer; raises TimeoutError, BrokerError."""
-        return await self._send(hub, Target(None), command, options, timeout_s)
+        """Send a command to the cameras of a hub together; as `command`."""
+        return await self._send(hub, Target(None, everyone=True), command, options, timeout_s)
 
     async def _send(
         self, hub: str, target: Target, command: str, options: Mapping[str, object], timeout_s: float

@@ -39,6 +39,8 @@ SCAN: Final = "scan"
 RECORD: Final = "record"
 OF_HUB: Final = (CREATE, SCAN, RECORD)
 """The commands to the hub; those to a device are DEVICE_COMMANDS."""
+OF_EVERYONE: Final = (RECORD,)
+"""The commands to all cameras together, for who may use cameras, and not add any."""
 _OF_CREATE: Final = frozenset(
     {
         "codename",
@@ -97,7 +99,7 @@ def parse_command(message: CommandMessage) -> Command:
         raise _invalid('a command is an object: {"command", "options"}')
     name, options = value.get("command"), value.get("options", {})
     of_device = message.target.device_id is not None
-    known = tuple(DEVICE_COMMANDS) if of_device else OF_HUB
+    known = tuple(DEVICE_COMMANDS) if of_device else OF_EVERYONE if message.target.everyone else OF_HUB
     if not isinstance(name, str) or name not in known:
         raise _invalid(f"command must be one of: {', '.join(known)}")
     if not isinstance(options, dict):
@@ -173,7 +175,7 @@ class RecentCommands:
         """What identifies a command. Its content does, too: clients may use the same correlation data, and
         one may always use its own."""
         client = [(message.response_topic or "").encode(), message.correlation] if message.correlation else []
-        parts = [str(message.target.device_id).encode(), *client, message.payload]
+        parts = [str(message.target).encode(), *client, message.payload]
         key = hashlib.blake2b(digest_size=16)
         for part in parts:
             key.update(len(part).to_bytes(4) + part)

@@ -101,7 +101,7 @@ class Discovery:
                 "unique_id": f"{node}_recording",
                 **RECORD_ON_ALL_SWITCH,
                 "state_topic": self.topics.hub_record,
-                "command_topic": self.topics.command(Target(None)),
+                "command_topic": self.topics.command(Target(None, everyone=True)),
                 "availability_mode": "all",
                 "availability": self._is_known(),
             }

@@ -12,6 +12,9 @@ OFFLINE: Final = b"offline"
 """The messages at `availability`."""
 _DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")
 _DEVICE_COMMAND: Final = re.compile(rf"{_DEVICE.pattern}/command")
+_EVERYONE: Final = "devices/all"
+"""The level of all cameras together, for commands and their answers: a user with the rights to use every
+camera, `devices/+/command`, may write there, too."""
 _ANY_COMMAND: Final = re.compile(r"(devices/[^/]*/)?command", re.DOTALL)
 LONGEST_RESPONSE: Final = 512
 """Characters of a response topic."""
@@ -27,7 +30,8 @@ class Target:
     """What a command topic addresses."""
 
     device_id: int | None
-    """None = the hub."""
+    """None = the hub, or with `everyone` all its cameras."""
+    everyone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,8 @@ class Topics:
         return f"{self._of(target)}/result"
 
     def _of(self, target: Target) -> str:
+        if target.everyone:
+            return f"{self.root}/{_EVERYONE}"
         return self.root if target.device_id is None else self.device(target.device_id)
 
     def target(self, topic: str) -> Target | None:
@@ -132,6 +138,8 @@ class Topics:
             return None
         if below == "command":
             return Target(None)
+        if below == f"{_EVERYONE}/command":
+            return Target(None, everyone=True)
         found = _DEVICE_COMMAND.fullmatch(below)
         return None if found is None else Target(int(found[1]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, NotRequired, TypedDict
 
+from wifimgrd.client.commands import MOST_AT_ONCE
 from wifimgrd.client.json_types import Id, InterfaceName, Keywords, Pin
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.registration import HIGHEST_PRIORITY
@@ -91,7 +92,7 @@ class RecordingOfManyInput(TypedDict):
     """What several cameras are to do; either `device_ids` or `all` says which."""
 
     recording: bool
-    device_ids: NotRequired[list[Id]]
+    device_ids: NotRequired[Annotated[list[Id], Keywords(maxItems=MOST_AT_ONCE)]]
     all: NotRequired[Annotated[bool, "All that are connected and that the hub has a driver for."]]
 
 
