@@ -193,6 +193,7 @@ class Central:
                 return await self.connect_bonded(address), False
             except NotPaired:
                 await self.remove(address)
+        self._end_leftover(address)
         try:
             link = await self.connect_known(address)
             is_new = wants_bond is None or await wants_bond(link)
@@ -206,6 +207,13 @@ class Central:
             raise
         self._lost.discard(address)
         return link, is_new
+
+    def _end_leftover(self, address: str) -> None:
+        """Disconnect a camera that this host has no bond with: a bluetoothd that was stopped in the middle
+        of a pairing leaves a link on which nothing works."""
+        path = self.objects.device(address)
+        if path is not None and self.objects.devices[path].get("Connected", False):
+            self.disconnect(path)
 
     async def _pair(self, link: Link) -> None:
         """Bond over a link. What counts is the property `Paired`: the reply may never come."""

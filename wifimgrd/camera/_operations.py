@@ -143,6 +143,10 @@ class Operations:
             async with deadline:
                 return await work
         except Trouble as trouble:
+            if isinstance(trouble, LinkLost):  # the adapter's, if it was that, is told after the link's end
+                objects = self._central.objects
+                await objects.until(lambda: objects.powered_adapter() is None, self._limits.late_s)
+            self._central.radio.require_ready()
             raise failed(str(trouble)) from None
         except TimeoutError:
             if not deadline.expired():

@@ -22,8 +22,9 @@ _PLAIN = (bool, int, float, str, list)
 class _Control:
     """What a test does, by the name in `do`."""
 
-    def __init__(self, air: Air) -> None:
+    def __init__(self, air: Air, adapter: "_Adapter") -> None:
         self._air = air
+        self._adapter = adapter
         self._cameras: dict[str, Camera | Insta360] = {}
         self._commands: dict[str, Callable[..., Awaitable[None]]] = {
             "gopro": self._add_gopro,
@@ -36,6 +37,9 @@ class _Control:
             "doze": self._doze,
             "hang": self._hang,
             "lose_links": self._lose_links,
+            "unplug": self._unplug,
+            "plug_in": self._plug_in,
+            "adapter": self._nothing,
             "state": self._nothing,
         }
 
@@ -47,6 +51,8 @@ class _Control:
             await self._commands[request.pop("do")](name, **request)
         except Exception as error:  # noqa: BLE001 - the test is told
             return {"error": repr(error)}
+        if not name:
+            return self._adapter.state
         camera = self._cameras[name]
         state = {key: value for key, value in vars(camera).items() if isinstance(value, _PLAIN)}
         if isinstance(camera, Camera):
@@ -106,17 +112,57 @@ class _Control:
     async def _lose_links(self, name: str) -> None:
         self._camera(name).radio.lose_links()
 
+    async def _unplug(self, _: str) -> None:
+        await self._adapter.unplug()
+
+    async def _plug_in(self, _: str) -> None:
+        await self._adapter.plug_in()
+
     async def _nothing(self, _: str) -> None:
         return
 
 
+class _Adapter:
+    """The guest's adapter, which can be pulled."""
+
+    def __init__(self, air: Air) -> None:
+        self._air = air
+        self._transport: Any = None
+        self._radio: HostRadio | None = None
+
+    async def plug_in(self) -> None:
+        """The kernel gets it."""
+        transport = self._transport = await open_transport("vhci")
+        self._radio = HostRadio(
+            "hci0",
+            host_source=transport.source,
+            host_sink=transport.sink,
+            link=self._air,
+            public_address=_ADDRESS,
+        )
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Whether it is there, and listens: to find cameras, or one that it waits for to connect."""
+        return {
+            "is_there": self._radio is not None,
+            "listens": self._radio is not None and bool(self._radio.le_scan_enable),
+        }
+
+    async def unplug(self) -> None:
+        """The kernel loses it, and the cameras their links."""
+        if self._radio is not None:
+            self._radio.lose_links()
+            self._air.remove_controller(self._radio)
+            self._radio = None
+        await self._transport.close()
+
+
 async def _main(path: str) -> None:
     air = Air()
-    transport = await open_transport("vhci")
-    adapter = HostRadio(
-        "hci0", host_source=transport.source, host_sink=transport.sink, link=air, public_address=_ADDRESS
-    )
-    control = _Control(air)
+    adapter = _Adapter(air)
+    await adapter.plug_in()
+    control = _Control(air, adapter)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
@@ -127,7 +173,6 @@ async def _main(path: str) -> None:
     server = await asyncio.start_unix_server(serve, path)
     async with server:
         await server.serve_forever()
-    del adapter
 
 
 if __name__ == "__main__":

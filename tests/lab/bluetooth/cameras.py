@@ -15,6 +15,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 from .radio import Air, Radio
 
 _INTERVAL_MS = 100
+_STAY_S = 0.05
 _WRITE_NOT_PERMITTED = 0x03
 _Properties = gatt.Characteristic.Properties
 _Permissions = gatt.Characteristic
@@ -34,6 +35,7 @@ class _Delegate(PairingDelegate):  # type: ignore[misc]
 
     async def accept(self) -> bool:
         """Whether the camera wants to be paired."""
+        await self._camera.phase("pairing")
         return not self._camera.refuses_pairing
 
 
@@ -64,6 +66,11 @@ class Camera:
         """As a GoPro outside of its pairing mode, which answers only those with a bond."""
         self.lose_link_at = ""
         """`read` or `write`."""
+        self.stays_in = ""
+        """The phase of an operation that goes on once this is empty: `services`, `pairing`; a GoPro also has
+        `boot` and `access_point`."""
+        self.phases: list[str] = []
+        """Those that it has stayed in."""
         self.connection: Any = None
         self.events: list[str] = []
 
@@ -144,6 +151,13 @@ class Camera:
         if self.connection is not None:
             keep(self.device.notify_subscriber(self.connection, characteristic, value))
 
+    async def phase(self, name: str) -> None:
+        """Stay in a phase for as long as that is wanted."""
+        if self.stays_in == name:
+            self.phases.append(name)
+        while self.stays_in == name:  # noqa: ASYNC110 - a test sets it
+            await asyncio.sleep(_STAY_S)
+
     async def forget(self, *, pairing_mode: bool) -> None:
         """Lose all bonds, as by a reset of the camera's connections."""
         self.bonds.all_keys.clear()
@@ -171,7 +185,14 @@ class Camera:
         self.connection = connection
         self.events.append("connected")
         connection.on("disconnection", self._disconnected)
+        if self.stays_in == "services":
+            self.radio.hangs = True
+            keep(self._hang())
         self.woken()
+
+    async def _hang(self) -> None:
+        await self.phase("services")
+        self.radio.hangs = False
 
     def _disconnected(self, _: Any) -> None:
         self.connection = None
@@ -283,7 +304,9 @@ class GoPro(Camera):
     def _command(self, message: bytes) -> bytes | None:
         self.events.append(f"command {message.hex()}")
         match message[0]:
-            case 0x3C if self._busy:
+            case 0x3C if self._busy or self.stays_in == "boot":
+                if self.stays_in and self.phases[-1:] != ["boot"]:
+                    self.phases.append("boot")
                 return b"\x3c\x01"
             case 0x3C:
                 fields = (
@@ -342,6 +365,7 @@ class GoPro(Camera):
 
     async def switch_access_point(self, *, on: bool) -> None:
         """Switch its Wi-Fi, and tell those who have registered."""
+        await self.phase("access_point")
         self.access_point = on
         if 69 in self._registered:
             self._send(0x76, bytes([0x93, 0, 69, 1, on]))

@@ -2,7 +2,8 @@
 
 Bumble 0.0.236 emulates controllers for its own host. What is replaced here: ACL data named the random address
 of a central that uses its public one; the scan response was the advertising data; a cancelled connection was
-neither forgotten nor reported; a reset kept links and scans; a peer that had gone raised.
+neither forgotten nor reported; a reset kept links and scans; a peer that had gone raised; duplicates were
+reported to a host that does not want them.
 """
 
 import asyncio
@@ -18,6 +19,8 @@ _FAILED_TO_ESTABLISH = 0x3E
 _STRANGER_S = 0.3
 """How long the link of a central seems to be up to which the camera does not answer: six intervals."""
 _RSSI = -50
+_DUPLICATES_S = 1.0
+"""So long an advertisement is not reported again to a host that wants no duplicates."""
 _UNSUPPORTED = (
     hci.LeFeatureMask.LE_EXTENDED_ADVERTISING
     | hci.LeFeatureMask.LE_PERIODIC_ADVERTISING
@@ -81,6 +84,11 @@ class Radio(Controller):  # type: ignore[misc]
     """Whether it answers the connection request of a central, by its address."""
     le_features = Controller.le_features & ~_UNSUPPORTED
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._reported_s: dict[tuple[str, bytes], float] = {}
+        """When each advertisement was last reported, by its sender and data."""
+
     def send_advertising_pdu(self, packet: Any) -> None:
         """Advertise, if anybody can hear that."""
         if self.in_range:
@@ -105,7 +113,12 @@ class Radio(Controller):  # type: ignore[misc]
         heard = [(report.EventType.ADV_IND, pdu.data)]
         if self.le_scan_type == 1 and advertiser is not None and advertiser.scan_response:
             heard.append((report.EventType.SCAN_RSP, advertiser.scan_response))
+        now_s = asyncio.get_running_loop().time()
         for kind, data in heard:
+            last_s = self._reported_s.get((str(pdu.advertiser_address), data), 0.0)
+            if self.filter_duplicates and now_s - last_s < _DUPLICATES_S:
+                continue
+            self._reported_s[str(pdu.advertiser_address), data] = now_s
             one = report.Report(
                 event_type=kind,
                 address_type=pdu.advertiser_address.address_type,
