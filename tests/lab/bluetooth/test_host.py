@@ -1,6 +1,7 @@
 """The host's Bluetooth: switched off, stopped, killed; what the process may, and what it costs."""
 
 import re
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,8 @@ async def test_rfkill_and_an_adapter_that_is_off(air: Air, hub: Daemon) -> None:
     run("bluetoothctl", "power", "on")
     await hub.until_state("ready")
     await hub.wake(ADDRESS)
-    assert [state for state, _ in hub.states] == ["off", "ready", "off", "ready"]
+    # The reason may change once more before it is on: rfkill does not block it any more, and it is still off.
+    assert [state for state, _ in groupby(state for state, _ in hub.states)] == ["off", "ready"] * 2
 
 
 async def test_bluetoothd_that_is_stopped_stays_so_and_one_that_is_killed_is_followed(
