@@ -13,13 +13,32 @@ from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.looking import card, opened, shows
 from tests.browser.running_hub import RunningHub, running_hub
 
+_SCENARIO: Final = "adapter_count = 3\n" + "".join(
+    f"""
+[[camera]]
+ssid = "SIM-CAM-{number}"
+password = "camera-pass-{number}"
+driver = "insta360"
+camera_model = "Insta360 X3"
+signal = {signal}
+battery = {battery}
+card_gb = 256
+card_free_gb = {free}
+"""
+    for number, signal, battery, free in (
+        (1, 90, 92, 201),
+        (2, 60, 58, 140),
+        (3, 70, 80, 256),
+        (4, 45, 31, 96),
+    )
+)
 _IMAGES: Final = Path(__file__).parents[1] / "docs/images"
 
 
 async def main() -> None:
     """Make a hub with something going on, and look at it."""
     with tempfile.TemporaryDirectory() as folder:
-        async with running_hub(Path(folder)) as hub, async_playwright() as playwright:
+        async with running_hub(Path(folder), scenario=_SCENARIO) as hub, async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
             await _desktop(browser, hub)
             await _phone(browser, hub)
@@ -32,6 +51,8 @@ async def _desktop(browser: Browser, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
     await hub.connected(2, "Left wing")
     lost = await hub.connected(4, "Right wing")
+    await page.get_by_role("button", name="Record on all").click()
+    await expect(page.locator(".badge.recording")).to_have_count(3)
     await page.get_by_role("button", name="Add a camera").click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Network name").fill("SIM-CAM-3")
@@ -46,6 +67,7 @@ async def _desktop(browser: Browser, hub: RunningHub) -> None:
     await hub.set_fault("slow-join")
     await hub.create(3, "Tail")
     await shows(page, "Tail", "Connecting")
+    await expect(card(page, "Front").locator(".badge")).to_have_text("Recording 0:12")
     await _quiet(page)
     await page.screenshot(path=_IMAGES / "page.png")
     await card(page, "Right wing").get_by_role("link", name="Right wing").click()

@@ -1,0 +1,186 @@
+"""Recording and clocks by the page, on emulated cameras of three makes that answer as real ones do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from tests.browser.looking import card, opened, press, shows, toast
+from tests.browser.running_hub import RunningHub, running_hub
+from tests.commands import disconnect
+from wifimgrd.domain.records import CameraRecord
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SCENARIO: Final = Path(__file__).parents[2] / "wifimgrd/backends/simulated/recording.toml"
+CAMERAS: Final = {
+    "Front": ("insta360-x4", "X4 SIM401.OSC", "insta-pass-401"),
+    "Back": ("insta360-x4", "X4 SIM402.OSC", "insta-pass-402"),
+    "Helmet": ("gopro-hero12", "GP25140002", "gopro-pass-2"),
+    "Tail": ("ricoh-theta-x", "THETAYR00000002.OSC", "00000002"),
+}
+FAULTS: Final = ("card-full", "refuses-recording", "stops-recording", "battery", "control-silent")
+NEVER: Final = CameraRecord()
+"""What a camera says that was never read."""
+PROBLEM_MS: Final = 30_000
+"""Until a camera is said not to do what it should, on a busy machine; 10 s on an idle one."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningHub]:
+    """A hub with four cameras in the air, which leaves their clocks alone."""
+    folder = tmp_path_factory.mktemp("recording")
+    async with running_hub(folder, "[cameras]\nset_clock = false\n", SCENARIO.read_text()) as hub:
+        yield hub
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def hub(whole_hub: RunningHub) -> RunningHub:
+    """The same, without devices; no camera records."""
+    for fault in FAULTS:
+        await whole_hub.set_fault(fault, off=True)
+    await whole_hub.client.record([], on=False, everyone=True)
+    for device in list(whole_hub.client.devices):
+        await whole_hub.client.remove_device(device)
+    return whole_hub
+
+
+async def connected(hub: RunningHub, *names: str) -> list[int]:
+    """Register cameras; they are connected, and were read."""
+    devices = []
+    for name in names:
+        codename, ssid, password = CAMERAS[name]
+        wanted = {"codename": codename, "connection_type": "wifi", "ssid": ssid, "password": password}
+        devices.append(await hub.client.create_device(wanted | {"name": name}))
+    await hub.client.wait_until(
+        lambda client: all(
+            (client.devices[one].camera or NEVER).recording_state == "idle" for one in devices
+        ),
+        60,
+    )
+    return devices
+
+
+async def test_a_camera_records_and_stops_by_the_keyboard_alone(page: Page, hub: RunningHub) -> None:
+    await connected(hub, "Front")
+    await opened(page, hub)
+    front = card(page, "Front")
+    await expect(front.locator(".battery")).to_have_text(re.compile(r"^7\d %$"))
+    await expect(front.locator(".memory")).to_have_text(re.compile(r"^\d+ GB free$"))
+    record = front.get_by_role("button", name="Record", exact=True)
+    await record.focus()
+    await page.keyboard.press("Enter")
+    await expect(front.locator(".badge")).to_have_text(re.compile(r"^Recording 0:\d\d$"))
+    await expect(toast(page, "Front is recording.")).to_be_visible()
+    stop = front.get_by_role("button", name="Stop recording")
+    await expect(stop).to_be_focused()
+    await expect(stop).to_have_attribute("aria-busy", "false")
+    await page.keyboard.press("Enter")
+    await shows(page, "Front", "Connected")
+    await expect(toast(page, "Front stopped recording.")).to_be_visible()
+    await expect(record).to_be_focused()
+    await expect(page.get_by_role("log")).to_contain_text("Front is recording")
+    await expect(page.locator(".events li.bad")).to_have_count(0)
+    await page.get_by_role("link", name="Front", exact=True).click()
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    await expect(past).to_have_count(1)
+    await expect(past).not_to_contain_text("The recording ended")
+
+
+async def test_all_record_but_one_whose_card_is_full(page: Page, hub: RunningHub) -> None:
+    await connected(hub, *CAMERAS)
+    await hub.set_fault("card-full", ssid=CAMERAS["Tail"][1])
+    await opened(page, hub)
+    await page.get_by_role("button", name="Record on all").click()
+    await expect(toast(page, "3 of 4 cameras record; Tail: the card is full.")).to_be_visible()
+    for name in ("Front", "Back", "Helmet"):
+        await expect(card(page, name).locator(".badge")).to_contain_text("Recording 0:")
+    await expect(card(page, "Tail").locator("[data-problem=storage-full]")).to_be_visible()
+    await expect(card(page, "Tail").locator(".memory")).to_have_text("Full")
+    await page.get_by_role("button", name="Stop all").click()
+    await expect(toast(page, "4 cameras stopped.")).to_be_visible()
+    await expect(page.locator(".badge.recording")).to_have_count(0)
+
+
+async def test_a_recording_that_ends_by_itself_is_noticed(page: Page, hub: RunningHub) -> None:
+    device, _ = await connected(hub, "Front", "Helmet")
+    await opened(page, hub)
+    await hub.set_fault("stops-recording", seconds=1.0, reason="too-hot", ssid=CAMERAS["Front"][1])
+    await press(card(page, "Front").get_by_role("button", name="Record", exact=True))
+    told = "Front stopped recording: it is too hot"
+    await expect(page.locator(".events li.bad").filter(has_text=told)).to_be_visible()
+    problem = card(page, "Front").locator("[data-problem=not-recording]")
+    await expect(problem).to_contain_text("Not recording. It was told to.", timeout=PROBLEM_MS)
+    assert hub.client.devices[device].state == "connected"
+    await press(card(page, "Front").get_by_role("button", name="Stop recording"))
+    await expect(problem).to_have_count(0)
+    await expect(card(page, "Front").get_by_role("button", name="Stop recording")).to_have_count(0)
+    await page.get_by_role("link", name="Front", exact=True).click()
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    await expect(past.first).to_contain_text("The recording ended: it is too hot.")
+
+
+async def test_a_refusal_says_why(page: Page, hub: RunningHub) -> None:
+    await connected(hub, "Helmet")
+    await opened(page, hub)
+    await hub.set_fault("refuses-recording")
+    await press(card(page, "Helmet").get_by_role("button", name="Record", exact=True))
+    await expect(toast(page, "Helmet: The camera refused.")).to_be_visible()
+    await shows(page, "Helmet", "Connected")
+
+
+async def test_what_a_camera_said_last_has_its_time(page: Page, hub: RunningHub) -> None:
+    (device,) = await connected(hub, "Helmet")
+    await opened(page, hub)
+    await press(card(page, "Helmet").get_by_role("button", name="Record", exact=True))
+    await expect(card(page, "Helmet").locator(".badge")).to_contain_text("Recording 0:")
+    await disconnect(hub.client, device)
+    await shows(page, "Helmet", "Off")
+    await expect(card(page, "Helmet").locator(".battery")).to_have_text(re.compile(r"^\d+ % at \d"))
+    await expect(card(page, "Helmet").get_by_role("button", name=re.compile("[Rr]ecord"))).to_have_count(0)
+    await expect(page.get_by_role("button", name="Record on all")).to_be_disabled()
+    # It goes on, and that is read before anything is claimed.
+    await press(card(page, "Helmet").get_by_role("button", name="Connect", exact=True))
+    await expect(card(page, "Helmet").locator(".badge")).to_contain_text("Recording 0:")
+
+
+async def test_a_clock_is_set(page: Page, hub: RunningHub) -> None:
+    (device,) = await connected(hub, "Tail")
+    await opened(page, hub, f"#camera/{device}")
+    clock = page.locator("dt").filter(has_text="Clock").locator("+ dd")
+    await expect(clock).to_have_text("75 s behind the hub's")
+    await expect(page.locator("[data-problem=clock-wrong]")).to_have_text(
+        "Clock wrong. Set it on the camera's page."
+    )
+    await press(page.get_by_role("button", name="Set the clock"))
+    await expect(toast(page, "Set the clock of Tail.")).to_be_visible()
+    await expect(clock).to_have_text("As the hub's")
+    await expect(page.locator("[data-problem=clock-wrong]")).to_have_count(0)
+
+
+async def test_several_of_many_are_recorded_on(page: Page, hub: RunningHub) -> None:
+    devices = await connected(hub, "Front", "Back", "Helmet")
+    for number in range(6):
+        await hub.create(number, f"Absent {number}")
+    await opened(page, hub)
+    record = page.get_by_role("button", name="Record", exact=True)
+    await page.get_by_role("checkbox", name="Select Absent 0").check()
+    await expect(record).to_be_disabled()
+    for name in ("Front", "Helmet"):
+        await page.get_by_role("checkbox", name=f"Select {name}").check()
+    await record.click()
+    await expect(toast(page, "2 cameras record.")).to_be_visible()
+    rows = page.locator("tbody tr")
+    for name in ("Front", "Helmet"):
+        row = rows.filter(has=page.get_by_role("link", name=name, exact=True))
+        await expect(row.locator(".badge")).to_contain_text("Recording 0:")
+        await expect(row.locator(".reading")).to_have_text(re.compile(r"^\d+ %\d+ GB$"))
+    await expect(page.locator(".badge.recording")).to_have_count(2)
+    recorded = [(hub.client.devices[one].camera or NEVER).recording_state for one in devices]
+    assert recorded == ["recording", "idle", "recording"]
