@@ -1,5 +1,6 @@
 // A state's badge: its word and its shape, so that no state is told by its colour alone.
 
+import type { ReadonlySignal } from "@preact/signals";
 import type { CameraState } from "../camera_state";
 import { t } from "../messages";
 
@@ -41,8 +42,11 @@ export function Badge({ state, isCurrent }: { state: CameraState; isCurrent: boo
   );
 }
 
-/** In place of `Connected`. No live region: it is read aloud where somebody looks for it, and not each second. */
-export function RecordingBadge({ label }: { label: string }) {
+/**
+ * In place of `Connected`. No live region: it is read aloud where somebody looks for it, and not each second.
+ * A label that is a signal changes its text alone, so that two hundred of them go on at little cost.
+ */
+export function RecordingBadge({ label }: { label: string | ReadonlySignal<string> }) {
   return (
     <span class="badge recording">
       <svg class="shape" data-shape="recording" viewBox="0 0 12 12" aria-hidden="true">

@@ -1,6 +1,6 @@
 // What a camera says of itself: for how long it has recorded, battery, card, and what is wrong with it.
 
-import { computed } from "@preact/signals";
+import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { stateOf } from "../camera_state";
 import { setClock, underWay } from "../commands";
@@ -23,11 +23,10 @@ function useIsNow(device: Device): boolean {
 const withTime = (words: string | null, { read_at }: Camera, isNow: boolean): string | null =>
   words === null || isNow || read_at === null ? words : t.reading.at(words, moment(read_at));
 
-/** What a badge says of it, second by second, while it is known to record. */
-export function useRecordingLabel(device: Device): string {
+/** What a badge says of it, second by second; empty while it is not known to record. */
+export function useRecordingLabel(device: Device): ReadonlySignal<string> {
   const isNow = useIsNow(device);
-  const label = useMemo(() => computed(() => (isNow ? recordingLabel(device, hubTime.value) : "")), [isNow, device]);
-  return label.value;
+  return useMemo(() => computed(() => (isNow ? recordingLabel(device, hubTime.value) : "")), [isNow, device]);
 }
 
 /** That a camera recorded when it was last read. */

@@ -1,5 +1,7 @@
 // The badge of a camera of this hub.
 
+import { computed } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { stateOf } from "../camera_state";
 import { isCurrent } from "../state";
 import type { Device } from "../types";
@@ -8,5 +10,7 @@ import { useRecordingLabel } from "./reading";
 
 export function StateBadge({ device }: { device: Device }) {
   const label = useRecordingLabel(device);
-  return label ? <RecordingBadge label={label} /> : <Badge state={stateOf(device)} isCurrent={isCurrent.value} />;
+  const isRecording = useMemo(() => computed(() => label.value !== ""), [label]);
+  if (isRecording.value) return <RecordingBadge label={label} />;
+  return <Badge state={stateOf(device)} isCurrent={isCurrent.value} />;
 }
