@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.clients.driven_insta360 import PROGRAM, Insta360
 from tests.namespaces import in_network, namespaces
 
 CHECKOUT: Final = Path(__file__).parents[2]
@@ -72,30 +73,11 @@ def told(network: Path, program: str, *arguments: str) -> Any:
     return json.loads(output)
 
 
-class Insta360:
-    """The client of an Insta360, command by command."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    @classmethod
-    @contextmanager
-    def of(cls, network: Path, address: str) -> Iterator[Insta360]:
-        program = str(Path(__file__).parent / "with_insta360.py")
-        with started(network, program, address, PYTHONPATH=str(CLIENTS / "insta360")) as process:
-            client = cls(process)
-            assert client._answer() is True
-            yield client
-
-    def ask(self, command: str) -> Any:
-        assert self._process.stdin is not None
-        self._process.stdin.write(command + "\n")
-        self._process.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> Any:
-        assert self._process.stdout is not None
-        return json.loads(self._process.stdout.readline())
+@contextmanager
+def insta360(network: Path, address: str) -> Iterator[Insta360]:
+    """The client of the camera at this address."""
+    with started(network, str(PROGRAM), address, PYTHONPATH=str(CLIENTS / "insta360")) as process:
+        yield Insta360(process)
 
 
 def test_open_gopro(network: Path) -> None:
@@ -132,7 +114,7 @@ def test_insta360_on_two_cameras_at_once(network: Path) -> None:
         for address in ("192.168.42.1", "192.168.42.2"):
             listen = ("--listen", f"{address}:6666", "--listen-http", f"{address}:80")
             stack.enter_context(camera(network, "insta360", *listen, "--battery", "61", "--card-gb", "128"))
-            clients.append(stack.enter_context(Insta360.of(network, address)))
+            clients.append(stack.enter_context(insta360(network, address)))
         for client in clients:
             info = client.ask("info")
             assert info["cameraType"] == "Insta360 X4"

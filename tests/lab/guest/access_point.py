@@ -271,6 +271,20 @@ class Camera:
         program = Path(__file__).with_name("camera_program.py")
         self._namespace.start("python3", str(program), self.name, str(crowd))
 
+    def emulate(self, driver: str, *options: str) -> None:
+        """Answer as a camera of a maker does, at its ports; returns once it does. Options as
+        `python -m wifimgrd.backends.simulated.emulators` has them. It records until `stop_emulating`."""
+        port = {"gopro": 8080, "insta360": 6666}[driver]
+        self._namespace.end("busybox")  # the emulator has port 80, too
+        program = ("python3", "-m", "wifimgrd.backends.simulated.emulators", driver)
+        listen = ("--listen", f"{self.address}:{port}", "--listen-http", f"{self.address}:80")
+        self._namespace.start(*program, *listen, *options, known_as="emulator")
+        poll_until(lambda: self.log("emulator").count("listening on") == 2, f"the emulated {self.name}", 30)
+
+    def stop_emulating(self) -> None:
+        """Let what answers die, and forget what it recorded."""
+        self._namespace.end("emulator", signal.SIGKILL)
+
     def refuse(self, refusal: Refusal = "full") -> None:
         """Turn away every station that comes from now on; those that have joined stay."""
         self.refusal = refusal
