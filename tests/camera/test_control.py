@@ -576,6 +576,22 @@ async def test_clocks_are_set_and_read(fixture: Fixture, monkeypatch: pytest.Mon
         time.tzset()
 
 
+async def test_a_clock_is_not_set_while_a_recording_begins(fixture: Fixture) -> None:
+    """The command to record is under way, or somebody has pressed the button: neither was read yet."""
+    camera = GoPro()
+    fixture.attach(camera)
+    await fixture.listener.next()
+    hold = camera.holds["/gopro/camera/shutter/start"] = asyncio.Event()
+    recording = asyncio.create_task(fixture.sessions.record([ONE], on=True))
+    await until(lambda: any("start" in name for name in camera.requests))
+    setting = asyncio.create_task(fixture.sessions.set_clock(ONE))
+    hold.set()
+    assert (await recording)[ONE].error is None
+    with pytest.raises(CameraBusy):
+        await setting
+    assert not any("set_date_time" in name for name in camera.requests)
+
+
 async def test_a_clock_that_cannot_be_set(fixture: Fixture) -> None:
     class OneX(Theta):
         def reply(self, target: str, body: bytes) -> bytes:

@@ -148,7 +148,13 @@ def test_without_polkit_root_is_served_and_everybody_else_denied(hub: Hub) -> No
 
 
 def test_the_actions_say_who_is_asked_for_what(machine: Machine) -> None:
-    for action, active in (("connect", "yes"), ("manage-devices", "auth_admin_keep"), ("diagnose", "yes")):
+    actions = {
+        "connect": "yes",
+        "manage-devices": "auth_admin_keep",
+        "control-cameras": "yes",
+        "diagnose": "yes",
+    }
+    for action, active in actions.items():
         output = machine.run("pkaction", "--verbose", "--action-id", f"org.wifimgrd1.{action}").stdout
         assert f"implicit active:   {active}" in output
         assert "implicit any:      auth_admin" in output

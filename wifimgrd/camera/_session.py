@@ -26,6 +26,7 @@ from wifimgrd.camera.drivers.protocol import (
 from wifimgrd.domain.camera import CameraReading, CommandResult
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
+    CameraBusy,
     CameraRefused,
     DeviceNotFound,
     DeviceNotReachable,
@@ -325,10 +326,14 @@ class Session:
         return await self._exchange(request)
 
     async def set_clock(self) -> None:
-        """Set the camera's clock, and read it; raises the errors of commands."""
+        """Set the camera's clock, and read it; raises the errors of commands, CameraBusy if it records."""
         async with self._turn:
             try:
                 await self._begin()
+                await self._converse(self._driver.read())  # it may have begun while this waited
+                self._publish()
+                if self._driver.reading.is_recording:
+                    raise CameraBusy("the camera records, and its clock is not set meanwhile")
                 await self._connect()
                 await self._converse(self._driver.set_clock(self._host_time()))
                 await self._read_clock()
