@@ -66,10 +66,15 @@ VALUES = st.recursive(
 )
 KEYS = st.sampled_from(
     ["ssid", "password", "name", "codename", "connection_type", "wait", "explain", "idempotency_key", "Ssid",
-     "connection_settings", "interface", "seconds", "off", "priority", "auto_reconnect"]
+     "connection_settings", "interface", "seconds", "off", "priority", "auto_reconnect", "all"]
 ) | TEXTS  # fmt: skip
 OPTIONS = st.dictionaries(KEYS, VALUES, max_size=5)
-KINDS = BASIC | {"a{sv}": OPTIONS, "v": VALUES, "as": st.lists(TEXTS, max_size=50)}
+KINDS = BASIC | {
+    "a{sv}": OPTIONS,
+    "v": VALUES,
+    "as": st.lists(TEXTS, max_size=50),
+    "ao": st.lists(PATHS, max_size=20),
+}
 SIGNATURES = st.lists(st.sampled_from(sorted(KINDS)), max_size=4)
 
 
@@ -86,7 +91,7 @@ Method = tuple[str, str, str, list[str]]
 
 def _split(signature: str) -> list[str]:
     """Into the types that are made here."""
-    return re.findall(r"a\{sv\}|ay|as|.", signature)
+    return re.findall(r"a\{sv\}|ay|as|ao|.", signature)
 
 
 METHODS: list[Method] = [

@@ -15,6 +15,7 @@ from tests.http.conftest import START_S
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.channel.message_types import DATA
 from wifimgrd.http.description.resource import PLATFORM, SCRIPT
 from wifimgrd.http.settings import Settings
@@ -94,6 +95,10 @@ async def test_what_the_channel_sends_is_as_described(shim: Served, hub: HubClie
     await hub.wait_until(lambda hub: hub.devices[sleeping].connection_error_code is not None, START_S)
     await shim.post(f"{P}/{sleeping}/wake")
     await shim.get(f"{P}/wifi/disconnect?device_id={sleeping}")
+    await shim.get(f"{P}/wifi/connect?device_id={sleeping}&wake=1&wait=30")
+    await hub.wait_until(lambda hub: is_idle(hub.devices[sleeping].camera), START_S)
+    for on in (True, False):
+        assert (await shim.ask("PUT", f"{P}/{sleeping}/recording", json={"recording": on})).status == 200
     await hub.simulate("UnplugAdapter", "s", hub.devices[made].interface)
     await hub.simulate("PlugAdapter", "s", "wlan0")
     await hub.simulate("SetFault", "sa{sv}", "backend-gone", {})
@@ -109,6 +114,11 @@ async def test_what_the_channel_sends_is_as_described(shim: Served, hub: HubClie
         _check(document, message)
     kinds = {message["type"] for message in reported}
     assert kinds >= {"snapshot", *DATA.keys()} - {"device.signal", "tileset.updated"}
+
+
+def is_idle(camera: CameraRecord | None) -> bool:
+    """Whether a camera was read, and does not record."""
+    return camera is not None and camera.recording_state == "idle"
 
 
 def _check(document: Mapping[str, Any], message: Mapping[str, Any], name: str = "") -> None:

@@ -65,6 +65,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "connection_error_at": None,
         "waiting_since": None,
         **POWER,
+        "camera": None,
         "device_type_icon_url": None,
         "device_type_icon": "icons.device.video-camera",
         "auto_reconnect": True,
