@@ -8,6 +8,7 @@ from typing import Annotated, Final, NotRequired, TypedDict
 from wifimgrd.client.commands import MOST_AT_ONCE
 from wifimgrd.client.json_types import Id, InterfaceName, Keywords, Pin
 from wifimgrd.domain.events import BackendState
+from wifimgrd.domain.history import LARGEST_ID
 from wifimgrd.domain.registration import HIGHEST_PRIORITY
 
 _TEXT: Final = {"minLength": 1, "maxLength": 128}
@@ -92,8 +93,16 @@ class RecordingOfManyInput(TypedDict):
     """What several cameras are to do; either `device_ids` or `all` says which."""
 
     recording: bool
-    device_ids: NotRequired[Annotated[list[Id], Keywords(maxItems=MOST_AT_ONCE)]]
+    device_ids: NotRequired[
+        Annotated[list[Annotated[Id, Keywords(maximum=LARGEST_ID)]], Keywords(maxItems=MOST_AT_ONCE)]
+    ]
     all: NotRequired[Annotated[bool, "All that are connected and that the hub has a driver for."]]
+
+
+_SOME: Final = {"required": ["device_ids"], "properties": {"all": {"const": False}}}
+_ALL: Final = {"required": ["all"], "properties": {"all": {"const": True}, "device_ids": False}}
+"""Which cameras: one of the two."""
+RecordingOfMany = Annotated[RecordingOfManyInput, Keywords(anyOf=[_SOME, _ALL])]
 
 
 class SettingsChange(TypedDict, total=False):

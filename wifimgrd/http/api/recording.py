@@ -13,7 +13,7 @@ from wifimgrd.domain.commands import SET_CLOCK, START_RECORDING, STOP_RECORDING
 from wifimgrd.domain.errors import ErrorCode, NotSupported
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.body_types import RecordingInput, RecordingOfManyInput
+from wifimgrd.http.api.body_types import RecordingInput, RecordingOfMany
 from wifimgrd.http.api.requests import invalid, json_body, path_id
 from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.errors import PAYLOAD_TOO_LARGE
@@ -98,7 +98,7 @@ class Recording:
     @Operation(
         "record_on_many",
         "control",
-        body=RecordingOfManyInput,
+        body=RecordingOfMany,
         answer=ResultsJson,
         errors=(ErrorCode.BACKEND_UNAVAILABLE, PAYLOAD_TOO_LARGE),
     )
