@@ -264,7 +264,14 @@ class GoPro(Camera):
         self._registered.clear()
         if not self.awake:
             self.awake = True
-            self._busy_until_s = asyncio.get_running_loop().time() + self.boot_s
+            loop = asyncio.get_running_loop()
+            self._busy_until_s = loop.time() + self.boot_s
+            loop.call_later(self.boot_s, self._booted)
+
+    def _booted(self) -> None:
+        """Tell those who have registered that it is not busy any more."""
+        if 8 in self._registered and not self._busy:
+            self._send(0x76, b"\x93\x00\x08\x01\x00")
 
     @property
     def _busy(self) -> bool:

@@ -6,6 +6,7 @@ network, and switches its access point on; one line of JSON says what it has rea
 
 import asyncio
 import json
+import logging
 import sys
 import tempfile
 import time
@@ -74,4 +75,5 @@ async def _open(number: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(relativeCreated)d %(name)s: %(message)s")
     sys.stdout.write(json.dumps(asyncio.run(_open(sys.argv[1]))) + "\n")

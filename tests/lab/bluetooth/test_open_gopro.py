@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from ..guest.deadline import poll_until
@@ -32,18 +33,21 @@ def _opened(folder: Path) -> dict[str, Any]:
         program.write_text(_BLUETOOTHCTL)
         program.chmod(0o755)
         path = f"{folder}:{path}"
-    done = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.lab.bluetooth.gopro_sdk", _NUMBER],
         env={**os.environ, "PATH": path, "PYTHONPATH": f"{_SDK}:/src", "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=_LIMIT_S,
         stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Error while opening" not in done.stderr, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    ) as software:
+        ending = Timer(_LIMIT_S, software.kill)
+        ending.start()
+        told, errors = software.communicate()
+        ending.cancel()
+    assert software.returncode == 0, errors
+    assert "Error while opening" not in errors, errors
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
     return found
 
 
