@@ -24,7 +24,7 @@ from wifimgrd.web_address import BrokerAddress
 RECORD = f"{HUB}/devices/1"
 CAMERAS = "\U0001f4f7" * 128
 """A name whose record is larger than LIMIT."""
-LIMIT = 1100
+LIMIT = 1500
 
 
 async def until_online(seen: Observer) -> None:
