@@ -244,6 +244,16 @@ def test_a_refusal_is_explained_by_the_state(
     assert caught.value.message == sentence
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_a_camera_that_does_not_say_whether_it_records_has_not_done_it(
+    talk: Talk, camera: Camera, on: bool
+) -> None:
+    camera.obeys = False
+    camera.statuses["10"] = "x"
+    with pytest.raises(CameraRefused, match="does not say whether it records"):
+        talk.command(on=on)
+
+
 def test_a_camera_that_does_not_do_what_it_says(talk: Talk, camera: Camera) -> None:
     camera.obeys = False
     with pytest.raises(CameraRefused, match="but does not record"):

@@ -220,10 +220,12 @@ class GoProDriver(Driver):
                 return answer
             raise self._error(answer, f"HTTP {answer.code}", on=on)
         for _ in range(_STARTED_TRIES):
-            if self.reading.is_recording in (on, None):
+            if self.reading.is_recording is on:
                 return answer
             yield Pause(_TRY_AGAIN_S)
             yield from self.read()
+        if self.reading.recording is None:
+            raise CameraRefused("it took the command, but does not say whether it records")
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
         raise refusal(self.reading, said, on=on)
 
