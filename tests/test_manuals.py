@@ -17,7 +17,7 @@ import pytest
 from wifimgrd.cli._arguments import parser
 from wifimgrd.config import Config
 from wifimgrd.domain.camera_model import CameraModel
-from wifimgrd.domain.camera_state import CameraState
+from wifimgrd.domain.camera_state import RECORDING, CameraState
 
 PACKAGING = Path(__file__).parents[1] / "packaging"
 INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "api" / "introspection"
@@ -78,7 +78,7 @@ def test_the_commands_page_has_every_command_and_option(manuals: dict[str, str])
 def test_the_commands_page_has_every_state_that_is_shown(manuals: dict[str, str]) -> None:
     _, _, states = manuals["wifimgrctl.1"].partition(".SH STATES\n")
     shown = re.findall(r"^\.TP\n(.+)\n.+$", states.partition(".SH ")[0], re.MULTILINE)
-    assert sorted(shown) == sorted(state.label for state in CameraState)
+    assert sorted(shown) == sorted([*(state.label for state in CameraState), f"{RECORDING} 12:03"])
 
 
 @pytest.mark.parametrize("file", ["wifimgrctl.bash", "_wifimgrctl"])

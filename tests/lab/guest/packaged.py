@@ -24,7 +24,9 @@ _BY_HAND = (
 @contextmanager
 def packaged() -> Iterator[None]:
     """Have the packages installed, and what their installation has started stopped."""
-    run("bash", "-c", "systemctl stop wifimgrd wifimgrd-http || true")
+    # Also what the daemon has started, which would outlive its unit.
+    run("bash", "-c", "systemctl stop wifimgrd wifimgrd-http wifimgrd-camera || true")
+    run("systemctl", "reset-failed", "wifimgrd*")
     for pattern in (*_BY_PIP, *_BY_HAND):
         run("bash", "-c", f"rm -rf {pattern}")
     os.environ["DEBIAN_FRONTEND"] = "noninteractive"
