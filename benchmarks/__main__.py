@@ -1,8 +1,8 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), page (in a browser), tiles (against nginx), fleet (many hubs at one broker),
-lab (real 802.11 in a guest), backends or wakes (of that, the comparison of the backends or cameras that
-sleep alone) or all (default).
+BENCH=host (simulated world), cameras (emulated ones), page (in a browser), tiles (against nginx), fleet
+(many hubs at one broker), lab (real 802.11 in a guest), backends or wakes (of that, the comparison of the
+backends or cameras that sleep alone) or all (default).
 The exit status is 1 where a target was missed.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import progress
+from benchmarks.cameras.part import measure as measure_cameras
 from benchmarks.fleet.part import measure as measure_fleet
 from benchmarks.host.part import measure as measure_host
 from benchmarks.lab.part import measure as measure_lab
@@ -24,7 +25,7 @@ from benchmarks.page.part import measure as measure_page
 from benchmarks.table import Row, rendered
 from benchmarks.tiles.part import measure as measure_tiles
 
-_PARTS: Final = ("host", "page", "tiles", "fleet", "lab", "backends", "wakes", "all")
+_PARTS: Final = ("host", "cameras", "page", "tiles", "fleet", "lab", "backends", "wakes", "all")
 RESULTS: Final = Path(__file__).parent / "results.json"
 
 
@@ -38,6 +39,8 @@ def main() -> int:
     rows: list[Row] = []
     if wanted in ("host", "all"):
         rows += asyncio.run(measure_host())
+    if wanted in ("cameras", "all"):
+        rows += asyncio.run(measure_cameras())
     if wanted in ("page", "all"):
         rows += asyncio.run(measure_page())
     if wanted in ("tiles", "all"):

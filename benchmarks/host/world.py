@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +47,13 @@ class World:
     url: str
     """Of the shim, without a slash at its end."""
 
-    async def register(self, count: int) -> list[int]:
-        """Register the first cameras and return their ids."""
+    async def register(self, count: int, codenames: Sequence[str] = ("insta360-x3",)) -> list[int]:
+        """Register the first cameras, which take turns in these models, and return their ids."""
         gate = asyncio.Semaphore(_CREATE_AT_ONCE)
 
         async def one(number: int) -> int:
             properties = {
-                "codename": Variant("s", "insta360-x3"),
+                "codename": Variant("s", codenames[(number - 1) % len(codenames)]),
                 "connection_type": Variant("s", "wifi"),
                 "ssid": Variant("s", f"SIM-CAM-{number}"),
                 "password": Variant("s", f"camera-pass-{number}"),
@@ -89,8 +89,11 @@ class World:
 
 
 @asynccontextmanager
-async def running_world(adapters: int, cameras: int) -> AsyncIterator[World]:
-    """A world of that size from start to stop, with no device registered."""
+async def running_world(
+    adapters: int, cameras: int, *, daemon: Sequence[str] = (str(_PROGRAMS / "wifimgrd"),)
+) -> AsyncIterator[World]:
+    """A world of that size from start to stop, with no device registered; `daemon` is the command of its
+    daemon."""
     with (
         tempfile.TemporaryDirectory(prefix="wifimgrd-bench-") as folder,
         MessageBusDaemon.start() as bus_daemon,
@@ -101,31 +104,34 @@ async def running_world(adapters: int, cameras: int) -> AsyncIterator[World]:
         configuration.write_text(_CONFIGURATION)
         common = ("--bus", address, "--config", str(configuration))
         with (scratch / "log").open("wb") as log:
-            daemon = await _started(
-                "wifimgrd", *common, "--simulate", str(scenario), stderr=log, state=scratch
-            )
+            process = await _started(*daemon, *common, "--simulate", str(scenario), stderr=log, state=scratch)
             shim: Process | None = None
             try:
                 await _serves(address)
-                shim = await _started("wifimgrd-http", *common, "--listen", "127.0.0.1:0", stderr=PIPE)
+                shim = await _started(
+                    program("wifimgrd-http"), *common, "--listen", "127.0.0.1:0", stderr=PIPE
+                )
                 url = await _listening(shim)
                 connection = await BusConnection.open(address)
                 try:
-                    yield World(address, connection, Account(daemon.pid), Account(shim.pid), url)
+                    yield World(address, connection, Account(process.pid), Account(shim.pid), url)
                 finally:
                     await connection.close()
             finally:
-                for process in (shim, daemon):
-                    if process is not None and process.returncode is None:
-                        process.terminate()
-                        await process.wait()
+                for one in (shim, process):
+                    if one is not None and one.returncode is None:
+                        one.terminate()
+                        await one.wait()
 
 
-async def _started(program: str, *arguments: str, stderr: Any, state: Path | None = None) -> Process:
+def program(name: str) -> str:
+    """One of the product's."""
+    return str(_PROGRAMS / name)
+
+
+async def _started(*command: str, stderr: Any, state: Path | None = None) -> Process:
     environment = {**os.environ, **({"STATE_DIRECTORY": str(state / "state")} if state else {})}
-    return await asyncio.create_subprocess_exec(
-        str(_PROGRAMS / program), *arguments, env=environment, stdin=DEVNULL, stderr=stderr
-    )
+    return await asyncio.create_subprocess_exec(*command, env=environment, stdin=DEVNULL, stderr=stderr)
 
 
 async def _serves(address: str) -> None:

@@ -1,0 +1,1 @@
+"""Commands to many emulated cameras and their state, through the product's processes as they are."""
