@@ -216,6 +216,26 @@ def test_another_model_has_another_driver(on_cameras: OnCameras) -> None:
     on_cameras(test)
 
 
+def test_a_reload_forgets_nothing_of_a_camera_that_is_away(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        await hub.cameras.start_recording(device)
+        cameras.bench.world.power_off_camera(b"SIM-CAM-1", orderly=False)
+        await asyncio.sleep(60)
+        before = cameras.camera(device)
+        assert before.reading.battery_level == 80
+        await hub.reconfigure(HubSettings(models=catalog.load(), connect_on_create=False))
+        await hub.update(device, {"name": "Front"})
+        assert cameras.camera(device) == before
+        cameras.bench.world.power_on_camera(b"SIM-CAM-1")
+        await asyncio.sleep(120)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        assert cameras.ends() == [StopReason.UNKNOWN]
+
+    on_cameras(test)
+
+
 def test_small_steps_are_not_published(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()

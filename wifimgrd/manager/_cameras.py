@@ -54,8 +54,9 @@ _AGAIN_S: Final = 30.0
 class _Camera:
     """A camera as it was read last."""
 
-    driver: CameraDriver | None = None
-    """By which it is read now; None while it is not."""
+    driver: CameraDriver
+    is_attached: bool = False
+    """It is connected, and read by its driver."""
     reading: CameraReading = field(default_factory=CameraReading)
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
@@ -108,17 +109,20 @@ class Cameras:
 
     def connected(self, entry: DeviceEntry) -> None:
         """A device is connected: read it from now on."""
-        control = self._state.model(entry.device).control
-        if control is not None:
-            camera = self._camera(entry)
-            camera.driver, camera.is_clock_due, camera.has_been_read = control.driver, True, False
-            self._control.attach(entry.device.id, control.driver)
+        device, control = entry.device, self._state.model(entry.device).control
+        if control is None:
+            return
+        camera = self._cameras.get(device.id)
+        if camera is None:
+            wish = Wish(records=device.recording_requested)
+            camera = self._cameras[device.id] = _Camera(control.driver, wish=wish)
+        camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
+        self._control.attach(device.id, camera.driver)
 
     def model_changed(self, entry: DeviceEntry) -> None:
         """A device may have another model than before, which is not published yet."""
         camera, control = self._cameras.get(entry.device.id), self._state.model(entry.device).control
-        before, now = camera and camera.driver, control and control.driver
-        if now is before:
+        if (camera and camera.driver) is (control and control.driver):
             return
         self.link_ended(entry)
         self._cameras.pop(entry.device.id, None)
@@ -129,9 +133,9 @@ class Cameras:
     def link_ended(self, entry: DeviceEntry) -> None:
         """A device is no longer connected: what it does is not known now. The caller publishes that."""
         camera = self._cameras.get(entry.device.id)
-        if camera is None or camera.driver is None:
+        if camera is None or not camera.is_attached:
             return
-        camera.driver = None
+        camera.is_attached = False
         self._control.detach(entry.device.id)
         _cancel(camera.timer)
         _cancel(camera.silence)
@@ -143,19 +147,12 @@ class Cameras:
         """A device was removed."""
         self._cameras.pop(entry.device.id, None)
 
-    def _camera(self, entry: DeviceEntry) -> _Camera:
-        camera = self._cameras.get(entry.device.id)
-        if camera is None:
-            wish = Wish(records=entry.device.recording_requested)
-            camera = self._cameras[entry.device.id] = _Camera(wish=wish)
-        return camera
-
     # -- what cameras say
 
     def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
         """See CameraControlListener.camera_read."""
         entry, camera = self._state.entries.get(device_id), self._cameras.get(device_id)
-        if entry is None or camera is None or camera.driver is None:
+        if entry is None or camera is None or not camera.is_attached:
             return
         camera.reading = reading
         camera.wish = camera.wish.seen(reading)
@@ -300,7 +297,7 @@ class Cameras:
         """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it
         records."""
         entry = self._able(device_id)
-        await self._set_clock(entry, self._camera(entry))
+        await self._set_clock(entry, self._cameras[device_id])
 
     def _is_able(self, entry: DeviceEntry) -> bool:
         has_driver = self._state.model(entry.device).control is not None
@@ -327,7 +324,7 @@ class Cameras:
     ) -> Mapping[DeviceId, CommandResult]:
         """Store what is wanted of cameras, and have them do it."""
         for entry in entries.values():
-            camera = self._camera(entry)
+            camera = self._cameras[entry.device.id]
             before, camera.wish = camera.wish, camera.wish.commanded(on=on)
             if camera.wish != before:  # else a problem stays until the camera does what it should
                 _cancel(camera.timer)
@@ -340,7 +337,7 @@ class Cameras:
 
     async def _stop(self, entries: Mapping[DeviceId, DeviceEntry]) -> Mapping[DeviceId, CommandResult]:
         """Command cameras to stop. A recording that ends meanwhile has ended by that."""
-        cameras = {device_id: self._camera(entry) for device_id, entry in entries.items()}
+        cameras = {device_id: self._cameras[device_id] for device_id in entries}
         began = {device_id: camera.began_us for device_id, camera in cameras.items()}
         for camera in cameras.values():
             camera.stops += 1
