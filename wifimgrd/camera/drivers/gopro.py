@@ -22,7 +22,7 @@ from wifimgrd.camera.drivers._values import (
     written_time,
 )
 from wifimgrd.camera.drivers.protocol import (
-    MICROSECONDS,
+    TRY_AGAIN_S,
     Answer,
     Conversation,
     Driver,
@@ -79,14 +79,14 @@ _LARGEST: Final = 1 << 53
 _OK: Final = 200
 _BUSY_ANSWERS: Final = (409, 429, 503)
 _READY_TRIES: Final = 12
-_STARTED_TRIES: Final = 10
-_TRY_AGAIN_S: Final = 0.25
 
 
 class GoProDriver(Driver):
     """Speaks with one GoPro."""
 
     port = 8080
+    done_s = 2.5
+    may_keep_silent = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class GoProDriver(Driver):
                 return True
             if not on or not self._flag(Status.BUSY):
                 break
-            yield Pause(_TRY_AGAIN_S)
+            yield Pause(TRY_AGAIN_S)
         else:
             raise CameraBusy("the camera is busy")
         if on:
@@ -219,15 +219,7 @@ class GoProDriver(Driver):
             if self.reading.is_recording is on:  # it was pressed at the camera at the same time
                 return answer
             raise self._error(answer, f"HTTP {answer.code}", on=on)
-        for _ in range(_STARTED_TRIES):
-            if self.reading.is_recording is on:
-                return answer
-            yield Pause(_TRY_AGAIN_S)
-            yield from self.read()
-        if self.reading.recording is None:
-            raise CameraRefused("it took the command, but does not say whether it records")
-        said = "it took the command, but " + ("does not record" if on else "goes on recording")
-        raise refusal(self.reading, said, on=on)
+        return (yield from self._seen_to_do_it(answer, self.read, on=on))
 
     def _error(self, answer: Answer, said: str, *, on: bool) -> WifimgrdError:
         if answer.code in _BUSY_ANSWERS or self._flag(Status.BUSY):
@@ -250,9 +242,8 @@ class GoProDriver(Driver):
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set the local time at the beginning of a second."""
-        left_us = -host.now_us % MICROSECONDS
-        yield Pause(left_us / MICROSECONDS)
-        now = local(host.now_us + left_us, host.offset_s)
+        yield host.until_second
+        now = local(host.next_second_us, host.offset_s)
         values = {"date": now.strftime("%Y_%m_%d"), "time": now.strftime("%H_%M_%S")}
         if self._has_zone:
             values |= {"tzone": str(host.offset_s // 60), "dst": str(int(host.is_dst))}

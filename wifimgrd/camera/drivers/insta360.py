@@ -24,7 +24,6 @@ from wifimgrd.camera.drivers.protocol import (
     HostTime,
     Nonsense,
     Parser,
-    Pause,
     Push,
     Request,
 )
@@ -103,8 +102,6 @@ _PHOTOS: Final = frozenset({3, 4, 5, 6, 10, 11, 14, 15, 16, 19})
 """States in which it takes photos."""
 _NEW_SETTINGS: Final = 8
 _STATES: Final = 255
-_STARTED_TRIES: Final = 8
-_TRY_AGAIN_S: Final = 0.25
 _OPTIONS_US: Final = 9 * MICROSECONDS
 _LATEST_S: Final = 1 << 33
 """Of a clock: the year 2242."""
@@ -279,13 +276,7 @@ class Insta360Driver(Driver):
                 raise CameraBusy("the camera is busy")
             said = text(error.content(2).decode("utf-8", "replace")) or f"error {answer.code}"
             raise refusal(self.reading, said, on=on)
-        for _ in range(_STARTED_TRIES):
-            if self.reading.is_recording in (on, None):
-                return answer
-            yield Pause(_TRY_AGAIN_S)
-            yield from self.read()
-        said = "it took the command, but " + ("does not record" if on else "goes on recording")
-        raise refusal(self.reading, said, on=on)
+        return (yield from self._seen_to_do_it(answer, self.read, on=on))
 
     # -- clock
 
@@ -300,9 +291,8 @@ class Insta360Driver(Driver):
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set time and time zone at the beginning of a second."""
-        left_us = -host.now_us % MICROSECONDS
-        yield Pause(left_us / MICROSECONDS)
-        value = protobuf.number(Option.TIME, (host.now_us + left_us) // MICROSECONDS)
+        yield host.until_second
+        value = protobuf.number(Option.TIME, host.next_second_us // MICROSECONDS)
         value += protobuf.number(Option.ZONE, host.offset_s)
         body = protobuf.numbers(1, (Option.TIME, Option.ZONE)) + protobuf.message(2, value)
         answer = yield self._request(Code.SET_OPTIONS, body)

@@ -93,8 +93,6 @@ _NO_SESSION: Final = frozenset({"invalidSessionId", "missingParameter"})
 _MODE_TRIES: Final = 8
 _MODE_S: Final = 0.25
 """A change of the mode takes a while."""
-_STARTED_TRIES: Final = 8
-_TRY_AGAIN_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +280,7 @@ class OscDriver(Driver):
         """Set the mode for videos."""
         self._options_us = 0
         yield from self.read()
-        if self.reading.recording is not None and self.reading.is_recording is on:
+        if self.reading.is_recording is on:
             return True
         if on:
             if self._status not in (None, "idle", "shooting"):
@@ -322,16 +320,10 @@ class OscDriver(Driver):
                 error = _error_of(answer)
         yield from self._read_state()
         if error is not None:
-            if self.reading.recording is not None and self.reading.is_recording is on:
+            if self.reading.is_recording is on:
                 return answer
             raise self._refusal(error, on=on)
-        for _ in range(_STARTED_TRIES):
-            if self.reading.is_recording in (on, None):
-                return answer
-            yield Pause(_TRY_AGAIN_S)
-            yield from self._read_state()
-        said = "it took the command, but " + ("does not record" if on else "goes on recording")
-        raise refusal(self.reading, said, on=on)
+        return (yield from self._seen_to_do_it(answer, self._read_state, on=on))
 
     def _explains(self, *, on: bool) -> bool:
         """Whether the state says why a command was refused."""
@@ -359,9 +351,8 @@ class OscDriver(Driver):
         """Set the local time and its zone at the beginning of a second, of a Theta."""
         if not self._is_theta:
             raise no_clock()
-        left_us = -host.now_us % MICROSECONDS
-        yield Pause(left_us / MICROSECONDS)
-        now = local(host.now_us + left_us, host.offset_s)
+        yield host.until_second
+        now = local(host.next_second_us, host.offset_s)
         zone = now.strftime("%z")
         answer = yield self._set_option(
             "dateTimeZone", f"{now.strftime('%Y:%m:%d %H:%M:%S')}{zone[:3]}:{zone[3:5]}"

@@ -8,16 +8,19 @@ answers.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, TypeVar
 
 from wifimgrd.camera.drivers._facts import Facts
+from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.domain.camera import CameraReading
-from wifimgrd.domain.errors import NotSupported
+from wifimgrd.domain.errors import CameraRefused, NotSupported
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
+TRY_AGAIN_S: Final = 0.25
+"""From one look at a camera that is about to do something to the next."""
 
 
 class Nonsense(Exception):
@@ -84,6 +87,16 @@ class HostTime:
     """Local time minus UTC."""
     is_dst: bool
 
+    @property
+    def next_second_us(self) -> int:
+        """When the next second begins, or now: cameras take whole seconds."""
+        return self.now_us + -self.now_us % MICROSECONDS
+
+    @property
+    def until_second(self) -> Pause:
+        """The time until then."""
+        return Pause((self.next_second_us - self.now_us) / MICROSECONDS)
+
 
 class Parser(ABC):
     """Parses what comes in over one connection, within bounds."""
@@ -112,6 +125,10 @@ class Driver(ABC):
     """TCP."""
     keep_alive: ClassVar[bytes] = b""
     """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
+    done_s: ClassVar[float] = 2.0
+    """How long a camera that has taken a command may need until it is seen to do it."""
+    may_keep_silent: ClassVar[bool] = True
+    """Whether a camera that takes a command, and does not say whether it records, is believed."""
 
     def __init__(self) -> None:
         self.facts = Facts()
@@ -161,6 +178,22 @@ class Driver(ABC):
     @abstractmethod
     def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
         """Judge the answer to `command`; the answer that says that it is done."""
+
+    def _seen_to_do_it(
+        self, answer: Answer, read: Callable[[], Conversation[None]], *, on: bool
+    ) -> Conversation[Answer]:
+        """Read until the camera does what it was told; returns the answer to that, and raises
+        CameraRefused."""
+        for _ in range(round(self.done_s / TRY_AGAIN_S)):
+            recording = self.reading.is_recording
+            if recording is on or (recording is None and self.may_keep_silent):
+                return answer
+            yield Pause(TRY_AGAIN_S)
+            yield from read()
+        if self.reading.recording is None:
+            raise CameraRefused("it took the command, but does not say whether it records")
+        said = "it took the command, but " + ("does not record" if on else "goes on recording")
+        raise refusal(self.reading, said, on=on)
 
     def pushed(self, push: Push, now_us: int) -> bool:
         """Take what the camera has sent by itself, which is never an error; true if its state should be read
