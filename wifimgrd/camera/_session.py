@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -34,10 +34,9 @@ from wifimgrd.domain.errors import (
     NotConnected,
     WifimgrdError,
 )
+from wifimgrd.ports import OpenCameraSocket
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
-OpenSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
-"""Opens a TCP connection to a port of a camera, not blocking."""
 Report = Callable[[DeviceId, CameraReading], None]
 
 _log = structlog.get_logger()
@@ -93,7 +92,7 @@ class Session:
         self,
         device_id: DeviceId,
         driver: Driver,
-        open_socket: OpenSocket,
+        open_socket: OpenCameraSocket,
         report: Report,
         tasks: Tasks,
         clock: Clock,

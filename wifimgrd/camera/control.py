@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from wifimgrd.camera._connection import Clock, SessionLimits
-from wifimgrd.camera._session import Attempt, Gate, OpenSocket, Session
+from wifimgrd.camera._session import Attempt, Gate, Session
 from wifimgrd.camera.drivers.gopro import GoProDriver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
@@ -17,11 +17,11 @@ from wifimgrd.domain.camera import (
     COMMAND_OF_MANY_S,
     COMMAND_S,
     CameraDriver,
-    CameraReading,
     CommandResult,
 )
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, WifimgrdError
+from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 
 _DRIVERS: Final[Mapping[CameraDriver, type[Driver]]] = MappingProxyType(
@@ -36,13 +36,6 @@ _DISCONNECTED: Final = "the camera was disconnected"
 _OTHER_COMMAND: Final = "another command to this camera is under way"
 
 
-class Listener(Protocol):
-    """Receives what cameras say of themselves."""
-
-    def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
-        """The state of a camera was read, or it has sent it."""
-
-
 class CameraSessions:
     """A session for each attached camera: the port `CameraControl`."""
 
@@ -52,10 +45,10 @@ class CameraSessions:
         self._clock = clock
         self._limits = limits or SessionLimits()
         self._sessions: dict[DeviceId, Session] = {}
-        self._listener: Listener | None = None
-        self._open_socket: OpenSocket | None = None
+        self._listener: CameraControlListener | None = None
+        self._open_socket: OpenCameraSocket | None = None
 
-    async def start(self, listener: Listener, open_socket: OpenSocket) -> None:
+    async def start(self, listener: CameraControlListener, open_socket: OpenCameraSocket) -> None:
         """Nothing is read before `attach`."""
         self._listener, self._open_socket = listener, open_socket
 
