@@ -21,6 +21,7 @@ from wifimgrd.domain.camera import (
     StorageState,
     TemperatureState,
     Wish,
+    drift_ppm,
     ended,
     problems_of,
     stop_reason,
@@ -185,6 +186,20 @@ def test_another_recording_is_the_end_of_the_one_before() -> None:
     assert ended(90 * S, replace(FULL, recording_since_us=93 * S))
     assert not ended(90 * S, CameraReading())
     assert stop_reason(replace(FULL, recording_since_us=93 * S), commanded=False) is StopReason.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("set_us", "change", "drift"),
+    [
+        (S, {"clock_read_us": 10_001 * S, "clock_offset_us": S}, 100),
+        (S, {"clock_read_us": 10_001 * S, "clock_offset_us": -S}, -100),
+        (S, {"clock_read_us": 3600 * S, "clock_offset_us": S}, None),
+        (S, {"clock_read_us": 10_001 * S, "clock_offset_us": None}, None),
+        (0, {"clock_read_us": 10_001 * S, "clock_offset_us": S}, None),
+    ],
+)
+def test_a_drift_is_told_over_an_hour_or_more(set_us: int, change: dict[str, Any], drift: int | None) -> None:
+    assert drift_ppm(replace(FULL, **change), set_us) == drift
 
 
 @given(st.lists(st.integers(0, 100), max_size=40))

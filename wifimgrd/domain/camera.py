@@ -35,6 +35,8 @@ _SHORT_TIME_LEFT_S: Final = 300
 _SHORT_TIME_LEFT_STEP_S: Final = 10
 _CLOCK_STEP_US: Final = 1_000_000
 """Cameras tell whole seconds."""
+_DRIFT_US: Final = 3600 * 1_000_000
+"""The shortest time over which a drift is told."""
 _ANOTHER_US: Final = 3_000_000
 """A recording that began later by so much than the one before is another one: cameras tell whole seconds."""
 
@@ -289,6 +291,15 @@ def ended(began_us: int, reading: CameraReading) -> bool:
         return True
     since_us = reading.recording_since_us
     return since_us is not None and since_us - began_us >= _ANOTHER_US
+
+
+def drift_ppm(reading: CameraReading, set_us: int) -> int | None:
+    """By how much a clock that was set at `set_us` runs fast, in millionths; None if that is not known, or
+    was set only just before."""
+    passed_us = reading.clock_read_us - set_us
+    if not set_us or reading.clock_offset_us is None or passed_us < _DRIFT_US:
+        return None
+    return round(reading.clock_offset_us / passed_us * 1e6)
 
 
 def stop_reason(reading: CameraReading, *, commanded: bool) -> StopReason:

@@ -1,4 +1,4 @@
-"""What connected cameras say of themselves, and the commands to them: recording, and their clocks."""
+"""What connected cameras say of themselves, and the commands to them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from wifimgrd.domain.camera import (
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
     BackendUnavailable,
-    CameraBusy,
     DeviceNotReachable,
     NotConnected,
     NotSupported,
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.manager._camera_clocks import CameraClocks
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import CameraControl, HostClock, OpenCameraSocket
@@ -77,8 +77,6 @@ class _Camera:
     """Its clock is to be set, once it was read: by how much it is wrong is told before."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
-    set_us: int = 0
-    """When its clock was last set; 0 = never."""
     reads: list[asyncio.Future[None]] = field(default_factory=list)
     """Resolved when it was read."""
 
@@ -89,7 +87,7 @@ class Cameras:
     def __init__(self, state: HubState, control: CameraControl, clock: HostClock, tasks: Tasks) -> None:
         self._state = state
         self._control = control
-        self._clock = clock
+        self._clocks = CameraClocks(state, control, clock)
         self._tasks = tasks
         self._cameras: dict[DeviceId, _Camera] = {}
 
@@ -125,7 +123,7 @@ class Cameras:
         if (camera and camera.driver) is (control and control.driver):
             return
         self.link_ended(entry)
-        self._cameras.pop(entry.device.id, None)
+        self.removed(entry)
         entry.camera = CameraStatus(requested=entry.device.recording_requested)
         if entry.state is DeviceState.CONNECTED:
             self.connected(entry)
@@ -144,8 +142,9 @@ class Cameras:
         entry.camera = self._status(entry, camera)
 
     def removed(self, entry: DeviceEntry) -> None:
-        """A device was removed."""
+        """A device was removed, or has another camera."""
         self._cameras.pop(entry.device.id, None)
+        self._clocks.forget(entry)
 
     # -- what cameras say
 
@@ -164,8 +163,7 @@ class Cameras:
         if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
             if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
-                work = self._set_clock_now(entry, camera)
-                self._tasks.start("clock", work, expected=(WifimgrdError,))
+                self._tasks.start("clock", self._clocks.set_if_right(entry, lambda: camera.reading))
         if over is not None:
             self._state.publish(over)
         reads, camera.reads = camera.reads, []
@@ -282,7 +280,7 @@ class Cameras:
         on all that are connected and have a driver."""
         wanted = dict.fromkeys(device_ids)
         if everyone:
-            wanted |= dict.fromkeys(one for one, entry in self._state.entries.items() if self._is_able(entry))
+            wanted |= dict.fromkeys(filter(self._is_able, self._state.entries))
         results: dict[DeviceId, CommandResult] = {}
         entries: dict[DeviceId, DeviceEntry] = {}
         for device_id in wanted:
@@ -296,12 +294,14 @@ class Cameras:
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it
         records."""
-        entry = self._able(device_id)
-        await self._set_clock(entry, self._cameras[device_id])
+        await self._clocks.set(self._able(device_id), self._cameras[device_id].reading)
 
-    def _is_able(self, entry: DeviceEntry) -> bool:
-        has_driver = self._state.model(entry.device).control is not None
-        return entry.state is DeviceState.CONNECTED and has_driver and not entry.removing
+    def _is_able(self, device_id: DeviceId) -> bool:
+        try:
+            self._able(device_id)
+        except WifimgrdError:
+            return False
+        return True
 
     def _able(self, device_id: DeviceId) -> DeviceEntry:
         """A device that can be commanded."""
@@ -385,47 +385,6 @@ class Cameras:
             read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             camera.reads.append(read)
             await read
-
-    # -- clocks
-
-    async def _set_clock_now(self, entry: DeviceEntry, camera: _Camera) -> None:
-        """A camera was connected: set its clock, if this host's is right."""
-        if not await self._clock.is_synchronised():
-            _log.info("clock_not_set", device=entry.device.id, reason="this host's clock is not synchronised")
-            return
-        try:
-            await self._set_clock(entry, camera)
-        except NotSupported:
-            return
-        except WifimgrdError as error:
-            _log.info("clock_not_set", device=entry.device.id, code=error.code, reason=error.message)
-
-    async def _set_clock(self, entry: DeviceEntry, camera: _Camera) -> None:
-        if camera.reading.recording is RecordingState.RECORDING:
-            raise CameraBusy("the camera records, and its clock is not set meanwhile")
-        before, set_us = camera.reading, camera.set_us
-        await self._control.set_clock(entry.device.id)
-        camera.set_us = self._state.clock()
-        _log.info(
-            "clock_set",
-            device=entry.device.id,
-            device_name=entry.device.name,
-            offset_ms=None if before.clock_offset_us is None else before.clock_offset_us // 1000,
-            drift_ppm=_drift_ppm(before, set_us),
-        )
-
-
-def _drift_ppm(reading: CameraReading, set_us: int) -> int | None:
-    """By how much a clock that was set at `set_us` runs fast, in millionths; None if that is not known, or
-    was set only just before."""
-    passed_us = reading.clock_read_us - set_us
-    if not set_us or reading.clock_offset_us is None or passed_us < _DRIFT_US:
-        return None
-    return round(reading.clock_offset_us / passed_us * 1e6)
-
-
-_DRIFT_US: Final = 3600 * 1_000_000
-"""The shortest time over which a drift is told: cameras tell whole seconds."""
 
 
 def _may_be_done(result: CommandResult) -> bool:

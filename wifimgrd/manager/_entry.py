@@ -56,13 +56,16 @@ class DeviceEntry:
     """What Bluetooth shows of it."""
     published_sight: Sight = field(default_factory=Sight)
     sight_expiry: asyncio.TimerHandle | None = None
-    camera: CameraStatus = field(default_factory=CameraStatus)
+    camera: CameraStatus = field(init=False)
     """What clients were told that the camera has said, if there is a driver for it."""
     operation: Operation | None = None
     """The wake, sleep or pairing that runs by a command."""
     removing: bool = False
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Serializes changes of the registration."""
+
+    def __post_init__(self) -> None:
+        self.camera = CameraStatus(requested=self.device.recording_requested)
 
     def resolve(self, error: WifimgrdError | None = None) -> None:
         """Resolve the outcome, and cancel the timer of the grace time."""

@@ -16,7 +16,6 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
-from wifimgrd.domain.camera import CameraStatus
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
     ConnectionPhase,
@@ -157,7 +156,7 @@ class HubState:
             icon=self.model(entry.device).icon,
             phase=entry.phase,
             power=self._power(entry),
-            camera=self._camera(entry),
+            camera=None if self.model(entry.device).control is None else entry.camera,
             warnings=self.registry.same_network(entry.device) + self._unmet.get(entry.device.id, ()),
         )
 
@@ -168,12 +167,6 @@ class HubState:
             return None
         is_paired = bool(entry.device.bluetooth_address) and not entry.wakes.bond_lost
         return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
-
-    def _camera(self, entry: DeviceEntry) -> CameraStatus | None:
-        """What a camera says of itself, as published last; None if there is no driver for it."""
-        if self.model(entry.device).control is None:
-            return None
-        return replace(entry.camera, requested=entry.device.recording_requested)
 
     def address(self, entry: DeviceEntry) -> str:
         """The device's address on this host; empty where it has none in the present network."""
