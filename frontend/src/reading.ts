@@ -37,15 +37,15 @@ export const batteryWords = ({ battery_level: percent, battery_state: state }: P
   percent === null ? null : state === "charging" ? t.reading.charging(percent) : t.reading.percent(percent);
 
 /** What is free on the card, or what is wrong with it. */
-export function cardWords({ storage_state: state, storage_free: octets }: Camera): string | null {
+export function cardWords({ storage_state: state, storage_free: bytes }: Camera): string | null {
   if (state !== null && state !== "ok" && state !== "slow") return t.reading.cards[state];
-  const free = octets === null ? null : t.reading.free(sizeOf(octets));
+  const free = bytes === null ? null : t.reading.free(sizeOf(bytes));
   return state === "slow" ? [t.reading.cards.slow, free].filter(Boolean).join(", ") : free;
 }
 
 /** A size as it stands on cards, in powers of ten; rounded down: what does not fit is not promised. */
-export function sizeOf(octets: number): string {
-  const tenths = Math.floor((octets / GB) * 10) / 10;
+export function sizeOf(bytes: number): string {
+  const tenths = Math.floor((bytes / GB) * 10) / 10;
   return tenths < 10 ? tenths.toFixed(1) : String(Math.floor(tenths));
 }
 

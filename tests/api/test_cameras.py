@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
@@ -152,5 +151,4 @@ async def test_the_clock_is_set_when_a_camera_is_connected(hub: Hub) -> None:
     await until(
         hub, device, lambda camera: camera.clock_read_at is not None and camera.clock_offset > -5_000_000
     )
-    await asyncio.sleep(0)
     assert "clock-wrong" not in camera_of(hub.client, device).problems

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._times import hours_and_minutes, moment
-from wifimgrd.domain.camera import BatteryState, StorageState
+from wifimgrd.domain.camera import BatteryState, RecordingState, StorageState
 from wifimgrd.domain.camera_state import (
     PROBLEM_WORDS,
     camera_state_of,
@@ -21,7 +21,7 @@ from wifimgrd.domain.records import CameraRecord, DeviceRecord
 
 _HEADS: Final = ("CAMERA", "STATE", "BATTERY", "CARD", "(PROBLEMS)")
 _WHOLE: Final = ("STATE", "BATTERY", "CARD")
-_CARD_WORDS: Final = {
+_CARD_WORDS: Final[Mapping[str | None, str]] = {
     StorageState.FULL: "full",
     StorageState.MISSING: "none",
     StorageState.ERROR: "unusable",
@@ -92,7 +92,7 @@ def camera_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]
 def _recording(camera: CameraRecord, now_us: int) -> str | None:
     if camera.recording_state is None:
         return None
-    if camera.recording_state != "recording":
+    if camera.recording_state != RecordingState.RECORDING:
         return "no, though it was told to" if camera.recording_requested else "no"
     since = moment(camera.recording_since, now_us)
     return f"since {since}" if since else "yes"
@@ -107,9 +107,8 @@ def _battery(camera: CameraRecord) -> str | None:
 
 def _card(camera: CameraRecord) -> str | None:
     """The state of a card, or how long one can record, or what is free."""
-    for state, word in _CARD_WORDS.items():
-        if camera.storage_state == state:
-            return word
+    if (word := _CARD_WORDS.get(camera.storage_state)) is not None:
+        return word
     if camera.recording_time_left is not None:
         return f"{hours_and_minutes(camera.recording_time_left)} left"
     return None if camera.storage_free is None else f"{_amount(camera.storage_free)} free"
@@ -117,7 +116,7 @@ def _card(camera: CameraRecord) -> str | None:
 
 def _card_details(camera: CameraRecord) -> str | None:
     """All that is known of a card."""
-    parts = [word for state, word in _CARD_WORDS.items() if camera.storage_state == state]
+    parts = [_CARD_WORDS[camera.storage_state]] if camera.storage_state in _CARD_WORDS else []
     if camera.storage_free is not None:
         of_all = "" if camera.storage_total is None else f" of {_amount(camera.storage_total)}"
         parts.append(f"{_amount(camera.storage_free)}{of_all} free")

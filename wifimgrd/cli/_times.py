@@ -30,11 +30,7 @@ def span(passed_us: int) -> str:
 
 
 def _since(passed_us: int) -> str:
-    seconds = passed_us // 1_000_000
-    for length, unit in _UNITS:
-        if seconds >= length:
-            return f"{seconds // length} {unit} ago"
-    return "just now"
+    return f"{span(passed_us)} ago" if passed_us >= 1_000_000 else "just now"
 
 
 def hours_and_minutes(passed_us: int) -> str:

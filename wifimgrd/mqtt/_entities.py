@@ -133,19 +133,34 @@ OF_CAMERA: Final[Mapping[str, Mapping[str, object]]] = {
         "entity_category": "diagnostic",
     },
 }
-CONNECTION_SWITCH: Final[Mapping[str, object]] = {
-    "platform": "switch",
-    "name": "Connection",
-    "icon": "mdi:camera-wireless",
-    "value_template": _IS_WANTED,
-    "state_on": _ON,
-    "state_off": _OFF,
-    "payload_on": dumps({"command": CONNECT.name}),
-    "payload_off": dumps({"command": DISCONNECT.name}),
-    "optimistic": False,
-    "qos": 1,
-    "retain": False,  # a retained command is refused
-}
+
+
+def _switch(
+    name: str, icon: str, template: str, on: Mapping[str, object], off: Mapping[str, object]
+) -> Mapping[str, object]:
+    """A switch whose positions are commands."""
+    return {
+        "platform": "switch",
+        "name": name,
+        "icon": icon,
+        "value_template": template,
+        "state_on": _ON,
+        "state_off": _OFF,
+        "payload_on": dumps(on),
+        "payload_off": dumps(off),
+        "optimistic": False,
+        "qos": 1,
+        "retain": False,  # a retained command is refused
+    }
+
+
+CONNECTION_SWITCH: Final = _switch(
+    "Connection",
+    "mdi:camera-wireless",
+    _IS_WANTED,
+    {"command": CONNECT.name},
+    {"command": DISCONNECT.name},
+)
 
 OF_DRIVEN_CAMERA: Final[Mapping[str, Mapping[str, object]]] = {
     "battery": {
@@ -189,32 +204,20 @@ OF_DRIVEN_CAMERA: Final[Mapping[str, Mapping[str, object]]] = {
         "json_attributes_template": _PROBLEMS,
     },
 }
-RECORD_SWITCH: Final[Mapping[str, object]] = {
-    "platform": "switch",
-    "name": "Record",
-    "icon": "mdi:record-rec",
-    "value_template": _RECORDS,
-    "state_on": _ON,
-    "state_off": _OFF,
-    "payload_on": dumps({"command": START_RECORDING.name}),
-    "payload_off": dumps({"command": STOP_RECORDING.name}),
-    "optimistic": False,
-    "qos": 1,
-    "retain": False,
-}
-RECORD_ON_ALL_SWITCH: Final[Mapping[str, object]] = {
-    "platform": "switch",
-    "name": "Record on all",
-    "icon": "mdi:record-rec",
-    "value_template": _ANY_RECORDS,
-    "state_on": _ON,
-    "state_off": _OFF,
-    "payload_on": dumps({"command": RECORD, "options": {"recording": True, "all": True}}),
-    "payload_off": dumps({"command": RECORD, "options": {"recording": False, "all": True}}),
-    "optimistic": False,
-    "qos": 1,
-    "retain": False,
-}
+RECORD_SWITCH: Final = _switch(
+    "Record",
+    "mdi:record-rec",
+    _RECORDS,
+    {"command": START_RECORDING.name},
+    {"command": STOP_RECORDING.name},
+)
+RECORD_ON_ALL_SWITCH: Final = _switch(
+    "Record on all",
+    "mdi:record-rec",
+    _ANY_RECORDS,
+    {"command": RECORD, "options": {"recording": True, "all": True}},
+    {"command": RECORD, "options": {"recording": False, "all": True}},
+)
 
 POWER_STATE: Final[Mapping[str, object]] = {
     "platform": "sensor",

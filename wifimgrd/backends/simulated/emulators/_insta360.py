@@ -248,21 +248,21 @@ class Insta360Emulator:
     def _changed(self, change: Change) -> None:
         self._arm(asyncio.get_running_loop().call_soon(self._look_again))
         if change is Change.BATTERY:
-            self._tell(_BATTERY_UPDATE, encode([(1, self._battery())]))
+            self._push(_BATTERY_UPDATE, encode([(1, self._battery())]))
             if self._camera.battery <= _LOW_BATTERY < self._told_battery:
-                self._tell(_BATTERY_LOW, encode([(1, self._battery())]))
+                self._push(_BATTERY_LOW, encode([(1, self._battery())]))
             self._told_battery = self._camera.battery
         elif change is Change.CARD:
-            self._tell(_CARD_UPDATE, encode([(1, _CARD_STATES[self._camera.storage])]))
+            self._push(_CARD_UPDATE, encode([(1, _CARD_STATES[self._camera.storage])]))
             if self._camera.storage is StorageState.FULL:
-                self._tell(_CARD_FULL, b"")
+                self._push(_CARD_FULL, b"")
         else:
             ended = self._camera.last_ended
             if change is Change.STOPPED and ended is not None and ended.reason in _STOP_REASONS:
-                self._tell(_CAPTURE_STOPPED, encode([(1, _STOP_REASONS[ended.reason])]))
-            self._tell(_CAPTURE_STATUS, self._capture())
+                self._push(_CAPTURE_STOPPED, encode([(1, _STOP_REASONS[ended.reason])]))
+            self._push(_CAPTURE_STATUS, self._capture())
 
-    def _tell(self, code: int, body: bytes) -> None:
+    def _push(self, code: int, body: bytes) -> None:
         for writer in self._sessions:
             self._send(writer, _message(code, _NO_SEQUENCE, body))
 
