@@ -47,14 +47,19 @@ function setUnderWay(id: number, isUnderWay: boolean): void {
 
 export const aboutDevice = (id: number) => `device ${id}`;
 
-async function send(id: number, verb: Verb, { whenFree, wake }: ConnectOptions = {}): Promise<Answer> {
-  const query = `device_id=${id}${whenFree ? "&when_free=1" : ""}${wake ? "&wake=1" : ""}`;
-  setUnderWay(id, true);
+/** Show that a command to these is under way as long as the work lasts. */
+async function whileUnderWay<Result>(ids: readonly number[], work: () => Promise<Result>): Promise<Result> {
+  for (const id of ids) setUnderWay(id, true);
   try {
-    return await request<Answer>(deviceAddress(`wifi/${verb}?${query}`), { method: "POST" });
+    return await work();
   } finally {
-    setUnderWay(id, false);
+    for (const id of ids) setUnderWay(id, false);
   }
+}
+
+function send(id: number, verb: Verb, { whenFree, wake }: ConnectOptions = {}): Promise<Answer> {
+  const query = `device_id=${id}${whenFree ? "&when_free=1" : ""}${wake ? "&wake=1" : ""}`;
+  return whileUnderWay([id], () => request<Answer>(deviceAddress(`wifi/${verb}?${query}`), { method: "POST" }));
 }
 
 /** A failed command as a sentence. */
@@ -64,68 +69,64 @@ export function problemText(name: string, error: unknown): string {
   return failureText(name, error.code, error.message);
 }
 
-export async function command(device: Device, verb: Verb, options: ConnectOptions = {}): Promise<void> {
+/** What came of a command, as a sentence; null where an event says it. */
+type Outcome = [text: string, kind: "good" | "plain"] | null;
+
+/** Say what is asked of a camera, and what came of it. */
+async function ask(device: Device, asking: (name: string) => string, work: (name: string) => Promise<Outcome>): Promise<void> {
   const name = printable(device.name);
   const about = aboutDevice(device.id);
-  notify(about, t.answers.asking[verb](name), "plain");
+  notify(about, asking(name), "plain");
   try {
+    const outcome = await work(name);
+    if (outcome) notify(about, ...outcome);
+  } catch (error) {
+    notify(about, problemText(name, error), "bad");
+  }
+}
+
+export const command = (device: Device, verb: Verb, options: ConnectOptions = {}): Promise<void> =>
+  ask(device, t.answers.asking[verb], async (name) => {
     const { status } = await send(device.id, verb, options);
     const isThere = verb === "connect" && devices.value.get(device.id)?.connected;
     // The channel may have been faster than the answer.
-    notify(about, t.answers[isThere ? "connected" : status](name), isThere || status === "connected" ? "good" : "plain");
-  } catch (error) {
-    notify(about, problemText(name, error), "bad");
-  }
-}
+    return [t.answers[isThere ? "connected" : status](name), isThere || status === "connected" ? "good" : "plain"];
+  });
 
 /** Wake a camera; what came of it is an event. */
-export async function wake(device: Device): Promise<void> {
-  const name = printable(device.name);
-  const about = aboutDevice(device.id);
-  notify(about, t.answers.asking.wake(name), "plain");
-  try {
+export const wake = (device: Device): Promise<void> =>
+  ask(device, t.answers.asking.wake, async (name) => {
     const now = await request<Device>(deviceAddress(`${device.id}/wake`), { method: "POST" });
-    if (now.power_state === "awake") notify(about, t.answers.awake(name), "good");
-  } catch (error) {
-    notify(about, problemText(name, error), "bad");
-  }
-}
+    return now.power_state === "awake" ? [t.answers.awake(name), "good"] : null;
+  });
 
 /** Disconnect a camera and put it to sleep. */
-export async function sleep(device: Device): Promise<void> {
-  const name = printable(device.name);
-  const about = aboutDevice(device.id);
-  notify(about, t.answers.asking.sleep(name), "plain");
-  setUnderWay(device.id, true);
-  try {
+export const sleep = (device: Device): Promise<void> =>
+  ask(device, t.answers.asking.sleep, async (name) => {
     const address = deviceAddress(`${device.id}/sleep?wait=${SLEEP_S}`);
-    const now = await request<Device>(address, { method: "POST", timeoutMs: (SLEEP_S + 10) * 1_000 });
-    if (now.power_state === "asleep") notify(about, t.answers.asleep(name), "good");
-  } catch (error) {
-    notify(about, problemText(name, error), "bad");
-  } finally {
-    setUnderWay(device.id, false);
-  }
-}
+    const options = { method: "POST", timeoutMs: (SLEEP_S + 10) * 1_000 };
+    const now = await whileUnderWay([device.id], () => request<Device>(address, options));
+    return now.power_state === "asleep" ? [t.answers.asleep(name), "good"] : null;
+  });
 
 /** Start or stop recording on a camera. */
-export async function record(device: Device, isOn: boolean): Promise<void> {
-  const name = printable(device.name);
-  const about = aboutDevice(device.id);
-  notify(about, t.answers.asking[isOn ? "record" : "stopRecording"](name), "plain");
-  setUnderWay(device.id, true);
-  try {
+export const record = (device: Device, isOn: boolean): Promise<void> =>
+  ask(device, t.answers.asking[isOn ? "record" : "stopRecording"], async (name) => {
     const address = deviceAddress(`${device.id}/recording`);
-    const now = await request<Camera>(address, { method: "PUT", body: { recording: isOn }, timeoutMs: RECORDING_S * 1_000 });
+    const options = { method: "PUT", body: { recording: isOn }, timeoutMs: RECORDING_S * 1_000 };
+    const now = await whileUnderWay([device.id], () => request<Camera>(address, options));
     const isKnown = now.recording !== null;
-    if (isOn) notify(about, t.answers[isKnown ? "recording" : "toldToRecord"](name), "good");
-    else notify(about, t.answers[isKnown ? "recordingStopped" : "toldToStop"](name), "good");
-  } catch (error) {
-    notify(about, problemText(name, error), "bad");
-  } finally {
-    setUnderWay(device.id, false);
-  }
-}
+    if (isOn) return [t.answers[isKnown ? "recording" : "toldToRecord"](name), "good"];
+    return [t.answers[isKnown ? "recordingStopped" : "toldToStop"](name), "good"];
+  });
+
+/** Set a camera's clock to the hub's. */
+export const setClock = (device: Device): Promise<void> =>
+  ask(device, t.answers.asking.clock, async (name) => {
+    const options = { method: "POST", timeoutMs: RECORDING_S * 1_000 };
+    await whileUnderWay([device.id], () => request(deviceAddress(`${device.id}/clock`), options));
+    return [t.answers.clockSet(name), "good"];
+  });
 
 /** Whether a command to record goes to several now. */
 export const isCommandingMany = signal(false);
@@ -136,10 +137,10 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
   notify("many", isOn ? t.answers.asking.recordOnMany : t.answers.asking.stopMany, "plain");
   const ids = (chosen ?? [...devices.value.values()].filter(takesCommands)).map((one) => one.id);
   isCommandingMany.value = true;
-  for (const id of ids) setUnderWay(id, true);
   try {
     const body = { recording: isOn, ...(chosen ? { device_ids: ids } : { all: true }) };
-    const { results } = await request<{ results: Result[] }>(deviceAddress("recording"), { method: "POST", body, timeoutMs: RECORDING_S * 1_000 });
+    const options = { method: "POST", body, timeoutMs: RECORDING_S * 1_000 };
+    const { results } = await whileUnderWay(ids, () => request<{ results: Result[] }>(deviceAddress("recording"), options));
     const failures = results.filter((one) => !one.done).map(refusalText);
     const text = t.answers.recordedOnMany(isOn, results.length - failures.length, failures);
     notify("many", results.length ? text : t.answers.noneToRecord, failures.length || !results.length ? "bad" : "good");
@@ -148,7 +149,6 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
     notify("many", failureSentences(error.code, error.message), "bad");
   } finally {
     isCommandingMany.value = false;
-    for (const id of ids) setUnderWay(id, false);
   }
 }
 
@@ -156,22 +156,6 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
 function refusalText({ device_id: id, code, message }: Result): string {
   const name = printable(devices.value.get(id)?.name ?? t.events.camera(id));
   return t.answers.ofCamera(name, printable(message || headingFor(code)).replace(/\.$/, ""));
-}
-
-/** Set a camera's clock to the hub's. */
-export async function setClock(device: Device): Promise<void> {
-  const name = printable(device.name);
-  const about = aboutDevice(device.id);
-  notify(about, t.answers.asking.clock(name), "plain");
-  setUnderWay(device.id, true);
-  try {
-    await request(deviceAddress(`${device.id}/clock`), { method: "POST", timeoutMs: RECORDING_S * 1_000 });
-    notify(about, t.answers.clockSet(name), "good");
-  } catch (error) {
-    notify(about, problemText(name, error), "bad");
-  } finally {
-    setUnderWay(device.id, false);
-  }
 }
 
 /** Connect or disconnect several, one after the other, with one message about all of them. */
