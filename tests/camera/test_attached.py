@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -380,7 +381,11 @@ async def test_a_daemon_that_went_before_it_was_watched_attaches_nothing(bus: Me
     await connection.close()
 
 
-async def test_the_process_stays_while_a_camera_is_attached(bus: MessageBusDaemon) -> None:
+@asynccontextmanager
+async def process_with_a_camera(
+    bus: MessageBusDaemon,
+) -> AsyncIterator[tuple[CameraService, ScriptedControl, Daemon]]:
+    """The process with one camera attached; it goes 0.05 s after it is not needed any more."""
     connection = await BusConnection.open(bus.address, sockets=True)
     tasks, control = Tasks("wifimgrd-camera"), ScriptedControl()
     service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control)
@@ -388,37 +393,27 @@ async def test_the_process_stays_while_a_camera_is_attached(bus: MessageBusDaemo
     daemon = await Daemon.on(bus)
     await daemon.attach(1)
     service._linger_s = 0.05
-    await daemon.call("GetStatus")
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.3):
-            await service.unneeded.wait()
-    await daemon.call("Detach", "t", 1)
-    async with asyncio.timeout(20):
-        await service.unneeded.wait()
+    yield service, control, daemon
     await service.stop()
-    assert control.is_stopped
     await tasks.stop()
     await daemon.connection.close()
     await connection.close()
 
 
+async def test_the_process_stays_while_a_camera_is_attached(bus: MessageBusDaemon) -> None:
+    async with process_with_a_camera(bus) as (service, control, daemon):
+        await daemon.call("GetStatus")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await service.unneeded.wait()
+        await daemon.call("Detach", "t", 1)
+        async with asyncio.timeout(20):
+            await service.unneeded.wait()
+    assert control.is_stopped
+
+
 async def test_the_process_does_not_stay_for_a_daemon_that_was_killed(bus: MessageBusDaemon) -> None:
-    connection = await BusConnection.open(bus.address, sockets=True)
-    tasks, control = Tasks("wifimgrd-camera"), ScriptedControl()
-    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control)
-    await service.start()
-    daemon = await Daemon.on(bus)
-    await daemon.attach(1)
-    service._linger_s = 0.05
-    daemon.connection._finish(ConnectionError("killed"))  # type: ignore[arg-type]
-    async with asyncio.timeout(20):
-        await service.unneeded.wait()
-    await service.stop()
-    await tasks.stop()
-    await connection.close()
-
-
-def test_the_words_of_the_bus_are_those_of_the_xml() -> None:
-    xml = Path("wifimgrd/api/introspection/org.wifimgrd1.Cameras.xml").read_text()
-    for member in (*AttachedCameras.METHODS, "CameraRead", "SocketWanted"):
-        assert f'name="{member}"' in xml
+    async with process_with_a_camera(bus) as (service, _, daemon):
+        daemon.connection._finish(ConnectionError("killed"))  # type: ignore[arg-type]
+        async with asyncio.timeout(20):
+            await service.unneeded.wait()

@@ -5,7 +5,6 @@ Facts: https://gopro.github.io/OpenGoPro/http. Which routes there are depends on
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,8 +12,7 @@ from http import HTTPStatus
 from typing import Final
 
 from wifimgrd.backends.simulated.emulators._camera import EmulatedCamera, Ended, Refused
-from wifimgrd.backends.simulated.emulators._garbage import garbage_over_http
-from wifimgrd.backends.simulated.emulators._http import Request, Response, serve_http
+from wifimgrd.backends.simulated.emulators._http import HttpEmulator, Request, Response
 from wifimgrd.domain.camera import StorageState, TemperatureState
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,15 +44,14 @@ _DIRECTORY: Final = "100GOPRO"
 _Route = Callable[["GoProEmulator", Request], Response]
 
 
-class GoProEmulator:
+class GoProEmulator(HttpEmulator):
     """Serves a camera as a GoPro does."""
 
     ports: Final = frozenset({80, 8080})
 
     def __init__(self, camera: EmulatedCamera) -> None:
-        self._camera = camera
+        super().__init__(camera)
         self._settings = {number: options[0] for number, options in _SETTINGS.items()}
-        self._garbage = garbage_over_http()
         self._previews = False
         self._turbo = False
         self._control = 0
@@ -65,20 +62,7 @@ class GoProEmulator:
         """How many messages have kept it awake."""
         return self._keep_alives
 
-    async def serve(
-        self,
-        port: int,  # noqa: ARG002 - both answer alike
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
-        """Serve one connection until it ends."""
-        await serve_http(reader, writer, self._answer)
-
-    def _answer(self, request: Request) -> Response | bytes | None:
-        if self._camera.silent:
-            return None
-        if self._camera.garbage:
-            return next(self._garbage)
+    def _answer(self, request: Request) -> Response:
         route = _ROUTES.get(request.path)
         if route is None and request.path.startswith(_OLD_SETTING):
             route = GoProEmulator._set_old_setting

@@ -1,14 +1,18 @@
-"""A small HTTP/1.1 server on one stream, for emulated cameras."""
+"""Emulated cameras over HTTP: a small HTTP/1.1 server on one stream, and what faulty cameras answer."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, unquote
+
+from wifimgrd.backends.simulated.emulators._camera import EmulatedCamera
+from wifimgrd.backends.simulated.emulators._garbage import garbage_over_http
 
 _BODY_LIMIT: Final = 65_536
 _HEADERS_LIMIT: Final = 64
@@ -47,10 +51,38 @@ class _BadRequest(Exception):
         super().__init__(status.phrase)
 
 
-Answer = Callable[[Request], Response | bytes | None]
+_Answer = Callable[[Request], Response | bytes | None]
 
 
-async def serve_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> None:
+class HttpEmulator(ABC):
+    """Serves a camera over HTTP, at each of its ports alike."""
+
+    def __init__(self, camera: EmulatedCamera) -> None:
+        self._camera = camera
+        self._garbage = garbage_over_http()
+
+    async def serve(
+        self,
+        port: int,  # noqa: ARG002 - all answer alike
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """Serve one connection until it ends."""
+        await _serve(reader, writer, self._answer_or_fault)
+
+    def _answer_or_fault(self, request: Request) -> Response | bytes | None:
+        if self._camera.silent:
+            return None
+        if self._camera.garbage:
+            return next(self._garbage)
+        return self._answer(request)
+
+    @abstractmethod
+    def _answer(self, request: Request) -> Response:
+        """What the camera answers to a request."""
+
+
+async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: _Answer) -> None:
     """Answer the requests of one connection, one after the other, until it ends: bytes are sent as they are,
     None is not answered. What is no request is answered with a status, and ends it."""
     try:

@@ -6,7 +6,6 @@ starts at API level 1: commands belong to a session until the option `clientVers
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -16,8 +15,7 @@ from http import HTTPStatus
 from typing import Final
 
 from wifimgrd.backends.simulated.emulators._camera import EmulatedCamera, Ended, Refused
-from wifimgrd.backends.simulated.emulators._garbage import garbage_over_http
-from wifimgrd.backends.simulated.emulators._http import Request, Response, serve_http
+from wifimgrd.backends.simulated.emulators._http import HttpEmulator, Request, Response
 from wifimgrd.domain.camera import StorageState, TemperatureState
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -57,15 +55,14 @@ class _Failed(Exception):
         super().__init__(text)
 
 
-class OscEmulator:
+class OscEmulator(HttpEmulator):
     """Serves a camera over Open Spherical Camera."""
 
     ports: Final = frozenset({80})
 
     def __init__(self, camera: EmulatedCamera, maker: Maker = Maker.RICOH) -> None:
-        self._camera = camera
+        super().__init__(camera)
         self._maker = maker
-        self._garbage = garbage_over_http()
         self._has_level_1 = camera.settings.model in {"RICOH THETA S", "RICOH THETA SC"}
         self._level = 1 if self._has_level_1 else 2
         self._session = 0
@@ -73,20 +70,7 @@ class OscEmulator:
         self._fingerprint = (0, "")
         self._began = camera.clock_s
 
-    async def serve(
-        self,
-        port: int,  # noqa: ARG002 - there is one
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
-        """Serve one connection until it ends."""
-        await serve_http(reader, writer, self._answer)
-
-    def _answer(self, request: Request) -> Response | bytes | None:
-        if self._camera.silent:
-            return None
-        if self._camera.garbage:
-            return next(self._garbage)
+    def _answer(self, request: Request) -> Response:
         try:
             return self._answer_to(request)
         except _Failed as failed:
