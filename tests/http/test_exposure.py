@@ -20,6 +20,14 @@ __all__ = ["start"]
 
 TOKEN = "0123456789abcdef"
 EX_CONFIG = 78
+CERTIFICATES_READ = """
+import os, ssl
+make, made = ssl.create_default_context, []
+ssl.create_default_context = lambda *args, **options: made.append(make(*args, **options)) or made[-1]
+import wifimgrd.shim.__main__
+count = lambda context: context.cert_store_stats()["x509"]
+print(sum(map(count, made)), count(make()), os.environ["SSL_CERT_FILE"])
+"""
 
 
 def write(file: Path, text: str) -> None:
@@ -188,6 +196,14 @@ class TestTls:
         process = await start("--listen", "127.0.0.1:0", "--config", str(config))
         assert "tls_key" in await refusal(process)
         assert process.returncode == EX_CONFIG
+
+    async def test_certificates_are_read_only_for_a_server_that_is_verified(self, certificate: Path) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", CERTIFICATES_READ,
+            stdout=PIPE, env={**os.environ, "SSL_CERT_FILE": str(certificate)},
+        )  # fmt: skip
+        output, _ = await process.communicate()
+        assert output.decode().split() == ["0", "1", str(certificate)]
 
 
 async def made_certificate(folder: Path) -> Path:
