@@ -111,7 +111,7 @@ async def test_a_killed_message_bus_costs_no_camera(hub: WholeHub, backend: str,
         poll_until(lambda: run(*state).strip() == "inactive", "NetworkManager gone")
         run("systemctl", "start", SERVICE_OF[backend])
     # The helper starts on the way, and restarts a networkd that has lost the bus.
-    await hub.all_back(devices, 15)
+    await hub.all_back(devices)
 
 
 @pytest.mark.parametrize("backend", ["wpa_supplicant"])
@@ -145,7 +145,7 @@ async def test_a_host_that_slept_has_its_cameras_again(
         )
     finally:
         await nm.sleep(False)
-    await hub.all_back(devices, 20)
+    await hub.all_back(devices)
 
 
 @on_both
