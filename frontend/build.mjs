@@ -1,4 +1,4 @@
-// Builds the page into wifimgrd/http/page/built: three documents, and assets with a hash in each name.
+// Builds the page into wifimgrd/http/page/built: four documents, and assets with a hash in each name.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
 const built = await build({
   absWorkingDir: here,
-  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", fleet: "src/fleet/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
+  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", missing: "src/missing.tsx", fleet: "src/fleet/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
   outdir: join(target, "assets"),
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
@@ -36,7 +36,7 @@ for (const [file, output] of Object.entries(built.metafile.outputs)) {
   if (entry && !file.endsWith(".txt")) assets[entry + (file.endsWith(".css") ? " css" : "")] ??= basename(file);
 }
 // The licenses of what the page is made of, as one text.
-const PARTS = ["preact", "@preact/signals", "@preact/signals-core", "leaflet"];
+const PARTS = ["preact", "@preact/signals", "@preact/signals-core", "leaflet", "uplot"];
 // The MQTT library comes as one file with these in it.
 const OF_MQTT = [
   ...["mqtt", "mqtt-packet", "bl", "readable-stream", "string_decoder", "buffer", "base64-js", "ieee754", "process"],
@@ -56,9 +56,24 @@ const text = texts.join(`\n${"-".repeat(80)}\n\n`);
 assets.licenses = `notices-${createHash("sha256").update(text).digest("hex").slice(0, 8).toUpperCase()}.txt`;
 await writeFile(join(target, "assets", assets.licenses), text);
 
+// What a phone needs to have the page among its applications; its addresses are relative to its own.
+const manifest = JSON.stringify({
+  name: "Camera hub",
+  short_name: "Cameras",
+  start_url: "../",
+  scope: "../",
+  display: "standalone",
+  background_color: "#f6f7f8",
+  theme_color: "#0b6e6e",
+  icons: [{ src: assets["src/icon.svg"], sizes: "any", type: "image/svg+xml" }],
+});
+assets.manifest = `manifest-${createHash("sha256").update(manifest).digest("hex").slice(0, 8).toUpperCase()}.webmanifest`;
+await writeFile(join(target, "assets", assets.manifest), manifest);
+
 const documents = {
   "index.html": { title: "Camera hub", script: "src/main.tsx" },
   "docs.html": { title: "Camera hub API", script: "src/docs.tsx" },
+  "missing.html": { title: "Not found", script: "src/missing.tsx" },
   "fleet.html": { title: "All hubs", script: "src/fleet/main.tsx", template: "src/fleet/document.html" },
 };
 for (const [name, parts] of Object.entries(documents)) {

@@ -10,6 +10,7 @@ export type CameraState =
   | "searching"
   | "not-answering"
   | "failed"
+  | "no-adapter"
   | "asleep"
   | "off";
 
@@ -23,6 +24,7 @@ export const STATES: readonly CameraState[] = [
   "connecting",
   "connected",
   "asleep",
+  "no-adapter",
   "off",
 ];
 
@@ -43,7 +45,31 @@ export function stateOf(device: StateFields): CameraState {
   if (device.power_state === "asleep") return "asleep";
   if (device.lost_at) return "searching";
   const code = device.connection_error_code;
+  if (code === "no-interface-available") return "no-adapter";
   return code && code !== "cancelled" ? "failed" : "off";
+}
+
+/** How much a camera needs a person: the order of cards and rows. */
+export const NEEDS = ["attention", "connected", "other"] as const;
+export type Need = (typeof NEEDS)[number];
+
+const NEED_OF: Record<CameraState, Need> = {
+  failed: "attention",
+  "not-answering": "attention",
+  searching: "attention",
+  waking: "connected",
+  connecting: "connected",
+  connected: "connected",
+  waiting: "other",
+  asleep: "other",
+  "no-adapter": "other",
+  off: "other",
+};
+
+/** Problems of a camera that itself answers count as long as it is connected. */
+export function needOf(device: StateFields & { camera: { problems: readonly string[] } | null }): Need {
+  const need = NEED_OF[stateOf(device)];
+  return need === "connected" && device.camera && device.camera.problems.length > 0 ? "attention" : need;
 }
 
 /** What follows from it whether an adapter is free. */

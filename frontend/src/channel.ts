@@ -3,6 +3,7 @@
 import { Problem, request } from "./api";
 import { clear } from "./draft";
 import { t } from "./messages";
+import { forgetPast } from "./past_events";
 import { forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
 import type { Event, Snapshot } from "./types";
 
@@ -51,6 +52,7 @@ function lock(): void {
   leave();
   mark = null;
   forget();
+  forgetPast();
   clear();
   link.value = "locked";
 }

@@ -159,12 +159,12 @@ function refusalText({ device_id: id, code, message }: Result): string {
 }
 
 /** Connect or disconnect several, one after the other, with one message about all of them. */
-export async function commandMany(chosen: readonly Device[], verb: Verb): Promise<void> {
+export async function commandMany(chosen: readonly Device[], verb: Verb, options: ConnectOptions = {}): Promise<void> {
   notify("many", t.answers.many(verb, chosen.length), "plain");
   const failures: string[] = [];
   for (const device of chosen) {
     try {
-      await send(device.id, verb);
+      await send(device.id, verb, options);
     } catch (error) {
       failures.push(problemText(printable(device.name), error));
     }

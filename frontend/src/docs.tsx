@@ -66,13 +66,30 @@ function Docs({ api }: { api: Document }) {
           <a href={`${root}asyncapi.json`}>{t.docs.asyncapi}</a>. <a href={root || "./"}>{t.docs.back}</a>
         </p>
         <nav class="index" aria-label={t.docs.index}>
-          <ul>
-            {all.map(({ path, method, operation }) => (
-              <li key={operation.operationId}>
-                <a href={`#${operation.operationId}`}>{operation.summary}</a> <code>{`${method} ${path}`}</code>
-              </li>
-            ))}
-          </ul>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t.docs.what}</th>
+                <th scope="col">{t.docs.where}</th>
+                <th scope="col">{t.docs.line}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {all.map(({ path, method, operation }) => (
+                <tr key={operation.operationId}>
+                  <th scope="row">
+                    <a href={`#${operation.operationId}`}>{operation.summary}</a>
+                  </th>
+                  <td>
+                    <code>{`${method} ${path}`}</code>
+                  </td>
+                  <td>
+                    <code>{curlOf(api, path, method, operation)}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </nav>
         {api.tags.map((tag) => (
           <section key={tag.name} id={tag.name}>

@@ -19,8 +19,14 @@ export const isFresh = ({ read_at }: Camera, now: number): boolean =>
 export function recordingLabel(device: RecordingFields, now: number): string {
   const { camera } = device;
   if (!camera?.recording || stateOf(device) !== "connected") return "";
-  if (camera.recording_since === null) return t.reading.recording;
-  return t.reading.recordingFor(elapsed(Math.max(0, Math.floor((now - Date.parse(camera.recording_since)) / 1000))));
+  const running = runningTime(camera, now);
+  return running === "" ? t.reading.recording : t.reading.recordingFor(running);
+}
+
+/** For how long a camera has recorded; empty if it does not say. */
+export function runningTime(camera: Pick<Camera, "recording_since"> | null, now: number): string {
+  const since = camera?.recording_since;
+  return since ? elapsed(Math.max(0, Math.floor((now - Date.parse(since)) / 1000))) : "";
 }
 
 /** What that follows from. */

@@ -9,9 +9,15 @@ import type { Device, Event, Interface, Service, Snapshot } from "./types";
 /** How the channel is: only `live` is the present, everything else a memory. */
 export type Link = "starting" | "live" | "lost" | "locked";
 
+/** What an event is about, for who looks for one. */
+export type EventKind = "connection" | "recording" | "hub";
+
 export interface Line extends Sentence {
   number: number;
   time: string;
+  kind: EventKind;
+  /** The camera that it is about. */
+  device: number | null;
 }
 
 /** A measured signal strength, and when this page learned of it (milliseconds of its own clock). */
@@ -39,25 +45,38 @@ export const isCurrent = computed(() => link.value === "live" && service.value?.
 let numbered = 0;
 
 /** Add a line to the log; what is good or bad news is shown over the page as well, whatever view is open. */
-function write(sentence: Sentence, time: string, about: string): void {
+function write(sentence: Sentence, time: string, about: About = HUB): void {
   numbered += 1;
-  lines.value = [{ ...sentence, number: numbered, time }, ...lines.value].slice(0, KEPT_LINES);
+  const { kind, device } = about;
+  lines.value = [{ ...sentence, number: numbered, time, kind, device }, ...lines.value].slice(0, KEPT_LINES);
   if (sentence.tone === "plain") announce(sentence.text);
-  else notify(about, sentence.text, sentence.tone);
+  else notify(about.key, sentence.text, sentence.tone);
 }
 
-const aboutOf = (event: Event): string =>
-  event.type.startsWith("device.") && "id" in event.data ? `device ${event.data.id}`
-  : event.type.startsWith("interface.") && "name" in event.data ? `adapter ${event.data.name}`
-  : "hub";
+interface About {
+  /** What a later message replaces. */
+  key: string;
+  kind: EventKind;
+  device: number | null;
+}
+
+const HUB: About = { key: "hub", kind: "hub", device: null };
+
+function aboutOf(event: Event): About {
+  if (event.type.startsWith("device.") && "id" in event.data) {
+    const kind = event.type === "device.recording.stopped" || event.type === "device.camera.update" ? "recording" : "connection";
+    return { key: `device ${event.data.id}`, kind, device: event.data.id };
+  }
+  return event.type.startsWith("interface.") && "name" in event.data ? { ...HUB, key: `adapter ${event.data.name}` } : HUB;
+}
 
 /** The page lost the hub: the log has it, as it has the return. */
 export function wroteLost(reason: string): void {
-  write({ text: t.events.linkLost(reason), tone: "bad" }, new Date().toISOString(), "hub");
+  write({ text: t.events.linkLost(reason), tone: "bad" }, new Date().toISOString());
 }
 
 export function wroteBack(): void {
-  write({ text: t.events.linkBack, tone: "good" }, new Date().toISOString(), "hub");
+  write({ text: t.events.linkBack, tone: "good" }, new Date().toISOString());
 }
 
 /** Forget all that was received: whoever is at this screen next may not have the token. */
@@ -73,7 +92,7 @@ export function forget(): void {
 export function takeSnapshot(snapshot: Snapshot): void {
   // After the daemon was away, its return is in no event: the snapshot is the message.
   const sentence = service.value && serviceSentence(snapshot.service, service.value);
-  if (sentence) write(sentence, new Date().toISOString(), "hub");
+  if (sentence) write(sentence, new Date().toISOString());
   service.value = snapshot.service;
   devices.value = new Map(snapshot.devices.map((one) => [one.id, one]));
   for (const one of snapshot.devices) sample(one);

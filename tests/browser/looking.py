@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final, Literal
@@ -34,6 +35,38 @@ async def press(button: Locator) -> None:
     """Press a button once the last command is answered: it is not heeded before."""
     await expect(button).to_have_attribute("aria-busy", "false")
     await button.click()
+
+
+async def act(at: Locator, name: str) -> None:
+    """Do what a card, a row or a camera's page offers: by its button, or in its menu."""
+    button = at.get_by_role("button", name=name, exact=True)
+    if await button.count():
+        await press(button)
+    else:
+        await (await opened_menu(at)).get_by_role("menuitem", name=name, exact=True).click()
+
+
+async def opened_menu(at: Locator) -> Locator:
+    """Open the menu of a card, a row or a camera's page."""
+    await at.get_by_role("button", name=re.compile("^More for ")).click()
+    menu = at.page.get_by_role("menu")
+    await expect(menu).to_be_visible()
+    return menu
+
+
+async def details(page: Page, name: str) -> Locator:
+    """Go to a camera's own page, which has all that is known of it."""
+    await page.get_by_role("link", name=name, exact=True).first.click()
+    article = page.get_by_role("article", name=name)
+    await expect(article).to_be_visible()
+    return article
+
+
+async def beside(page: Page, hub: RunningHub, view: str) -> Page:
+    """A second page, beside the first, with another view."""
+    other = await page.context.new_page()
+    await opened(other, hub, view)
+    return other
 
 
 async def mark(page: Page) -> None:

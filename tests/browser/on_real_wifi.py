@@ -144,7 +144,7 @@ async def test_a_camera_is_added_looked_at_dies_and_returns(page: Page, tmp_path
         await shows(page, "Front", "Searching")
         trouble = card(page, "Front").locator(".trouble")
         await expect(trouble).to_contain_text("The connection was lost.")
-        await expect(trouble).to_contain_text("reconnects automatically once its network is found")
+        await expect(trouble).to_contain_text("Reconnects automatically")
 
         await lab.do("on")
         await shows(page, "Front", "Connected")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from tests.browser.looking import card, choose_network, opened, shows, toast
+from tests.browser.looking import act, card, choose_network, opened, opened_menu, shows, toast
 from tests.browser.running_hub import RunningHub
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
 from tests.commands import disconnect
@@ -59,6 +59,7 @@ async def test_searches_follow_each_other_only_while_the_dialogue_is_open(
     searches: list[str] = []
     page.on("request", lambda asked: searches.append(asked.url) if "bluetooth/search" in asked.url else None)
     await page.clock.install()
+    await hub.create(1)  # an empty hub offers what is in range
     await opened(page, hub)
     assert searches == []
     dialog = await add_dialog(page)
@@ -119,15 +120,16 @@ async def test_a_sleeping_camera_is_told_apart_woken_and_connected(page: Page, h
     await opened(page, hub)
     await shows(page, GOPRO, "Asleep")  # by one search as the page comes into view
     await expect(card(page, GOPRO).locator("[data-shape=asleep]")).to_be_visible()
-    actions = card(page, GOPRO).locator(".actions").get_by_role("button")
-    await expect(actions).to_have_text(["Wake and connect", "Wake", "Edit", "Remove"])
-    await actions.first.click()
+    menu = await opened_menu(card(page, GOPRO))
+    await expect(menu.get_by_role("menuitem")).to_have_text(["Wake", "Edit", "Remove"])
+    await page.keyboard.press("Escape")
+    await act(card(page, GOPRO), "Wake and connect")
     await shows(page, GOPRO, "Waking")
     await expect(card(page, GOPRO).locator("[data-shape=waking]")).to_be_visible()
     await shows(page, GOPRO, "Connected")
     await card(page, GOPRO).get_by_role("link", name=GOPRO).click()
     await expect(page.locator("[data-kind=wake]").first).to_contain_text("Woken at")
-    await page.get_by_role("button", name="Put to sleep").click()
+    await act(page.get_by_role("article"), "Put to sleep")
     await expect(page.locator(".camera-head .badge")).to_have_text("Asleep")
     await expect(toast(page, f"{GOPRO} is asleep")).to_be_visible()
 
@@ -139,14 +141,17 @@ async def test_a_camera_that_a_beacon_wakes_is_woken_by_itself(page: Page, hub: 
     )
     await opened(page, hub)
     await shows(page, name, "Failed")
-    buttons = card(page, name).locator(".actions").get_by_role("button")
-    await expect(buttons).to_have_text(["Wake and connect", "Connect", "Wake", "Edit", "Remove"])
-    await buttons.nth(2).click()
+    await expect(card(page, name).get_by_role("button", name="Wake and connect")).to_be_enabled()
+    menu = await opened_menu(card(page, name))
+    await expect(menu.get_by_role("menuitem")).to_have_text(["Connect", "Wake", "Edit", "Remove"])
+    await page.keyboard.press("Escape")
+    await act(card(page, name), "Wake")
     await shows(page, name, "Waking")
     await expect(toast(page, f"{name} is awake")).to_be_visible()
-    await card(page, name).get_by_role("button", name="Connect", exact=True).click()
+    await act(card(page, name), "Connect")
     await shows(page, name, "Connected")
-    await expect(card(page, name).get_by_role("button", name="Put to sleep")).to_have_count(0)
+    menu = await opened_menu(card(page, name))
+    await expect(menu.get_by_role("menuitem", name="Put to sleep")).to_have_count(0)
 
 
 async def test_a_lost_pairing_is_told_and_made_anew_in_the_settings(page: Page, hub: RunningHub) -> None:
@@ -154,13 +159,12 @@ async def test_a_lost_pairing_is_told_and_made_anew_in_the_settings(page: Page, 
     await hub.set_fault("bond-lost", ssid=GOPRO)
     await opened(page, hub)
     await shows(page, GOPRO, "Asleep")
-    wake = card(page, GOPRO).get_by_role("button", name="Wake", exact=True)
-    await wake.click()
+    await act(card(page, GOPRO), "Wake")
     await expect(toast(page, "The camera is not paired with this hub.")).to_be_visible()
-    await wake.click()  # first things first
+    await act(card(page, GOPRO), "Wake")  # first things first
     await expect(page.get_by_role("dialog", name="Pair the camera")).to_contain_text("Not paired")
     await page.keyboard.press("Escape")
-    await card(page, GOPRO).get_by_role("button", name="Edit").click()
+    await act(card(page, GOPRO), "Edit")
     dialog = page.get_by_role("dialog", name="Edit the camera")
     await dialog.get_by_role("button", name="Pair").click()
     await expect(dialog).to_contain_text(f"Paired with this hub ({ADDRESS})")
@@ -186,7 +190,7 @@ async def test_of_several_cameras_in_pairing_mode_one_is_chosen(page: Page, hub:
         await page.set_viewport_size({"width": 320, "height": 640})
         await opened(page, hub)
         await shows(page, GOPRO, "Failed")
-        await card(page, GOPRO).get_by_role("button", name="Edit").click()
+        await act(card(page, GOPRO), "Edit")
         dialog = page.get_by_role("dialog", name="Edit the camera")
         await dialog.get_by_role("button", name="Pair", exact=True).click()
         await expect(dialog.get_by_text("Several cameras are in pairing mode.")).to_be_visible()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+import re
+from datetime import UTC, datetime, timedelta
 
-from tests.browser.looking import SIZES, card, opened, press, sized
+import pytest
+from playwright.async_api import Browser, Locator, Page, Route, expect
+
+from tests.browser.looking import SIZES, act, card, opened, sized
 from tests.browser.running_hub import RunningHub
 from tests.commands import disconnect
 
@@ -40,20 +43,48 @@ async def test_it_shows_what_the_camera_is_and_how(browser: Browser, hub: Runnin
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-async def test_the_signal_is_a_live_line(page: Page, hub: RunningHub) -> None:
+async def test_the_signal_of_the_last_hour_is_read_by_the_arrow_keys_and_in_a_table(
+    page: Page, hub: RunningHub
+) -> None:
+    device = await hub.connected(1, "Front")
+    now = datetime.now(UTC).replace(microsecond=0)
+    values = [[(now - timedelta(minutes=ago)).isoformat(), 80 - ago, 60 - ago] for ago in (30, 29, 10, 9)]
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(json={"step_s": 60, "samples": values})
+
+    await page.route(f"**/devices/{device}/signal?*", answer)
+    await opened(page, hub)
+    shown = await camera_page(page, "Front")
+    plot = shown.get_by_role("slider", name="Last hour: 1 session, 0 errors")
+    await plot.focus()
+    await page.keyboard.press("End")
+    await expect(plot).to_have_attribute("aria-valuetext", re.compile("71 %, lowest 51 %$"))
+    await expect(shown.locator(".read-out")).to_have_text(re.compile("71 %, lowest 51 %$"))
+    await page.keyboard.press("Home")
+    await expect(plot).to_have_attribute("aria-valuetext", re.compile("50 %, lowest 30 %$"))
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.press("ArrowRight")
+    await expect(plot).to_have_attribute("aria-valuetext", re.compile("not connected$"))
+    await shown.get_by_text("As a table").click()
+    lowest = shown.get_by_role("table").locator("tbody tr > :last-child")
+    await expect(lowest.last).to_have_text(re.compile(r"^5[01] %$"))
+    canvas = shown.locator(".plot canvas")
+    await expect(canvas).to_be_visible()
+    box = await canvas.bounding_box()
+    assert box is not None
+    await page.mouse.move(box["x"] + box["width"] - 150, box["y"] + 40)
+    await expect(shown.locator(".read-out")).to_have_text(re.compile(r"\d %"))
+
+
+async def test_the_signal_that_the_hub_has_kept_is_shown(page: Page, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
     await opened(page, hub)
     shown = await camera_page(page, "Front")
-    await expect(shown.get_by_role("img", name="70 %")).to_be_visible()
-    before = await shown.locator("polyline").get_attribute("points")
-    await hub.set_fault("signal", ssid="SIM-CAM-1", percent=25)
-    await expect(shown.get_by_role("img", name="25 %")).to_be_visible()
-    after = await shown.locator("polyline").get_attribute("points")
-    assert before is not None
-    assert after is not None
-    assert ",75" in after, "a fourth of the height is under it"
-    assert ",75" not in before
-    await hub.set_fault("signal", ssid="SIM-CAM-1", off=True)
+    for range_, title in (("24 h", "Last 24 hours"), ("7 d", "Last 7 days"), ("1 h", "Last hour")):
+        await shown.get_by_role("button", name=range_).click()
+        await expect(shown.get_by_role("slider", name=title)).to_be_visible()
+        await expect(shown.get_by_role("button", name=range_)).to_have_attribute("aria-pressed", "true")
 
 
 async def test_sessions_and_errors_are_shown_with_advice(page: Page, hub: RunningHub) -> None:
@@ -68,16 +99,14 @@ async def test_sessions_and_errors_are_shown_with_advice(page: Page, hub: Runnin
     await expect(ended).to_contain_text("Check that the camera is on and in range.")
     await expect(ended).to_contain_text("connection-lost")
     await disconnect(hub.client, device)
-    await shown.get_by_role("button", name="Connect", exact=True).click()
+    await act(shown, "Connect")
     failure = past.filter(has_text="The camera was not found.")
     await expect(failure).to_contain_text("Switch the camera on")
     await expect(failure.locator("time")).to_be_visible()
-    await expect(shown.get_by_role("img", name="Last 24 hours: 1 session, 2 errors")).to_be_visible()
-    await expect(shown.locator("rect.session")).to_have_count(1)
-    await expect(shown.locator("rect.error")).to_have_count(2)
+    await expect(shown.get_by_role("slider", name="Last hour: 1 session, 2 errors")).to_be_visible()
 
 
-async def test_an_interruption_that_is_over_is_a_row_and_a_notch_in_its_session(
+async def test_an_interruption_that_is_over_is_a_row_and_is_counted_in_the_plot(
     page: Page, hub: RunningHub
 ) -> None:
     device = await hub.connected(1, "Front")
@@ -94,15 +123,14 @@ async def test_an_interruption_that_is_over_is_a_row_and_a_notch_in_its_session(
     await expect(interruption).to_contain_text("The camera SIM-CAM-1 was switched off.")
     await expect(interruption).to_contain_text(f"adapter {interface}")
     await expect(past.filter(has_text="Connected since")).to_have_count(1)
-    await expect(shown.locator("rect.interruption")).to_have_count(1)
-    await expect(shown.get_by_role("img", name="1 session, 1 interruption, 0 errors")).to_be_visible()
+    await expect(shown.get_by_role("slider", name="1 session, 1 interruption, 0 errors")).to_be_visible()
 
 
 async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     device = await hub.connected(1, "Front")
     await opened(page, hub, f"#camera/{device}")
     shown = page.get_by_role("article", name="Front")
-    await shown.get_by_role("button", name="Edit").click()
+    await act(shown, "Edit")
     dialog = page.get_by_role("dialog", name="Edit the camera")
     await dialog.get_by_label("Name", exact=True).fill("Nose")
     await dialog.get_by_label("Model").select_option("insta360-x4")
@@ -115,11 +143,11 @@ async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     await expect(page.get_by_role("article", name="Nose")).to_contain_text("any adapter in USB port 1-1.2")
     record = hub.client.devices[device]
     assert (record.codename, record.ssid, record.priority) == ("insta360-x4", b"SIM-CAM-2", 3)
-    await page.get_by_role("button", name="Disconnect").click()
-    await press(page.get_by_role("button", name="Connect", exact=True))
+    await act(page.get_by_role("article"), "Disconnect")
+    await act(page.get_by_role("article"), "Connect")
     await expect(page.get_by_role("article", name="Nose").locator(".badge")).to_have_text("Connected")
     assert hub.client.devices[device].interface == "wlan1"
-    await page.get_by_role("button", name="Edit").click()
+    await act(page.get_by_role("article"), "Edit")
     await dialog.get_by_label("Reserved adapter").select_option("None")
     await dialog.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("article", name="Nose")).not_to_contain_text("USB port 1-1.2")
@@ -129,7 +157,7 @@ async def test_an_error_of_the_form_stands_at_its_field(page: Page, hub: Running
     await hub.connected(1, "Front")
     device = await hub.connected(2, "Tail")
     await opened(page, hub, f"#camera/{device}")
-    await page.get_by_role("button", name="Edit").click()
+    await act(page.get_by_role("article"), "Edit")
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Name", exact=True).fill("Front")
     await dialog.get_by_role("button", name="Save").click()
@@ -149,11 +177,11 @@ async def test_a_camera_waits_and_is_removed_there(page: Page, hub: RunningHub) 
     device = await hub.create(4, "Tail")
     await opened(page, hub, f"#camera/{device}")
     shown = page.get_by_role("article", name="Tail")
-    await shown.get_by_role("button", name="Connect when an adapter is free").click()
+    await act(shown, "Connect when free")
     await expect(shown.locator(".badge")).to_have_text("Waiting")
     await disconnect(hub.client, first)
     await expect(shown.locator(".badge")).to_have_text("Connected")
-    await shown.get_by_role("button", name="Remove").click()
+    await act(shown, "Remove")
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     await expect(page.get_by_role("heading", name="This camera is no longer registered.")).to_be_focused()
     assert device not in hub.client.devices

@@ -176,7 +176,7 @@ async def test_a_camera_waits_for_an_adapter_of_its_hub(page: Page, fleet: Fleet
     await open_all(page)
     row = camera_row(page, OWN, tail)
     await expect(row).to_contain_text("No adapter is free.")
-    await row.get_by_role("button", name="Connect when an adapter is free").click()
+    await row.get_by_role("button", name="Connect when free").click()
     await expect(toast(page, "Tail (boat) is waiting for a free adapter.")).to_be_visible()
     await expect(row.get_by_role("button", name="Stop waiting")).to_be_visible()
     await camera_row(page, OWN, first).get_by_role("button", name="Disconnect").click()

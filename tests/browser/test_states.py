@@ -18,11 +18,12 @@ WORDS = {
     "searching": "Searching",
     "not-answering": "Not answering",
     "failed": "Failed",
+    "no-adapter": "No adapter",
     "off": "Off",
 }
 
 
-async def seven_cameras(hub: RunningHub) -> None:
+async def a_camera_in_each_state(hub: RunningHub) -> None:
     """A camera in each state, called by the state."""
     for ssid in (b"SLOW", b"LOST"):
         await hub.add_camera(ssid, "")
@@ -63,11 +64,20 @@ async def seven_cameras(hub: RunningHub) -> None:
     )
     waiting = await hub.create(3, "waiting")
     await connect(hub.client, waiting, when_free=True)
+    await hub.client.create_device(
+        {
+            "codename": "insta360-x3",
+            "connection_type": "wifi",
+            "ssid": "SIM-CAM-3",
+            "password": "camera-pass-3",
+            "name": "no-adapter",
+        }
+    )
 
 
 async def test_each_state_has_its_word_and_its_shape(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
-    await seven_cameras(hub)
+    await a_camera_in_each_state(hub)
     drawn = set()
     for state, word in WORDS.items():
         badge = card(page, state).locator(".badge")
@@ -97,6 +107,7 @@ async def test_in_use_is_no_warning(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     await hub.set_fault("silent")
     await expect(page.locator(".badge.not-answering")).to_be_visible()
-    colour = "badge => getComputedStyle(badge).backgroundColor"
-    in_use = await page.locator(".badge.in-use").evaluate(colour)
-    assert in_use != await page.locator(".badge.not-answering").evaluate(colour)
+    colour = "badge => getComputedStyle(badge).color"
+    warning = await page.locator(".badge.not-answering").evaluate(colour)
+    await page.get_by_role("link", name="Adapters").click()
+    assert warning != await page.locator(".badge.in-use").evaluate(colour)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from tests.browser.looking import SIZES, card, opened, press, shows, sized, toast
+from tests.browser.looking import SIZES, act, beside, card, details, opened, shows, sized, toast
 from tests.browser.running_hub import ADAPTERS, RunningHub, running_hub
 from tests.commands import disconnect
 
@@ -25,15 +25,21 @@ async def no_adapter_for(hub: RunningHub, name: str) -> list[int]:
 async def test_a_refusal_says_what_holds_now(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     first, second, _, _ = await no_adapter_for(hub, "Tail")
-    trouble = card(page, "Tail").locator(".trouble")
+    line = card(page, "Tail").locator(".trouble")
+    await expect(line).to_have_text("All 3 adapters are in use")
+    trouble = (await details(page, "Tail")).locator(".trouble")
     await expect(trouble).to_contain_text("All adapters were in use at ")
     await expect(trouble).to_contain_text("None is free now.")
     await disconnect(hub.client, first)
     await expect(trouble).to_contain_text("One is free now.")
+    await page.go_back()
+    await expect(line).to_have_text("One is free now.")
+    await page.go_forward()
     await disconnect(hub.client, second)
     await expect(trouble).to_contain_text("Two are free now.")
     await expect(trouble).to_contain_text("no-interface-available")
-    await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+    await page.go_back()
+    await act(card(page, "Tail"), "Connect")
     await shows(page, "Tail", "Connected")
     await expect(trouble).to_be_hidden()
 
@@ -45,11 +51,13 @@ async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hu
     await hub.client.update_device(first, {"pin": {"usb_port": adapter.usb_port}})
     await disconnect(hub.client, first)
     await shows(page, "SIM-CAM-1", "Off")
-    row = page.locator(f'[data-interface="{adapter.name}"]')
+    await expect(page.locator(".tag.reserved")).to_have_text(adapter.name)
+    other = await beside(page, hub, "#adapters")
+    row = other.locator(f'[data-interface="{adapter.name}"]')
     await expect(row.locator(".badge.reserved")).to_have_text("Reserved for SIM-CAM-1")
-    await expect(page.locator(".badge.available")).to_have_count(0)
+    await expect(other.locator(".badge.available")).to_have_count(0)
     await expect(page.locator("#adapters-title .count")).to_have_text("0 of 3 free")
-    trouble = card(page, "Tail").locator(".trouble")
+    trouble = (await details(page, "Tail")).locator(".trouble")
     await expect(trouble).to_contain_text(f"None is free now. {adapter.name} is reserved for SIM-CAM-1.")
     await hub.client.update_device(first, {"name": "Nose"})
     await expect(row.locator(".badge.reserved")).to_have_text("Reserved for Nose")
@@ -88,11 +96,11 @@ async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page
 async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     first, _, _, tail = await no_adapter_for(hub, "Tail")
-    await card(page, "Tail").get_by_role("button", name="Connect when an adapter is free").click()
+    await act(card(page, "Tail"), "Connect when free")
     await shows(page, "Tail", "Waiting")
     await expect(card(page, "Tail").locator(".trouble")).to_contain_text("Waiting for a free adapter since ")
-    await press(card(page, "Tail").get_by_role("button", name="Stop waiting"))
-    await press(card(page, "Tail").get_by_role("button", name="Connect when an adapter is free"))
+    await act(card(page, "Tail"), "Stop waiting")
+    await act(card(page, "Tail"), "Connect when free")
     await shows(page, "Tail", "Waiting")
     await disconnect(hub.client, first)
     await shows(page, "Tail", "Connected")
@@ -110,7 +118,7 @@ async def test_a_second_refusal_is_answered_as_the_first(
         body = {"code": "no-interface-available", "detail": "no Wi-Fi interface is available: none"}
         await page.route("**/wifi/connect?*", lambda route: route.fulfill(status=409, json=body))
         for _ in range(2):
-            await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+            await act(card(page, "Tail"), "Connect")
             shown = toast(page, "Tail: No adapter is free.")
             await expect(shown).to_be_in_viewport(ratio=1)
             await expect(page.get_by_role("status")).to_have_text("Tail: No adapter is free.")
@@ -121,7 +129,7 @@ async def test_a_second_refusal_is_answered_as_the_first(
 async def test_a_refusal_comes_with_its_events_too(page: Page, hub: RunningHub) -> None:
     await no_adapter_for(hub, "Tail")
     await opened(page, hub)
-    await card(page, "Tail").get_by_role("button", name="Connect", exact=True).click()
+    await act(card(page, "Tail"), "Connect")
     await expect(toast(page, "Tail: No adapter is free.")).to_have_count(1)
     await expect(page.get_by_role("log")).to_contain_text("Tail: No adapter is free.")
 
@@ -156,7 +164,7 @@ async def test_what_fails_is_answered_with_the_reason(page: Page, hub: RunningHu
     await opened(page, hub)
     body = {"code": "busy", "detail": "the device is being removed"}
     await page.route("**/wifi/disconnect?*", lambda route: route.fulfill(status=409, json=body))
-    await card(page, "Front").get_by_role("button", name="Disconnect").click()
+    await act(card(page, "Front"), "Disconnect")
     await expect(toast(page, "Front: The camera is busy. The device is being removed.")).to_be_visible()
 
 

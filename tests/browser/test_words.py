@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.looking import card, opened, shows
+from tests.browser.looking import card, details, opened, shows
 from tests.browser.running_hub import RunningHub
 from wifimgrd.domain.commands import CONNECT
 from wifimgrd.domain.errors import ErrorCode
@@ -76,4 +76,6 @@ async def test_joiners_are_shown_and_bidi_controls_are_escaped(
 async def test_the_codes_of_errors_are_on_the_page(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     await hub.create(1, "Front", "not-its-password")
-    await expect(card(page, "Front").locator(".trouble code")).to_have_text("authentication-failed")
+    await expect((await details(page, "Front")).locator(".trouble code")).to_have_text(
+        "authentication-failed"
+    )

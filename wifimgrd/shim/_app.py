@@ -54,16 +54,18 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     token = None if settings.token is None else AccessToken(settings.token)
     channel = Channel(client, authorize=safety.authorize_command)
 
-    middlewares = [problems_middleware, refuse_surplus, safety.host, cors.preflight]
+    prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
+    page = Page(prefix, token=token, fleet=settings.fleet)
+
+    middlewares = [problems_middleware, refuse_surplus, safety.host, page.missing, cors.preflight]
     if token is not None:
         middlewares.append(token.middleware)
     middlewares.append(safety.site)
     app = web.Application(middlewares=middlewares, client_max_size=BODY_LIMIT)
 
     routes = Routes(app)
-    prefix = f"/plugin-views/{settings.platform}_plugin_device_manager/devices"
     Description(settings.platform, with_token=token is not None).add_to(routes)
-    Page(prefix, token=token, fleet=settings.fleet).add_to(routes)
+    page.add_to(routes)
     for resource in (
         Models(client, prefix, settings.models),
         Interfaces(client, prefix),

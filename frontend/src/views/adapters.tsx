@@ -4,39 +4,166 @@ import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, request } from "../api";
 import { countOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
+import { printable } from "../sentences";
 import { devices, interfaces, isCurrent } from "../state";
-import type { AbsentAdapter, Interface } from "../types";
-import { capitalised, moment, Name } from "./parts";
+import type { AbsentAdapter, Device, Interface } from "../types";
+import { capitalised, moment, Name, Signal } from "./parts";
 
-export function Adapters() {
-  const all = [...interfaces.value.values()].sort((one, other) =>
-    one.name.localeCompare(other.name, "en", { numeric: true }),
+const inOrder = () =>
+  [...interfaces.value.values()].sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+
+function Title({ all }: { all: readonly Interface[] }) {
+  const words = isCurrent.value ? t.adapters.count(all.filter(isFree).length, countOf(all)) : t.adapters.countUnknown(countOf(all));
+  return (
+    <h2 id="adapters-title" tabIndex={-1}>
+      {t.adapters.title} {all.length > 0 && <span class="count">{words}</span>}
+    </h2>
   );
-  const free = all.filter(isFree).length;
-  const current = isCurrent.value;
+}
+
+/** Hub, ports and adapters as they are plugged in, and what is on the air. */
+export function Adapters() {
+  const all = inOrder();
   const absent = useAbsent();
+  const buses = new Map<string, Interface[]>();
+  for (const one of all) {
+    const bus = one.usb.port?.split("-")[0] ?? "";
+    buses.set(bus, [...(buses.get(bus) ?? []), one]);
+  }
   return (
     <section aria-labelledby="adapters-title">
       <div class="section-head">
-        <h2 id="adapters-title" tabIndex={-1}>
-          {t.adapters.title}{" "}
-          {all.length > 0 && (
-            <span class="count">{current ? t.adapters.count(free, countOf(all)) : t.adapters.countUnknown(countOf(all))}</span>
-          )}
-        </h2>
+        <Title all={all} />
       </div>
-      {all.length === 0 && current && <p class="empty">{t.adapters.none}</p>}
-      <ul class="rows">
-        {all.map((one) => (
-          <Adapter key={one.name} adapter={one} />
+      {all.length === 0 && isCurrent.value && <p class="empty">{t.adapters.none}</p>}
+      <ul class="buses">
+        {[...buses].map(([bus, adapters]) => (
+          <li key={bus}>
+            <h3>{bus ? t.adapters.bus(bus) : t.adapters.noBus}</h3>
+            <ul class="ports">
+              {adapters.map((one) => (
+                <Adapter key={one.name} adapter={one} />
+              ))}
+            </ul>
+          </li>
         ))}
-        {absent.map((one) => (
-          <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
-        ))}
+        {absent.length > 0 && (
+          <li>
+            <h3>{t.adapters.absent}</h3>
+            <ul class="ports">
+              {absent.map((one) => (
+                <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
+              ))}
+            </ul>
+          </li>
+        )}
       </ul>
+      <Air />
     </section>
   );
 }
+
+/** The same beside the cameras: which channels are in use, by whom, and what is free. */
+export function AdaptersAtAGlance() {
+  return (
+    <section class="panel" aria-labelledby="adapters-title">
+      <Title all={inOrder()} />
+      <Air />
+    </section>
+  );
+}
+
+interface Lane {
+  megahertz: number;
+  cameras: Device[];
+}
+
+/** The cameras that are connected, by channel. */
+function lanesOf(everyone: readonly Device[]): Lane[] {
+  const lanes = new Map<number, Device[]>();
+  for (const one of everyone) {
+    if (one.connected && one.frequency !== null) lanes.set(one.frequency, [...(lanes.get(one.frequency) ?? []), one]);
+  }
+  return [...lanes].map(([megahertz, cameras]) => ({ megahertz, cameras })).sort((one, other) => other.megahertz - one.megahertz);
+}
+
+/** One sentence for cameras that share a channel: which, and which of them could leave it. */
+function adviceFor({ megahertz, cameras }: Lane): string {
+  const names = cameras.map((one) => printable(one.name));
+  const isCapable = (one: Device) => one.interface !== null && interfaces.value.get(one.interface)?.bands.includes("5GHz");
+  const able = megahertz < FIVE_GHZ ? cameras.filter(isCapable).map((one) => one.interface ?? "") : [];
+  return t.adapters.share(names, megahertz, able);
+}
+
+const FIVE_GHZ = 5_000;
+
+function Air() {
+  const all = inOrder();
+  const everyone = [...devices.value.values()];
+  const current = isCurrent.value;
+  const lanes = current ? lanesOf(everyone) : [];
+  const without = current ? everyone.filter((one) => one.connected && one.frequency === null) : [];
+  const rest = (name: keyof typeof t.adapters.rests, adapters: readonly Interface[]) =>
+    adapters.length > 0 && (
+      <li class="lane">
+        <span />
+        <span>{t.adapters.rests[name]}</span>
+        <span class="chips">
+          {adapters.map((one) => (
+            <span key={one.name} class={`tag ${name}`} title={one.reason ?? undefined}>
+              {one.name}
+            </span>
+          ))}
+        </span>
+      </li>
+    );
+  return (
+    <>
+      <ul class="lanes">
+        {lanes.map(({ megahertz, cameras }) => (
+          <li key={megahertz} class="lane">
+            <strong>{t.adapters.channelNumber(megahertz)}</strong>
+            <span>{t.adapters.band(megahertz)}</span>
+            <Cameras cameras={cameras} />
+          </li>
+        ))}
+        {without.length > 0 && (
+          <li class="lane">
+            <span />
+            <span>{t.adapters["in-use"]}</span>
+            <Cameras cameras={without} />
+          </li>
+        )}
+        {current ? (
+          <>
+            {rest("free", all.filter(isFree))}
+            {rest("reserved", all.filter(isKept))}
+            {rest("unavailable", all.filter((one) => one.state === "unavailable"))}
+          </>
+        ) : (
+          rest("unknown", all)
+        )}
+      </ul>
+      {lanes
+        .filter((one) => one.cameras.length > 1)
+        .map((lane) => (
+          <p key={lane.megahertz} class="advice">
+            {adviceFor(lane)}
+          </p>
+        ))}
+    </>
+  );
+}
+
+const Cameras = ({ cameras }: { cameras: readonly Device[] }) => (
+  <span class="chips">
+    {cameras.map((one) => (
+      <a key={one.id} class="tag" href={`#camera/${one.id}`} title={one.interface ?? undefined}>
+        <Name text={one.name} />
+      </a>
+    ))}
+  </span>
+);
 
 /** The reserved adapters that are not plugged in; they are read again when what they depend on has changed. */
 function useAbsent(): AbsentAdapter[] {
@@ -80,6 +207,19 @@ function Absent({ adapter }: { adapter: AbsentAdapter }) {
   );
 }
 
+/** What goes through an adapter now. */
+function Traffic({ device }: { device: Device }) {
+  const { frequency, tx_bitrate: sent, rx_bitrate: received, signal_strength: percent } = device;
+  return (
+    <span class="traffic">
+      {frequency !== null && <span>{t.adapters.onAir(frequency)}</span>}
+      {sent !== null && <span>{t.adapters.sent(sent)}</span>}
+      {received !== null && <span>{t.adapters.received(received)}</span>}
+      {percent !== null && <Signal percent={percent} />}
+    </span>
+  );
+}
+
 function Adapter({ adapter }: { adapter: Interface }) {
   const current = isCurrent.value;
   const user = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
@@ -106,6 +246,7 @@ function Adapter({ adapter }: { adapter: Interface }) {
           </small>
         )}
       </div>
+      {current && user?.connected && <Traffic device={user} />}
       <span class={`badge ${current ? state : "stale"}`}>
         {current ? t.adapters[state] : t.unknown}
         {current && state === "reserved" && (
@@ -117,7 +258,9 @@ function Adapter({ adapter }: { adapter: Interface }) {
         {current && user && (
           <>
             {t.adapters.by}
-            <Name text={user.name} />
+            <a href={`#camera/${user.id}`}>
+              <Name text={user.name} />
+            </a>
           </>
         )}
       </span>

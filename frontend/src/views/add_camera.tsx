@@ -8,7 +8,7 @@ import { t } from "../messages";
 import { GENERIC, isGoPro, loadModels, models } from "../models";
 import { closeSteps, openStep, stepBack } from "../route";
 import { printable } from "../sentences";
-import { devices } from "../state";
+import { devices, service } from "../state";
 import { notify } from "../toasts";
 import type { Device, Network, Search } from "../types";
 import { isWifiText, wifiText } from "../wifi_text";
@@ -20,6 +20,11 @@ import { Dialog, Faults, Name, Signal, useFocusOnFault } from "./parts";
 /** Which step has which field. */
 const STEP_OF: Record<string, number> = { ssid: 0, codename: 1, password: 1, name: 1 };
 const OPEN = new Set(["open", "owe"]);
+
+/** That it is registered, unless it is connected already, which is said anyway. */
+export function tellAdded(added: Device): void {
+  if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
+}
 
 export function AddCamera({ step }: { step: number }) {
   const [faults, setFaults] = useState<FieldFaults>({});
@@ -38,7 +43,7 @@ export function AddCamera({ step }: { step: number }) {
   const finish = (added: Device) => {
     clear();
     closeSteps();
-    if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
+    tellAdded(added);
   };
 
   const save = async () => {
@@ -104,7 +109,7 @@ export function AddCamera({ step }: { step: number }) {
 const registeredAs = (ssid: string): Device | undefined =>
   ssid ? [...devices.value.values()].find((one) => one.connection_settings.ssid === ssid) : undefined;
 
-function choose(network: Network): void {
+export function choose(network: Network): void {
   const { isChosen, codename } = draft.value;
   edit({
     ssid: network.ssid,
@@ -226,6 +231,12 @@ function NetworkChoice({ network }: { network: Network }) {
   );
 }
 
+/** What the scenario that comes with the simulator has as passwords: wifimgrd/backends/simulated/default.toml. */
+function simulatedPassword(ssid: string): string | undefined {
+  const number = service.value?.backend === "simulated" ? /^SIM-CAM-(\d+)$/.exec(ssid)?.[1] : undefined;
+  return number && t.add.simulatedPassword(`camera-pass-${number}`);
+}
+
 function CameraStep({ faults }: { faults: FieldFaults }) {
   const { ssid, security, codename, isChosen, isGuessed, isOpen, name } = draft.value;
   const registered = registeredAs(ssid);
@@ -247,7 +258,7 @@ function CameraStep({ faults }: { faults: FieldFaults }) {
         <PasswordField
           id="add-password"
           label={t.add.password}
-          hint={t.add.passwordHint}
+          hint={simulatedPassword(ssid) ?? t.add.passwordHint}
           value={draftPassword.value}
           onInput={(value) => (draftPassword.value = value)}
           faults={faults.password}

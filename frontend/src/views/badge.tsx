@@ -13,6 +13,7 @@ const SHAPES: Record<CameraState, string> = {
   searching: "M5 1.5a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7M7.6 7.6 11 11",
   "not-answering": "M6 1 11.2 11H.8zM6 4.6v3M6 9.1v.3",
   failed: "M2 2 10 10M10 2 2 10",
+  "no-adapter": "M3 6h6M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9",
   asleep: "M9.8 7.6A4.4 4.4 0 1 1 4.6 2.2a3.6 3.6 0 0 0 5.2 5.4z",
   off: "M6 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8",
 };

@@ -8,7 +8,7 @@ import { modelName } from "../models";
 import { failureSentences, failureText, printable } from "../sentences";
 import { notify } from "../toasts";
 import type { BluetoothDevice, Device } from "../types";
-import { Elapsed } from "./device_card";
+import { Elapsed } from "./progress";
 import { ModelField } from "./fields";
 import { HeardCamera, titleOf } from "./heard_camera";
 import { Faults } from "./parts";

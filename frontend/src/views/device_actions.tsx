@@ -1,4 +1,4 @@
-// What can be done with a camera in its state: the most likely first.
+// What can be done with a camera in its state: the most likely as a button, all else in a menu.
 
 import { useState } from "preact/hooks";
 import { isFreeFor, stateOf } from "../camera_state";
@@ -6,98 +6,148 @@ import { command, record, sleep, underWay, wake } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { isFresh } from "../reading";
+import { printable } from "../sentences";
 import { interfaces, isCurrent, service } from "../state";
+import { notify } from "../toasts";
 import type { Device } from "../types";
 import { Edit, Pair, Password, Remove } from "./device_forms";
+import { type Item, Menu } from "./menu";
+import { toClipboard } from "./parts";
 
 type Task = "edit" | "password" | "pair" | "remove";
+
 /** These tell only that the camera's network is not there: it may sleep. */
 const MAY_SLEEP: ReadonlySet<string> = new Set(["device-not-reachable", "connection-lost", "wake-failed"]);
 
-export function DeviceActions({ device, describedBy }: { device: Device; describedBy: string }) {
-  const [task, setTask] = useState<Task | null>(null);
-  const close = () => setTask(null);
-  const state = stateOf(device);
-  const current = isCurrent.value;
-  const isUnderWay = underWay.value.has(device.id);
-  const isLeaving = device.connection_status === "disconnecting";
-  const code = device.connection_error_code;
-  const isRefused = state === "failed" && code === "no-interface-available";
-  const isAnyFree = isRefused && [...interfaces.value.values()].some((one) => isFreeFor(device.id, one));
+interface Action {
+  key: string;
+  words: string;
+  act: () => void;
+  /** Whether it is what leads out of a state that nobody wants. */
+  isPrimary: boolean;
+  /** A command waits for the one before it; a dialog does not. */
+  isCommand: boolean;
+}
 
-  const button = (words: string, onClick: () => void, isPrimary = false, isCommand = true, key = words) => (
-    <button
-      key={key}
-      type="button"
-      class={isPrimary ? "primary" : ""}
-      disabled={!current || (isCommand && isLeaving)}
-      aria-busy={isCommand && isUnderWay}
-      aria-describedby={describedBy}
-      onClick={() => {
-        if (!isCommand || !isUnderWay) onClick();
-      }}
-    >
-      {isCommand && isUnderWay && <span class="spinner" aria-hidden="true" />}
-      {words}
-    </button>
-  );
-  const connect = (isPrimary: boolean) => button(t.camera.connect, () => void command(device, "connect"), isPrimary);
-  const changePassword = () => button(t.camera.changePassword, () => setTask("password"), true, false);
+/** What can be done, the most likely first. */
+function actionsOf(device: Device, open: (task: Task) => void): Action[] {
+  const state = stateOf(device);
+  const code = device.connection_error_code;
+  const action = (words: string, act: () => void, isPrimary = false, isCommand = true, key = words): Action => ({
+    key,
+    words,
+    act,
+    isPrimary,
+    isCommand,
+  });
+  const connect = (isPrimary: boolean) => action(t.camera.connect, () => void command(device, "connect"), isPrimary);
+  const changePassword = () => action(t.camera.changePassword, () => open("password"), true, false);
   const canWake = device.auto_wake !== null && service.value?.bluetooth_state !== "absent";
   // What is not paired yet is paired first.
-  const ifPaired = (act: () => Promise<void>) => () => (device.paired === false ? setTask("pair") : void act());
-  const wakes = canWake ? [button(t.camera.wake, ifPaired(() => wake(device)))] : [];
+  const ifPaired = (act: () => Promise<void>) => () => (device.paired === false ? open("pair") : void act());
+  const wakes = canWake ? [action(t.camera.wake, ifPaired(() => wake(device)))] : [];
   const wakeAndConnect = (isPrimary: boolean) =>
-    button(t.camera.wakeAndConnect, ifPaired(() => command(device, "connect", { wake: true })), isPrimary);
-  const disconnect = (words: string) => button(words, () => void command(device, "disconnect"));
+    action(t.camera.wakeAndConnect, ifPaired(() => command(device, "connect", { wake: true })), isPrimary);
+  const disconnect = (words: string) => action(words, () => void command(device, "disconnect"));
   // One button that changes its words keeps the focus.
   const toRecord = (isOn: boolean, key: string) =>
-    button(isOn ? t.camera.record : t.camera.stopRecording, () => void record(device, isOn), isOn, true, key);
+    action(isOn ? t.camera.record : t.camera.stopRecording, () => void record(device, isOn), isOn, true, key);
   const { recording, recording_requested: isRequested } = device.camera ?? {};
   // Some cameras do not say whether they record, and one that should and does not can be told that it need not.
   const isSilent = recording === null && device.camera !== null && isFresh(device.camera, hubTime.peek());
   const isEither = isSilent || (recording === false && isRequested);
   const recordings = device.camera ? [toRecord(!recording, "record"), ...(isEither ? [toRecord(false, "stop")] : [])] : [];
-  const choices = {
-    connected: () => [
-      ...recordings,
-      disconnect(t.camera.disconnect),
-      ...(device.paired && canWake ? [button(t.camera.sleep, () => void sleep(device))] : []),
-    ],
-    "not-answering": () => [disconnect(t.camera.disconnect)],
-    connecting: () => [disconnect(t.camera.stop)],
-    waking: () => [disconnect(t.camera.stop)],
-    waiting: () => [disconnect(t.camera.stopWaiting)],
-    searching: () => [connect(true), disconnect(t.camera.stopSearching), ...wakes],
-    asleep: () =>
-      code === "authentication-failed"
+  switch (state) {
+    case "connected":
+      return [
+        ...recordings,
+        disconnect(t.camera.disconnect),
+        ...(device.paired && canWake ? [action(t.camera.sleep, () => void sleep(device))] : []),
+      ];
+    case "not-answering":
+      return [disconnect(t.camera.disconnect)];
+    case "connecting":
+    case "waking":
+      return [disconnect(t.camera.stop)];
+    case "waiting":
+      return [disconnect(t.camera.stopWaiting)];
+    case "searching":
+      return [connect(true), disconnect(t.camera.stopSearching), ...wakes];
+    case "asleep":
+      return code === "authentication-failed"
         ? [changePassword(), wakeAndConnect(false), ...wakes]
-        : [wakeAndConnect(true), ...(device.lost_at ? [disconnect(t.camera.stopSearching)] : []), ...wakes],
-    off: () => [connect(true), ...wakes],
-    failed: () =>
-      code === "authentication-failed"
-        ? [changePassword(), connect(false)]
-        : isRefused && !isAnyFree
-          ? [button(t.camera.connectWhenFree, () => void command(device, "connect", { whenFree: true }), true), connect(false)]
-          : code === "not-paired" && device.paired === false
-            ? [button(t.bluetooth.pair, () => setTask("pair"), true, false), connect(false)]
-            : canWake && code !== null && MAY_SLEEP.has(code)
-              ? [wakeAndConnect(true), connect(false), ...wakes]
-              : [connect(true), ...wakes],
-  };
+        : [wakeAndConnect(true), ...(device.lost_at ? [disconnect(t.camera.stopSearching)] : []), ...wakes];
+    case "no-adapter":
+      return [...interfaces.value.values()].some((one) => isFreeFor(device.id, one))
+        ? [connect(true), ...wakes]
+        : [action(t.camera.connectWhenFree, () => void command(device, "connect", { whenFree: true })), connect(false)];
+    case "off":
+      return [connect(true), ...wakes];
+    case "failed":
+      if (code === "authentication-failed") return [changePassword(), connect(false)];
+      if (code === "not-paired" && device.paired === false) {
+        return [action(t.bluetooth.pair, () => open("pair"), true, false), connect(false)];
+      }
+      return canWake && code !== null && MAY_SLEEP.has(code)
+        ? [wakeAndConnect(true), connect(false), ...wakes]
+        : [connect(true), ...wakes];
+  }
+}
+
+async function copy(address: string): Promise<void> {
+  const isCopied = await toClipboard(address);
+  notify("clipboard", isCopied ? t.camera.copied(address) : t.camera.notCopied(address), "plain");
+}
+
+interface Props {
+  device: Device;
+  describedBy: string;
+  /** How many are buttons; the others are in the menu. */
+  buttons: number;
+}
+
+export function DeviceActions({ device, describedBy, buttons }: Props) {
+  const [task, setTask] = useState<Task | null>(null);
+  const close = () => setTask(null);
+  const current = isCurrent.value;
+  const isUnderWay = underWay.value.has(device.id);
+  const isBlocked = (one: Action) => !current || (one.isCommand && device.connection_status === "disconnecting");
+  const actions = actionsOf(device, setTask);
+  const address = device.connected ? (device.address ?? device.camera_address) : null;
+  const items: Item[] = [
+    ...actions.slice(buttons).map((one) => ({ key: one.key, words: one.words, act: one.act, isDisabled: isBlocked(one) || isUnderWay })),
+    ...(address && device.reachable && current
+      ? [{ key: "open", words: t.camera.open, more: t.camera.openWhat, href: `cameras/${device.id}/` }]
+      : []),
+    ...(address ? [{ key: "copy", words: t.camera.copy(address), act: () => void copy(address) }] : []),
+    { key: "edit", words: t.camera.edit, act: () => setTask("edit"), isDisabled: !current },
+    { key: "remove", words: t.camera.remove, act: () => setTask("remove"), isDisabled: !current, isDanger: true },
+  ];
   return (
     <>
-      <div class="actions">
-        {choices[state]()}
-        <span class="further">
-          <button type="button" class="quiet" disabled={!current} onClick={() => setTask("edit")} aria-describedby={describedBy}>
-            {t.camera.edit}
-          </button>
-          <button type="button" class="quiet" disabled={!current} onClick={() => setTask("remove")} aria-describedby={describedBy}>
-            {t.camera.remove}
-          </button>
-        </span>
-      </div>
+      {actions.slice(0, buttons).map((one) => (
+        <button
+          key={one.key}
+          type="button"
+          class={one.isPrimary ? "primary" : ""}
+          disabled={isBlocked(one)}
+          aria-busy={one.isCommand && isUnderWay}
+          aria-describedby={describedBy}
+          onClick={() => {
+            if (!one.isCommand || !isUnderWay) one.act();
+          }}
+        >
+          {one.isCommand && isUnderWay && <span class="spinner" aria-hidden="true" />}
+          {one.words}
+        </button>
+      ))}
+      <Menu label={t.camera.more(printable(device.name))} items={items}>
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <circle cx="3" cy="8" r="1.4" />
+          <circle cx="8" cy="8" r="1.4" />
+          <circle cx="13" cy="8" r="1.4" />
+        </svg>
+      </Menu>
       {task === "edit" && <Edit device={device} onClose={close} />}
       {task === "password" && <Password device={device} onClose={close} />}
       {task === "pair" && <Pair device={device} onClose={close} />}

@@ -1,56 +1,61 @@
-// Many cameras: one row each, found by words and by state, sorted, and several commanded at once.
+// Many cameras: one row each, sorted by a column, and several commanded at once.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { type CameraState, STATES, stateOf } from "../camera_state";
+import type { ComponentChildren } from "preact";
+import { STATES, stateOf } from "../camera_state";
 import { commandMany, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
-import { loadModels, modelName } from "../models";
-import { takesCommands } from "../reading";
+import { modelName } from "../models";
+import { batteryWords, cardWords, takesCommands } from "../reading";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
 import type { Device } from "../types";
-import { StateBadge } from "./state_badge";
+import { DeviceActions } from "./device_actions";
+import { shownOf } from "./filters";
+import { byNeed, byText, type Compare, useOrder } from "./order";
 import { Name, Signal } from "./parts";
-import { ReadingLine } from "./reading";
+import { BatteryLevel, useIsNow } from "./reading";
+import { Sparkline } from "./sparkline";
+import { StateBadge } from "./state_badge";
+import { useTrouble } from "./trouble";
 
-type Sort = keyof typeof t.cameras.sorts;
+type Sort = "need" | "name" | "state" | "signal" | "battery" | "card" | "address";
 
 // Kept while other views are open.
-const words = signal("");
-const state = signal<CameraState | "">("");
-const sort = signal<Sort>("name");
+const sort = signal<{ by: Sort; isReverse: boolean }>({ by: "need", isReverse: false });
 const chosen = signal<ReadonlySet<number>>(new Set());
 
-/** What a camera is found by. Its state is none of it: that has a filter of its own. */
-function searched({ name, connection_settings, codename, address, camera_address }: Device): string {
-  const parts = [name, connection_settings.ssid, codename, modelName(codename), address ?? camera_address];
-  return parts.filter(Boolean).join("\n").toLowerCase();
-}
+const addressOf = (one: Device): string | null => (one.connected ? (one.address ?? one.camera_address) : null);
 
-const byText = (one: string, other: string) => one.localeCompare(other, undefined, { numeric: true, sensitivity: "base" });
+/** What is not known comes last. */
+const byNumber =
+  (of: (one: Device) => number | null | undefined): Compare =>
+  (one, other) =>
+    (of(one) ?? Infinity) - (of(other) ?? Infinity) || 0;
 
-const ORDERS: Record<Sort, (one: Device, other: Device) => number> = {
+const ORDERS: Record<Sort, Compare> = {
+  need: byNeed,
   name: (one, other) => byText(one.name, other.name),
   state: (one, other) => STATES.indexOf(stateOf(one)) - STATES.indexOf(stateOf(other)),
-  signal: (one, other) => (other.signal_strength ?? -1) - (one.signal_strength ?? -1),
-  network: (one, other) => byText(one.connection_settings.ssid, other.connection_settings.ssid),
-  id: () => 0,
+  signal: byNumber((one) => one.signal_strength),
+  battery: byNumber((one) => one.camera?.battery_level),
+  card: byNumber((one) => one.camera?.storage_free),
+  address: (one, other) => byText(addressOf(one) ?? "\uffff", addressOf(other) ?? "\uffff"),
 };
 
 export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
-  useEffect(() => void loadModels().catch(() => undefined), []);
   const current = isCurrent.value;
-  const wanted = words.value.trim().toLowerCase();
-  const counts = new Map<CameraState, number>();
-  for (const one of everyone) counts.set(stateOf(one), (counts.get(stateOf(one)) ?? 0) + 1);
-  const shown = everyone
-    .filter((one) => (!state.value || stateOf(one) === state.value) && searched(one).includes(wanted))
-    .sort((one, other) => ORDERS[sort.value](one, other) || one.id - other.id);
+  const { by, isReverse } = sort.value;
+  const compare: Compare = (one, other) => (isReverse ? -1 : 1) * ORDERS[by](one, other);
+  const { ordered: shown, place } = useOrder<HTMLTableSectionElement>(shownOf(everyone), compare, `${by} ${isReverse}`);
   // What is commanded is what is seen: a row that the filter hides is not among the chosen.
   const picked = shown.filter((one) => chosen.value.has(one.id));
   const able = picked.filter(takesCommands);
   const isAll = shown.length > 0 && picked.length === shown.length;
+  // A column without a value is not there.
+  const hasCameras = everyone.some((one) => one.camera);
+  const isAnyRead = everyone.some((one) => one.connected && one.camera && one.camera.read_at !== null);
+  const isAnyConnected = everyone.some((one) => one.connected);
 
   const pick = (ids: readonly number[], isPicked: boolean) => {
     const next = new Set([...chosen.value].filter((id) => devices.value.has(id)));
@@ -60,72 +65,30 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
     }
     chosen.value = next;
   };
-  const run = (verb: Verb) => {
-    void commandMany(picked, verb);
-    chosen.value = new Set();
-  };
-
-  const runRecording = (isOn: boolean) => {
-    void recordOnMany(isOn, able);
-    chosen.value = new Set();
-  };
+  const many = (words: string, count: number, act: () => void) => (
+    <button
+      type="button"
+      disabled={!current || count === 0}
+      onClick={() => {
+        act();
+        chosen.value = new Set();
+      }}
+    >
+      {words}
+    </button>
+  );
+  const run = (words: string, verb: Verb, whenFree = false) => many(words, picked.length, () => void commandMany(picked, verb, { whenFree }));
+  const record = (words: string, isOn: boolean) => many(words, able.length, () => void recordOnMany(isOn, able));
 
   return (
     <>
-      <div class="tools">
-        <label class="find">
-          {t.cameras.find}
-          <input
-            type="search"
-            value={words.value}
-            onInput={(event) => (words.value = event.currentTarget.value)}
-            placeholder={t.cameras.findHint}
-          />
-        </label>
-        <div>
-          <label for="filter-state">{t.cameras.filterState}</label>
-          <select
-            id="filter-state"
-            value={state.value}
-            onChange={(event) => (state.value = event.currentTarget.value as CameraState | "")}
-          >
-            <option value="">{t.cameras.allStates(everyone.length)}</option>
-            {STATES.map((one) => (
-              <option key={one} value={one}>
-                {t.cameras.stateCount(t.states[one], counts.get(one) ?? 0)}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div>
-          <label for="sort">{t.cameras.sort}</label>
-          <select id="sort" value={sort.value} onChange={(event) => (sort.value = event.currentTarget.value as Sort)}>
-            {(Object.keys(ORDERS) as Sort[]).map((one) => (
-              <option key={one} value={one}>
-                {t.cameras.sorts[one]}
-              </option>
-            ))}
-          </select>
-        </div>
-      </div>
-      <div class="chosen">
+      <div class={`chosen${picked.length ? "" : " none"}`}>
         <span>{t.cameras.selected(picked.length)}</span>
-        <button type="button" disabled={!current || picked.length === 0} onClick={() => run("connect")}>
-          {t.camera.connect}
-        </button>
-        <button type="button" disabled={!current || picked.length === 0} onClick={() => run("disconnect")}>
-          {t.camera.disconnect}
-        </button>
-        {everyone.some((one) => one.camera) && (
-          <>
-            <button type="button" disabled={!current || able.length === 0} onClick={() => runRecording(true)}>
-              {t.camera.record}
-            </button>
-            <button type="button" disabled={!current || able.length === 0} onClick={() => runRecording(false)}>
-              {t.camera.stopRecording}
-            </button>
-          </>
-        )}
+        {run(t.camera.connect, "connect")}
+        {run(t.camera.connectWhenFree, "connect", true)}
+        {run(t.camera.disconnect, "disconnect")}
+        {hasCameras && record(t.camera.record, true)}
+        {hasCameras && record(t.camera.stopRecording, false)}
       </div>
       <table class="list" aria-labelledby="cameras-title">
         <thead>
@@ -136,18 +99,29 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
                 <span class="visually-hidden">{t.cameras.selectAll}</span>
               </label>
             </th>
-            <th scope="col">{t.camera.name}</th>
-            <th scope="col" class="in-state">{t.camera.state}</th>
-            <th scope="col" class="in-network">{t.camera.network}</th>
-            <th scope="col" class="in-model">{t.camera.model}</th>
-            <th scope="col" class="in-adapter">{t.camera.adapter}</th>
-            <th scope="col" class="in-signal">{t.camera.signal}</th>
-            <th scope="col" class="in-address">{t.camera.address}</th>
+            <Column by="name">{t.camera.camera}</Column>
+            <Column by="state" class="in-state">{t.camera.state}</Column>
+            <th scope="col" class="in-why">{t.camera.why}</th>
+            {isAnyConnected && <th scope="col" class="in-hour">{t.camera.lastHour}</th>}
+            {isAnyConnected && <Column by="signal" class="in-signal">{t.camera.signal}</Column>}
+            {isAnyRead && <Column by="battery" class="in-battery">{t.reading.battery}</Column>}
+            {isAnyRead && <Column by="card" class="in-card">{t.reading.card}</Column>}
+            {isAnyConnected && <Column by="address" class="in-address">{t.camera.address}</Column>}
+            <th scope="col" class="in-action">
+              <span class="visually-hidden">{t.camera.actions}</span>
+            </th>
           </tr>
         </thead>
-        <tbody>
+        <tbody ref={place}>
           {shown.map((device) => (
-            <Row key={device.id} device={device} isPicked={chosen.value.has(device.id)} onPick={(on) => pick([device.id], on)} />
+            <Row
+              key={device.id}
+              device={device}
+              isPicked={chosen.value.has(device.id)}
+              onPick={(on) => pick([device.id], on)}
+              isAnyRead={isAnyRead}
+              isAnyConnected={isAnyConnected}
+            />
           ))}
         </tbody>
       </table>
@@ -156,7 +130,34 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   );
 }
 
-function Row({ device, isPicked, onPick }: { device: Device; isPicked: boolean; onPick: (isPicked: boolean) => void }) {
+/** A column that the rows can be sorted by: once up, once down, then by need again. */
+function Column({ by, class: name, children }: { by: Sort; class?: string; children: ComponentChildren }) {
+  const { by: chosenBy, isReverse } = sort.value;
+  const isChosen = chosenBy === by;
+  const next = () => {
+    sort.value = !isChosen ? { by, isReverse: false } : !isReverse ? { by, isReverse: true } : { by: "need", isReverse: false };
+  };
+  return (
+    <th scope="col" class={name} aria-sort={!isChosen ? undefined : isReverse ? "descending" : "ascending"}>
+      <button type="button" class="sort" onClick={next}>
+        {children}
+        <span aria-hidden="true">{!isChosen ? "" : isReverse ? " ↓" : " ↑"}</span>
+      </button>
+    </th>
+  );
+}
+
+interface RowProps {
+  device: Device;
+  isPicked: boolean;
+  onPick: (isPicked: boolean) => void;
+  isAnyRead: boolean;
+  isAnyConnected: boolean;
+}
+
+function Row({ device, isPicked, onPick, isAnyRead, isAnyConnected }: RowProps) {
+  const trouble = useTrouble(device);
+  const title = `camera-${device.id}`;
   return (
     <tr data-device={device.id} class={isPicked ? "picked" : ""}>
       <td class="pick">
@@ -168,21 +169,38 @@ function Row({ device, isPicked, onPick }: { device: Device; isPicked: boolean; 
         </label>
       </td>
       <th scope="row">
-        <a href={`#camera/${device.id}`}>
+        <a id={title} class="whole" href={`#camera/${device.id}`}>
           <Name text={device.name} />
-        </a>
+        </a>{" "}
+        <span class="model">{modelName(device.codename)}</span>
       </th>
       <td class="in-state">
         <StateBadge device={device} />
-        <ReadingLine device={device} />
       </td>
-      <td class="in-network">
-        <Name text={device.connection_settings.ssid} />
+      <td class="in-why">
+        {trouble ? <span class={trouble.tone} title={trouble.text}>{trouble.text}</span>
+        : device.interface && t.camera.by(device.interface, device.frequency)}
       </td>
-      <td class="in-model">{modelName(device.codename)}</td>
-      <td class="in-adapter">{device.interface}</td>
-      <td class="in-signal">{device.signal_strength !== null && <Signal percent={device.signal_strength} />}</td>
-      <td class="in-address">{device.connected && (device.address ?? device.camera_address)}</td>
+      {isAnyConnected && <td class="in-hour">{device.connected && <Sparkline device={device} />}</td>}
+      {isAnyConnected && <td class="in-signal">{device.signal_strength !== null && <Signal percent={device.signal_strength} />}</td>}
+      {isAnyRead && <CameraCells device={device} />}
+      {isAnyConnected && <td class="in-address mono">{addressOf(device)}</td>}
+      <td class="in-action">
+        <DeviceActions device={device} describedBy={title} buttons={1} />
+      </td>
     </tr>
+  );
+}
+
+/** Battery and card, as far as they are so now. */
+function CameraCells({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  const battery = camera && isNow ? batteryWords(camera) : null;
+  return (
+    <>
+      <td class="in-battery">{battery !== null && camera && <BatteryLevel percent={camera.battery_level} words={battery} />}</td>
+      <td class="in-card">{camera && isNow && cardWords(camera)}</td>
+    </>
   );
 }

@@ -1,17 +1,25 @@
-// The cameras: how many, each as a card, and one more.
+// The cameras: how many, each as a card or a row, and one more.
 
+import { useEffect } from "preact/hooks";
 import { useWhoSleeps } from "../bluetooth";
-import { isCommandingMany, recordOnMany } from "../commands";
 import { t } from "../messages";
-import { takesCommands } from "../reading";
+import { loadModels } from "../models";
 import { openStep, route } from "../route";
 import { devices, isCurrent } from "../state";
+import type { Device } from "../types";
 import { AddCamera } from "./add_camera";
 import { DeviceCard } from "./device_card";
 import { DeviceList } from "./device_list";
+import { Filters, shownOf } from "./filters";
+import { InRange } from "./in_range";
+import { byNeed, useOrder } from "./order";
 
 /** With more cameras than this, each is a row instead of a card. */
 const MANY = 8;
+/** With fewer, a glance finds a camera sooner than a filter. */
+const FEW = 4;
+
+export const isList = (): boolean => devices.value.size > MANY;
 
 export function Devices() {
   const everyone = [...devices.value.values()];
@@ -19,6 +27,7 @@ export function Devices() {
   const silent = everyone.filter((one) => one.connected && one.reachable === false).length;
   const shown = route.value;
   useWhoSleeps();
+  useEffect(() => void loadModels().catch(() => undefined), []);
   return (
     <section aria-labelledby="cameras-title">
       <div class="section-head">
@@ -32,42 +41,29 @@ export function Devices() {
             </span>
           )}
         </h2>
-        <button type="button" class="primary" disabled={!isCurrent.value} onClick={() => openStep(0)}>
+        {everyone.length >= FEW && <Filters everyone={everyone} />}
+        <button type="button" class="primary add" disabled={!isCurrent.value} onClick={() => openStep(0)}>
           {t.cameras.add}
         </button>
-        {everyone.some((one) => one.camera) && <RecordOnAll isPossible={isCurrent.value && everyone.some(takesCommands)} />}
       </div>
-      {everyone.length === 0 && isCurrent.value && (
-        <div class="empty">
-          <p>{t.cameras.none}</p>
-          <p>{t.cameras.noneAdvice}</p>
-        </div>
-      )}
-      {everyone.length > MANY ? (
-        <DeviceList everyone={everyone} />
-      ) : (
-        <ul class="cards">
-          {everyone.map((device) => (
-            <DeviceCard key={device.id} device={device} />
-          ))}
-        </ul>
-      )}
+      {everyone.length === 0 && isCurrent.value && shown.view !== "add" && <InRange />}
+      {isList() ? <DeviceList everyone={everyone} /> : <Cards everyone={everyone} />}
       {shown.view === "add" && <AddCamera step={shown.step} />}
     </section>
   );
 }
 
-/** Always there where a camera can do it, and enabled also where it changes nothing: the buttons keep their places and the focus. */
-function RecordOnAll({ isPossible }: { isPossible: boolean }) {
-  const button = (words: string, isOn: boolean) => (
-    <button type="button" disabled={!isPossible} aria-busy={isCommandingMany.value} onClick={() => void recordOnMany(isOn)}>
-      {words}
-    </button>
-  );
+function Cards({ everyone }: { everyone: readonly Device[] }) {
+  const shown = everyone.length >= FEW ? shownOf(everyone) : everyone;
+  const { ordered, place } = useOrder<HTMLUListElement>(shown, byNeed, "need");
   return (
-    <div class="record-on-all">
-      {button(t.cameras.recordOnAll, true)}
-      {button(t.cameras.stopAll, false)}
-    </div>
+    <>
+      <ul class="cards" ref={place}>
+        {ordered.map((device) => (
+          <DeviceCard key={device.id} device={device} />
+        ))}
+      </ul>
+      {everyone.length > 0 && shown.length === 0 && <p class="empty">{t.cameras.noMatches}</p>}
+    </>
   );
 }

@@ -1,39 +1,30 @@
 // The offline map: what tilesets the hub has, and a look at those that are pictures.
 
-import { Map as LeafletMap, TileLayer } from "leaflet";
+import { control, Map as LeafletMap, TileLayer } from "leaflet";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Problem, request } from "../api";
 import { t } from "../messages";
 import { tilesetsChanged } from "../state";
+import { tilesets, tilesetsFault } from "../tilesets";
 import type { Tileset } from "../types";
 import { Faults } from "./parts";
 
 export default function MapView() {
-  const [tilesets, setTilesets] = useState<readonly Tileset[] | null>(null);
-  const [chosen, setChosen] = useState("");
-  const [fault, setFault] = useState("");
-  const version = tilesetsChanged.value;
-  useEffect(() => {
-    request<{ tilesets: Tileset[] }>("tiles/")
-      .then(({ tilesets: listed }) => {
-        setTilesets(listed);
-        setFault("");
-        setChosen((before) => (listed.some((one) => one.tileset === before) ? before : (listed.find(isPicture)?.tileset ?? "")));
-      })
-      .catch((error: unknown) => setFault(error instanceof Problem ? error.message : t.map.unreadable));
-  }, [version]);
-  const shown = tilesets?.find((one) => one.tileset === chosen);
+  const [wanted, setWanted] = useState("");
+  const listed = tilesets.value;
+  const pictures = listed?.filter(isPicture) ?? [];
+  const vectors = listed?.filter((one) => !isPicture(one)) ?? [];
+  const shown = pictures.find((one) => one.tileset === wanted) ?? pictures[0];
   return (
     <section aria-labelledby="map-title" class="map-section">
       <div class="section-head">
         <h2 id="map-title" tabIndex={-1}>
           {t.map.title}
         </h2>
-        {tilesets && tilesets.filter(isPicture).length > 0 && (
+        {pictures.length > 1 && (
           <label class="inline">
             {t.map.tileset}
-            <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-              {tilesets.filter(isPicture).map((one) => (
+            <select value={shown?.tileset} onChange={(event) => setWanted(event.currentTarget.value)}>
+              {pictures.map((one) => (
                 <option key={one.tileset} value={one.tileset}>
                   {one.name}
                 </option>
@@ -42,28 +33,29 @@ export default function MapView() {
           </label>
         )}
       </div>
-      <Faults id="map-fault" sentences={fault ? [fault] : undefined} />
-      {tilesets?.length === 0 && (
-        <p class="empty">{t.map.none}</p>
+      <Faults id="map-fault" sentences={tilesetsFault.value ? [tilesetsFault.value] : undefined} />
+      {listed?.length === 0 && (
+        <div class="empty">
+          <p>{t.map.none}</p>
+          <pre>{t.map.example}</pre>
+        </div>
       )}
-      {shown && <Tiles key={`${shown.tileset} ${version}`} tileset={shown} />}
-      {tilesets && tilesets.some((one) => !isPicture(one)) && (
+      {shown && <Tiles key={`${shown.tileset} ${tilesetsChanged.value}`} tileset={shown} />}
+      {vectors.length > 0 && (
         <>
           <h3>{t.map.vector}</h3>
           <p>{t.map.vectorHint}</p>
           <ul class="rows">
-            {tilesets
-              .filter((one) => !isPicture(one))
-              .map((one) => (
-                <li class="row" key={one.tileset}>
-                  <div>
-                    <strong>{one.name}</strong>
-                    <small>
-                      {t.map.zoom(one.minzoom, one.maxzoom)} · <a href={one.url}>{one.url}</a>
-                    </small>
-                  </div>
-                </li>
-              ))}
+            {vectors.map((one) => (
+              <li class="row" key={one.tileset}>
+                <div>
+                  <strong>{one.name}</strong>
+                  <small>
+                    {t.map.zoom(one.minzoom, one.maxzoom)} · <a href={one.url}>{one.url}</a>
+                  </small>
+                </div>
+              </li>
+            ))}
           </ul>
         </>
       )}
@@ -81,6 +73,7 @@ function Tiles({ tileset }: { tileset: Tileset }) {
     const [west, south, east, north] = tileset.bounds;
     const map = new LeafletMap(element.current, { minZoom: tileset.minzoom, maxZoom: tileset.maxzoom + 3 });
     map.attributionControl.setPrefix(false);
+    control.scale().addTo(map);
     new TileLayer(relative(tileset.tiles[0] ?? ""), {
       minZoom: tileset.minzoom,
       maxZoom: tileset.maxzoom + 3,

@@ -9,7 +9,7 @@ import { failureSentences, printable } from "../sentences";
 import { notify } from "../toasts";
 import type { BluetoothDevice, Device } from "../types";
 import { BluetoothLack } from "./bluetooth_lack";
-import { Elapsed } from "./device_card";
+import { Elapsed } from "./progress";
 import { HeardCamera } from "./heard_camera";
 import { Faults } from "./parts";
 

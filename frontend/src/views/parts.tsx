@@ -1,7 +1,7 @@
 // Small pieces that several views share.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { t } from "../messages";
 import { printable } from "../sentences";
 
@@ -33,24 +33,8 @@ export function Signal({ percent }: { percent: number }) {
   );
 }
 
-/** A button that puts a text on the clipboard, and says that it did. */
-export function Copy({ text }: { text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = setTimeout(() => setCopied(false), 2_000);
-    return () => clearTimeout(timer);
-  }, [isCopied]);
-  return (
-    <button type="button" class="quiet small" onClick={() => void toClipboard(text).then(setCopied)}>
-      <span aria-live="polite">{isCopied ? t.camera.copied : t.camera.copy}</span>
-      <span class="visually-hidden"> {text}</span>
-    </button>
-  );
-}
-
-/** Whether it worked. Over plain HTTP from elsewhere, browsers know only the old way. */
-async function toClipboard(text: string): Promise<boolean> {
+/** Put a text on the clipboard; whether it worked. Over plain HTTP from elsewhere, browsers know only the old way. */
+export async function toClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -64,6 +48,17 @@ async function toClipboard(text: string): Promise<boolean> {
     return isCopied;
   }
 }
+
+/** A value with its name, in large. */
+export const Stat = ({ title, children, note }: { title: string; children: ComponentChildren; note?: string | null }) => (
+  <div class="stat">
+    <dt>{title}</dt>
+    <dd>
+      {children}
+      {note && <small>{note}</small>}
+    </dd>
+  </div>
+);
 
 interface DialogProps {
   title: string;

@@ -6,13 +6,13 @@ import { stateOf } from "../camera_state";
 import { setClock, underWay } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
-import { batteryWords, cardWords, clockWords, isFresh, problemsOf, recordingLabel, sizeOf } from "../reading";
+import { batteryWords, cardWords, clockWords, isFresh, type ProblemWords, problemsOf, recordingLabel, runningTime, sizeOf } from "../reading";
 import { isCurrent } from "../state";
 import type { Camera, Device } from "../types";
-import { moment, Name } from "./parts";
+import { moment, Name, Stat } from "./parts";
 
 /** Whether what a camera has said is so now. Drawn anew only when that changes, though time passes. */
-function useIsNow(device: Device): boolean {
+export function useIsNow(device: Device): boolean {
   const { camera } = device;
   const isConnected = isCurrent.value && stateOf(device) === "connected";
   const isNow = useMemo(() => computed(() => isConnected && camera !== null && isFresh(camera, hubTime.value)), [isConnected, camera]);
@@ -37,7 +37,7 @@ export function WasRecording({ device }: { device: Device }) {
   return <small class="was-recording">{t.reading.wasRecording(moment(camera.read_at))}</small>;
 }
 
-/** Battery and card, for a list of facts. */
+/** Battery and card. */
 export function ReadingFacts({ device }: { device: Device }) {
   const { camera } = device;
   const isNow = useIsNow(device);
@@ -46,47 +46,72 @@ export function ReadingFacts({ device }: { device: Device }) {
   const card = withTime(cardWords(camera), camera, isNow);
   return (
     <>
+      {battery !== null && <BatteryLevel percent={camera.battery_level} words={battery} />}
+      {card !== null && <span class={`memory${isNow && camera.storage_state !== "ok" ? " why" : ""}`}>{card}</span>}
+    </>
+  );
+}
+
+/** The same, each with its name and in large, and for how long it records. */
+export function ReadingTiles({ device }: { device: Device }) {
+  const { camera } = device;
+  const isNow = useIsNow(device);
+  if (!camera) return null;
+  const battery = withTime(batteryWords(camera), camera, isNow);
+  const card = withTime(cardWords(camera), camera, isNow);
+  const { recording_time_left_s: left } = camera;
+  return (
+    <>
+      {isNow && camera.recording && (
+        <Stat title={t.reading.recording} note={camera.recording_since && t.reading.since(moment(camera.recording_since))}>
+          <span class="recording-now">
+            <Running device={device} />
+          </span>
+        </Stat>
+      )}
       {battery !== null && (
-        <>
-          <dt>{t.reading.battery}</dt>
-          <dd class="battery">{battery}</dd>
-        </>
+        <Stat title={t.reading.battery}>
+          <BatteryLevel percent={camera.battery_level} words={battery} />
+        </Stat>
       )}
       {card !== null && (
-        <>
-          <dt>{t.reading.card}</dt>
-          <dd class="memory">{card}</dd>
-        </>
+        <Stat title={t.reading.card} note={isNow && left !== null ? t.reading.left(t.reading.remaining(left)) : null}>
+          <span class="memory">{card}</span>
+        </Stat>
       )}
     </>
   );
 }
 
-/** The same in a line of a row, as far as it is so now: the most urgent first, since little fits. */
-export function ReadingLine({ device }: { device: Device }) {
+/** For how long it has recorded, second by second. */
+function Running({ device }: { device: Device }) {
+  return <>{runningTime(device.camera, hubTime.value)}</>;
+}
+
+/** Below this, a battery is as good as empty. */
+const LOW_PERCENT = 15;
+
+export const BatteryLevel = ({ percent, words }: { percent: number | null; words: string }) => (
+  <span class={`battery${percent !== null && percent < LOW_PERCENT ? " low" : ""}`}>
+    <svg viewBox="0 0 24 12" role="img" aria-label={t.reading.battery}>
+      <rect class="shell" x="0.5" y="0.5" width="20" height="11" rx="2.5" />
+      <rect class="level" x="2" y="2" width={(17 * (percent ?? 0)) / 100} height="8" rx="1" />
+      <rect class="pole" x="21.5" y="4" width="2" height="4" rx="1" />
+    </svg>
+    {words}
+  </span>
+);
+
+/** What is wrong with a camera now, as far as it is known to be so. */
+export function useProblems(device: Device): ProblemWords[] {
   const { camera } = device;
   const isNow = useIsNow(device);
-  if (!camera || !isNow) return null;
-  const [problem] = problemsOf(camera);
-  const { battery_level: battery, storage_free: free } = camera;
-  return (
-    <span class="reading">
-      {problem && (
-        <span class="why" title={problem.advice}>
-          {problem.what}
-        </span>
-      )}
-      {battery !== null && <span>{t.reading.percent(battery)}</span>}
-      {!problem && free !== null && <span>{t.reading.gigabytes(sizeOf(free))}</span>}
-    </span>
-  );
+  return camera && isNow ? problemsOf(camera) : [];
 }
 
 /** What is wrong with a camera now: one line each, with what to do. */
 export function CameraProblems({ device }: { device: Device }) {
-  const { camera } = device;
-  const isNow = useIsNow(device);
-  const problems = camera && isNow ? problemsOf(camera) : [];
+  const problems = useProblems(device);
   if (problems.length === 0) return null;
   return (
     <div class="trouble">

@@ -4,15 +4,18 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { request } from "../api";
 import { joinNow, signOut } from "../channel";
+import { isCommandingMany, recordOnMany } from "../commands";
 import { t } from "../messages";
+import { takesCommands } from "../reading";
 import { downloadReport } from "../report";
 import { route, type View } from "../route";
-import { interfaces, isCurrent, link, linkReason, service } from "../state";
+import { devices, interfaces, isCurrent, link, linkReason, service } from "../state";
 import { notify } from "../toasts";
-import { Adapters } from "./adapters";
+import { tilesets } from "../tilesets";
+import { Adapters, AdaptersAtAGlance } from "./adapters";
 import { CameraPage } from "./camera_page";
-import { Devices } from "./devices";
-import { Events } from "./events";
+import { Devices, isList } from "./devices";
+import { Events, EventsAtAGlance } from "./events";
 import { Login } from "./login";
 import { capitalised } from "./parts";
 import { Toasts } from "./toasts";
@@ -44,6 +47,8 @@ export function Shell() {
   if (link.value === "locked") return <Login />;
   const shown = route.value;
   const view = shown.view === "camera" || shown.view === "add" ? "cameras" : shown.view;
+  // A list of many needs the width.
+  const hasOverview = view === "cameras" && (shown.view === "camera" || !isList());
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), document.getElementById("content")?.focus())}>
@@ -51,26 +56,25 @@ export function Shell() {
       </a>
       <header>
         <h1>{t.hub.title}</h1>
-        <HubState />
-        {hasSessions && <SignOut />}
         <nav aria-label={t.hub.views}>
-          {VIEWS.map((name) => (
+          {VIEWS.filter((name) => name !== "map" || view === "map" || tilesets.value?.length).map((name) => (
             <a key={name} href={`#${name}`} aria-current={name === view ? "page" : undefined}>
               {t.hub[name]}
             </a>
           ))}
         </nav>
+        <HubState />
+        <RecordOnAll />
+        {hasSessions && <SignOut />}
       </header>
       <Banner />
-      <main id="content" tabIndex={-1} class={`view-${view}`}>
-        {view === "cameras" && (
-          <>
-            {shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />}
-            <aside class="beside" aria-label={t.hub.glance}>
-              <Adapters />
-              <Events limit={12} />
-            </aside>
-          </>
+      <main id="content" tabIndex={-1} class={hasOverview ? "with-overview" : ""}>
+        {view === "cameras" && (shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />)}
+        {hasOverview && (
+          <aside class="beside" aria-label={t.hub.glance}>
+            <AdaptersAtAGlance />
+            <EventsAtAGlance limit={12} />
+          </aside>
         )}
         {view === "adapters" && <Adapters />}
         {view === "events" && <Events />}
@@ -88,6 +92,30 @@ export function Shell() {
       </footer>
       <Toasts />
     </>
+  );
+}
+
+/** Always there where a camera can do it, and enabled also where it changes nothing: the buttons keep their places and the focus. */
+function RecordOnAll() {
+  const everyone = [...devices.value.values()];
+  if (!everyone.some((one) => one.camera)) return null;
+  const isPossible = isCurrent.value && everyone.some(takesCommands);
+  const button = (words: string, isOn: boolean) => (
+    <button
+      type="button"
+      class={isOn ? "start" : ""}
+      disabled={!isPossible}
+      aria-busy={isCommandingMany.value}
+      onClick={() => void recordOnMany(isOn)}
+    >
+      {words}
+    </button>
+  );
+  return (
+    <div class="record-on-all">
+      {button(t.cameras.recordOnAll, true)}
+      {button(t.cameras.stopAll, false)}
+    </div>
   );
 }
 

@@ -1,14 +1,54 @@
 // What is wrong with a camera now, since when, and what to do about it.
 
-import { isFreeFor, isKept, stateOf, wereAllInUse } from "../camera_state";
+import { countOf, isFreeFor, isKept, stateOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
 import { adviceFor, detailOf, headingFor, printable } from "../sentences";
 import { devices, interfaces, isCurrent } from "../state";
 import type { Device } from "../types";
 import { moment, Name } from "./parts";
+import { useProblems } from "./reading";
 
 /** What ends an attempt or a link only because the camera sleeps. */
 const EXPLAINED_BY_SLEEP: ReadonlySet<string> = new Set(["device-not-reachable", "connection-lost"]);
+
+export interface Line {
+  text: string;
+  tone: "bad" | "warn" | "plain";
+  /** The code of a camera's own problem. */
+  problem?: string;
+}
+
+/** What stands against what is wanted of a camera, in one line: what to do is the button beside it, all else is on its page. */
+export function useTrouble(device: Device): Line | null {
+  const [problem] = useProblems(device);
+  const state = stateOf(device);
+  const code = device.connection_error_code;
+  const line = (text: string, tone: Line["tone"] = "plain"): Line => ({ text, tone });
+  if (state === "not-answering") return isCurrent.value ? line(t.trouble.notAnswering, "warn") : null;
+  if (device.connected) return problem ? { ...line(`${problem.what} ${problem.advice}`, "bad"), problem: problem.code } : null;
+  if (state === "waiting" && device.waiting_since) return line(t.trouble.waiting(moment(device.waiting_since)));
+  if (state === "asleep" && code !== "authentication-failed") {
+    return line(device.last_seen ? t.trouble.asleepSeen(moment(device.last_seen)) : t.trouble.asleep);
+  }
+  if (!device.connection_error_message) return null;
+  const heading = headingFor(code);
+  if (state === "searching" && device.lost_at) return line(t.trouble.lost(moment(device.lost_at), heading), "warn");
+  if (state === "no-adapter") {
+    const adapters = [...interfaces.value.values()];
+    const free = adapters.filter((one) => isFreeFor(device.id, one)).length;
+    if (free > 0) return line(t.trouble.freeNow(free, adapters.length));
+    return line(wereAllInUse(device.connection_error_message) ? t.trouble.inUseLine(countOf(adapters)) : t.trouble.noneFreeLine);
+  }
+  if (state === "connecting" || state === "waking") return line(`${heading} ${t.trouble.tryingAgain}`, "warn");
+  const at = device.connection_error_at;
+  return line(at ? t.trouble.headingAt(heading, moment(at)) : heading, state === "failed" ? "bad" : "plain");
+}
+
+export const TroubleLine = ({ line }: { line: Line }) => (
+  <p class={`line trouble ${isCurrent.value ? line.tone : "plain"}`} data-problem={line.problem} title={line.text}>
+    {line.text}
+  </p>
+);
 
 export function Trouble({ device }: { device: Device }) {
   const state = stateOf(device);

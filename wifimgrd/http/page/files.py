@@ -17,6 +17,7 @@ _TYPES: Final = {
     "png": "image/png",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
+    "webmanifest": "application/manifest+json",
 }
 LARGE: Final = "large-"
 """Before the name of an icon: the same drawing as a picture. The platform's wizard to 0.1.29 shows

@@ -8,7 +8,7 @@ from aiohttp import ETag, web
 
 from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.errors import NOT_FOUND, Problem
+from wifimgrd.http.errors import NOT_FOUND, Handler, Problem
 from wifimgrd.http.page.files import File, Files
 from wifimgrd.http.routes import Routes
 from wifimgrd.http.settings import Fleet
@@ -24,6 +24,7 @@ def content_security_policy(connections: str = "'self'") -> str:
             "style-src 'self'",
             "img-src 'self' data:",
             f"connect-src {connections}",
+            "manifest-src 'self'",
             "base-uri 'none'",
             "form-action 'none'",
             "frame-ancestors 'none'",
@@ -82,6 +83,19 @@ class Page:
         """Show the page for people."""
         return _answer(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
 
+    @web.middleware
+    async def missing(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer a browser at an address that does not exist with a page that leads to the hub's."""
+        is_missing = isinstance(request.match_info.http_exception, web.HTTPNotFound)
+        is_browser = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
+        if not (is_missing and is_browser):
+            return await handler(request)
+        # Not kept: there are as many of these documents as depths of addresses.
+        file = File(self._text("missing.html", root="../" * (request.path.count("/") - 1)), "html")
+        return web.Response(
+            status=404, body=file.octets, headers={**_DOCUMENT_HEADERS, "Content-Type": file.content_type}
+        )
+
     @public
     @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
     async def docs(self, request: web.Request) -> web.Response:
@@ -111,7 +125,10 @@ class Page:
         "asset",
         "service",
         reads=(Parameter("name", str, "As the page names it.", "path", required=True),),
-        media_types=("text/javascript", "text/css", "image/svg+xml", "image/png", "text/plain"),
+        media_types=(
+            *("text/javascript", "text/css", "image/svg+xml", "image/png", "text/plain"),
+            "application/manifest+json",
+        ),
         errors=(NOT_FOUND,),
         public=True,
         further=_FURTHER,
@@ -149,13 +166,16 @@ class Page:
     def _document(self, name: str, root: str, sessions: str = "") -> File:
         key = (name, root, sessions)
         if key not in self._documents:
-            text = self._files.document(name)
-            if text is None:
-                raise Problem(NOT_FOUND, "the page was not built; tools/set-up in the source builds it")
-            for place, value in {**self._values, "sessions": sessions, "root": root}.items():
-                text = text.replace(f"{{{place}}}", value)
-            self._documents[key] = File(text.encode(), "html")
+            self._documents[key] = File(self._text(name, root=root, sessions=sessions), "html")
         return self._documents[key]
+
+    def _text(self, name: str, root: str, sessions: str = "") -> bytes:
+        text = self._files.document(name)
+        if text is None:
+            raise Problem(NOT_FOUND, "the page was not built; tools/set-up in the source builds it")
+        for place, value in {**self._values, "sessions": sessions, "root": root}.items():
+            text = text.replace(f"{{{place}}}", value)
+        return text.encode()
 
 
 def _answer(request: web.Request, file: File, headers: dict[str, str]) -> web.Response:

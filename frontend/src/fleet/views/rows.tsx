@@ -123,6 +123,7 @@ const CHOICES: Record<CameraState, Choice> = {
   waiting: { verb: "disconnect", words: t.camera.stopWaiting },
   searching: { verb: "disconnect", words: t.camera.stopSearching },
   failed: { verb: "connect", words: t.camera.connect },
+  "no-adapter": { verb: "connect", words: t.camera.connect },
   asleep: { verb: "connect", words: t.camera.wakeAndConnect, wake: true },
   off: { verb: "connect", words: t.camera.connect },
 };
@@ -130,9 +131,8 @@ const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, wh
 
 /** The most likely command in a state. */
 function choiceFor(hub: Hub, camera: Camera["record"], state: CameraState): Choice {
-  const isRefused = state === "failed" && camera.connection_error_code === "no-interface-available";
   const isFree = [...hub.adapters.values()].some((one) => isFreeFor(camera.id, one));
-  return isRefused && !isFree ? WHEN_FREE : CHOICES[state];
+  return state === "no-adapter" && !isFree ? WHEN_FREE : CHOICES[state];
 }
 
 /** Why no command can be sent; empty if one can. */

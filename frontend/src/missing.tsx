@@ -1,0 +1,26 @@
+// What stands at addresses where nothing is: the way to the hub's page.
+
+import { render } from "preact";
+import { t } from "./messages";
+
+const root = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-root"]')?.content || "./";
+
+const page = document.getElementById("page");
+if (page) {
+  render(
+    <>
+      <header>
+        <h1>{t.hub.title}</h1>
+      </header>
+      <main id="content">
+        <div class="empty">
+          <p>{t.hub.missing(location.pathname)}</p>
+          <p>
+            <a href={root}>{t.docs.back}</a> · <a href={`${root}docs`}>{t.hub.api}</a>
+          </p>
+        </div>
+      </main>
+    </>,
+    page,
+  );
+}

@@ -1,0 +1,87 @@
+// What happened before this page was opened, by the hub's history, as lines like those of what happens now.
+
+import { signal } from "@preact/signals";
+import { deviceAddress, request } from "./api";
+import { t } from "./messages";
+import { endWords } from "./reading";
+import { failureText, printable, type Sentence } from "./sentences";
+import { devices, type EventKind, type Line, lines } from "./state";
+import type { HistoryRow } from "./types";
+
+const ROWS = 500;
+
+/** The newest first; null until they are read. */
+export const pastLines = signal<readonly Line[] | null>(null);
+
+const opened = new Date().toISOString();
+let isAsked = false;
+
+/** Read them, once; throws Problem. */
+export async function readPast(): Promise<void> {
+  if (isAsked) return;
+  isAsked = true;
+  try {
+    const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}`));
+    pastLines.value = history.flatMap(linesOf).filter((one) => one.time < opened).sort(byTime);
+  } catch (error) {
+    isAsked = false;
+    throw error;
+  }
+}
+
+/** Forget them: whoever is at this screen next may not have the token. */
+export function forgetPast(): void {
+  isAsked = false;
+  pastLines.value = null;
+}
+
+const byTime = (one: Line, other: Line): number => (one.time < other.time ? 1 : one.time > other.time ? -1 : other.number - one.number);
+
+type Part = [time: string, kind: EventKind, sentence: Sentence];
+
+function linesOf(row: HistoryRow): Line[] {
+  const id = row.device_id;
+  const name = printable((id !== null && devices.value.get(id)?.name) || row.device_name || "");
+  return partsOf(row, name).map(([time, kind, sentence], index) => ({
+    ...sentence,
+    kind,
+    time,
+    device: id,
+    number: -(2 * row.id + index),
+  }));
+}
+
+function partsOf(row: HistoryRow, name: string): Part[] {
+  const { time, ended, code, message } = row;
+  const isBad = Boolean(code) && code !== "cancelled";
+  switch (row.kind) {
+    case "session": {
+      const end: Sentence = isBad
+        ? { text: failureText(name, code, message), tone: "bad" }
+        : { text: t.events.disconnected(name), tone: "plain" };
+      const begin: Sentence = { text: t.events.connected(name, row.interface), tone: "good" };
+      return [[time, "connection", begin], ...(ended ? [[ended, "connection", end] as Part] : [])];
+    }
+    case "interruption": {
+      const lasted = ended ? (Date.parse(ended) - Date.parse(time)) / 1_000 : 0;
+      return [[time, "connection", { text: t.events.interrupted(name, lasted), tone: "bad" }]];
+    }
+    case "failure":
+      return [[time, "connection", { text: failureText(name, code, message), tone: isBad ? "bad" : "plain" }]];
+    case "wake":
+      return [[time, "connection", isBad ? { text: failureText(name, code, message), tone: "bad" } : { text: t.events.woken(name), tone: "plain" }]];
+    case "recording": {
+      const isStopped = code === "stopped";
+      const end: Sentence = isStopped
+        ? { text: t.events.recordingStopped(name), tone: "plain" }
+        : { text: t.events.recordingEnded(name, endWords(code ?? "")), tone: "bad" };
+      const begin: Sentence = { text: t.events.recording(name), tone: "plain" };
+      return [[time, "recording", begin], ...(ended ? [[ended, "recording", end] as Part] : [])];
+    }
+    default:
+      return message ? [[time, "hub", { text: printable(message), tone: "plain" }]] : [];
+  }
+}
+
+/** Now and before, the newest first. */
+export const allLines = (): readonly Line[] => [...lines.value, ...(pastLines.value ?? [])];

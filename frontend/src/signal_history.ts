@@ -1,0 +1,35 @@
+// The signal of cameras as the hub has kept it, a value a minute; read once, then carried on by the channel.
+
+import { signal } from "@preact/signals";
+import { deviceAddress, request } from "./api";
+
+/** When, in milliseconds since the epoch, and the mean in percent. */
+export type Minute = readonly [at: number, percent: number];
+
+/** As the API has it: time, mean and minimum in percent. */
+export interface History {
+  step_s: number;
+  samples: [time: string, mean: number, minimum: number][];
+}
+
+const HOUR_MS = 3_600_000;
+const hours = signal<ReadonlyMap<number, readonly Minute[]>>(new Map());
+const asked = new Set<number>();
+
+export const hourOf = (id: number): readonly Minute[] => hours.value.get(id) ?? [];
+
+/** What the hub has kept of a camera since a time; throws Problem. */
+export const readHistory = (id: number, since: Date): Promise<History> =>
+  request<History>(deviceAddress(`${id}/signal?since=${since.toISOString()}`));
+
+/** Read the last hour of a camera, once; a picture without it begins when the page was opened. */
+export async function readHour(id: number): Promise<void> {
+  if (asked.has(id)) return;
+  asked.add(id);
+  try {
+    const { samples } = await readHistory(id, new Date(Date.now() - HOUR_MS));
+    hours.value = new Map(hours.value).set(id, samples.map(([time, mean]): Minute => [Date.parse(time), mean]));
+  } catch {
+    asked.delete(id);
+  }
+}

@@ -1,0 +1,71 @@
+// An empty hub: the cameras whose networks are in range, each one press away from being added.
+
+import { useEffect, useState } from "preact/hooks";
+import { deviceAddress, Problem, request } from "../api";
+import { isBluetoothReady } from "../bluetooth";
+import { t } from "../messages";
+import { GENERIC, isGoPro, loadModels, modelName } from "../models";
+import { openStep } from "../route";
+import { isCurrent } from "../state";
+import type { Network, Search } from "../types";
+import { choose, tellAdded } from "./add_camera";
+import { BluetoothCameras } from "./bluetooth_cameras";
+import { Faults, Name, Signal } from "./parts";
+
+/** What a network's name or access point says to be a camera. */
+const isCamera = (one: Network): boolean => (one.codename !== null && one.codename !== GENERIC) || isGoPro(one.ssid);
+
+export function InRange() {
+  const [found, setFound] = useState<readonly Network[] | null>(null);
+  const [fault, setFault] = useState("");
+  const current = isCurrent.value;
+  const search = async () => {
+    setFound(null);
+    setFault("");
+    try {
+      setFound((await request<Search>(deviceAddress("wifi/networks"))).networks.filter(isCamera));
+    } catch (error) {
+      setFound([]);
+      setFault(error instanceof Problem ? error.message : t.hub.failed);
+    }
+  };
+  useEffect(() => {
+    void loadModels().catch(() => undefined);
+    if (current) void search();
+  }, [current]);
+  const add = (network: Network) => {
+    choose(network);
+    openStep(0);
+    openStep(1);
+  };
+  return (
+    <div class="empty">
+      <p>{t.cameras.none}</p>
+      <p>{t.cameras.noneAdvice}</p>
+      <Faults id="in-range-fault" sentences={fault ? [fault] : undefined} />
+      {found === null && <progress aria-label={t.add.searching} />}
+      <ul class="rows" aria-label={t.cameras.inRange}>
+        {found?.map((one) => (
+          <li key={one.ssid_hex + one.security} class="row">
+            <div>
+              <strong>
+                <Name text={one.ssid} />
+              </strong>
+              <small>{one.codename ? modelName(one.codename) : t.add.whichGoPro}</small>
+            </div>
+            <Signal percent={one.signal_strength} />
+            <button type="button" disabled={!current} onClick={() => add(one)}>
+              {t.cameras.addThis} <span class="visually-hidden"><Name text={one.ssid} /></span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {isBluetoothReady() && <BluetoothCameras onAdded={tellAdded} />}
+      {found !== null && (
+        <button type="button" disabled={!current} onClick={() => void search()}>
+          {t.add.searchAgain}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+// What happened to a camera: sessions, interruptions, recordings and errors, the newest first.
+
+import { useEffect, useState } from "preact/hooks";
+import { deviceAddress, Problem, request } from "../api";
+import { t } from "../messages";
+import { endWords } from "../reading";
+import { adviceFor, detailOf, headingFor } from "../sentences";
+import type { Device, HistoryRow } from "../types";
+import { Faults, moment, Name } from "./parts";
+import { Code } from "./trouble";
+
+const ROWS = 200;
+const LISTED = 30;
+
+export interface PastProps {
+  /** The newest first; null while they are loading. */
+  rows: readonly HistoryRow[] | null;
+  fault: string;
+}
+
+/** A camera's rows of the history, read again when something may have been added. */
+export function usePast(device: Device): PastProps {
+  const [rows, setRows] = useState<readonly HistoryRow[] | null>(null);
+  const [fault, setFault] = useState("");
+  useEffect(() => {
+    let isWanted = true;
+    request<{ history: HistoryRow[] }>(deviceAddress(`history?device_id=${device.id}&limit=${ROWS}`))
+      .then(({ history }) => {
+        if (!isWanted) return;
+        setRows(history);
+        setFault("");
+      })
+      .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
+    return () => void (isWanted = false);
+  }, [
+    device.id,
+    device.connection_status,
+    device.connection_phase,
+    device.connection_error_at,
+    device.last_disconnection,
+    device.camera?.recording,
+  ]);
+  return { rows, fault };
+}
+
+/** Whether a session ended otherwise than by a command. */
+export const isOutage = (row: HistoryRow): boolean => Boolean(row.code) && row.code !== "cancelled";
+
+export function Past({ rows, fault }: PastProps) {
+  return (
+    <section class="panel" aria-labelledby="past-title">
+      <h3 id="past-title">{t.camera.history}</h3>
+      <Faults id="history-fault" sentences={fault ? [fault] : undefined} />
+      {!rows && !fault && <progress aria-label={t.camera.loading} />}
+      {rows?.length === 0 && <p>{t.camera.noHistory}</p>}
+      {rows && rows.length > 0 && (
+        <ol class="past">
+          {rows.slice(0, LISTED).map((row) => (
+            <PastRow key={row.id} row={row} />
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function PastRow({ row }: { row: HistoryRow }) {
+  const details = [
+    row.interface && t.camera.through(row.interface),
+    row.signal_mean !== null && t.camera.signalRange(row.signal_minimum ?? row.signal_mean, row.signal_mean),
+  ].filter(Boolean);
+  const isCut = row.kind === "recording" && row.code !== "stopped";
+  const isError = row.kind === "failure" || (row.kind !== "recording" && isOutage(row));
+  const wake = isError ? t.camera.notWoken : t.camera.woken;
+  return (
+    <li data-kind={row.kind}>
+      {row.kind === "session" ? (
+        <strong>{row.ended ? t.camera.session(moment(row.time), moment(row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
+      ) : row.kind === "interruption" && row.ended ? (
+        <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
+      ) : row.kind === "recording" ? (
+        <strong>{t.camera.recorded(moment(row.time), moment(row.ended ?? row.time))}</strong>
+      ) : row.kind === "wake" ? (
+        <strong>{wake(moment(row.time))}</strong>
+      ) : (
+        <strong>
+          <time dateTime={row.time}>{moment(row.time)}</time>
+        </strong>
+      )}
+      {details.length > 0 && <small>{details.join(" · ")}</small>}
+      {isCut && <div>{t.camera.recordingEnded(endWords(row.code ?? ""))}</div>}
+      {isError && (
+        <>
+          <div>
+            {row.kind === "session" ? t.camera.ended(headingFor(row.code)) : headingFor(row.code)}{" "}
+            <Name text={row.message ? detailOf(row.code, row.message) : ""} />
+          </div>
+          {adviceFor(row.code) && row.kind !== "interruption" && <div>{adviceFor(row.code)}</div>}
+          <Code code={row.code} />
+        </>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,283 @@
+// A camera over time: its signal, and below it, on the same axis, sessions with their interruptions, recordings and
+// errors. Values are read by the pointer, by the arrow keys, and in a table.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { Problem } from "../api";
+import { t } from "../messages";
+import { type History, readHistory } from "../signal_history";
+import { samples } from "../state";
+import type { Device, HistoryRow } from "../types";
+import { moment } from "./parts";
+import { isOutage } from "./past";
+
+const HOUR_S = 3_600;
+const RANGES = { hour: HOUR_S, day: 24 * HOUR_S, week: 7 * 24 * HOUR_S } as const;
+type Range = keyof typeof RANGES;
+const RANGE_NAMES = Object.keys(RANGES) as Range[];
+/** One row of the table stands for so long. */
+const TABLE_STEP_S: Record<Range, number> = { hour: 5 * 60, day: HOUR_S, week: 6 * HOUR_S };
+
+const HEIGHT = 220;
+/** Below the signal, which is 0 to 100, in its units. */
+const LANES = { session: -18, recording: -34, error: -50 } as const;
+const LANE = 10;
+const BOTTOM = -56;
+const FRESH_MS = 60_000;
+
+interface Span {
+  from: number;
+  to: number;
+}
+
+interface Marks {
+  sessions: Span[];
+  interruptions: Span[];
+  recordings: Span[];
+  errors: number[];
+}
+
+const seconds = (time: string | null): number => (time === null ? Date.now() : Date.parse(time)) / 1_000;
+
+function marksOf(rows: readonly HistoryRow[]): Marks {
+  const spans = (kind: HistoryRow["kind"]) =>
+    rows.filter((row) => row.kind === kind).map((row): Span => ({ from: seconds(row.time), to: seconds(row.ended) }));
+  const ends = rows.filter((row) => row.kind === "session" && row.ended && isOutage(row)).map((row) => seconds(row.ended));
+  return {
+    sessions: spans("session"),
+    interruptions: spans("interruption"),
+    recordings: spans("recording"),
+    errors: [...rows.filter((row) => row.kind === "failure").map((row) => seconds(row.time)), ...ends],
+  };
+}
+
+/** Time, mean and minimum, with an empty value in each gap, so that no line crosses it. */
+function columnsOf({ step_s, samples: kept }: History): uPlot.AlignedData {
+  const times: number[] = [];
+  const means: (number | null)[] = [];
+  const minima: (number | null)[] = [];
+  for (const [time, mean, minimum] of kept) {
+    const at = seconds(time);
+    const before = times[times.length - 1];
+    if (before !== undefined && at - before > 2 * step_s) {
+      times.push(before + step_s);
+      means.push(null);
+      minima.push(null);
+    }
+    times.push(at);
+    means.push(mean);
+    minima.push(minimum);
+  }
+  return [times, means, minima];
+}
+
+const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function drawMarks(plot: uPlot, { sessions, interruptions, recordings, errors }: Marks): void {
+  const { ctx, bbox } = plot;
+  const y = (value: number) => plot.valToPos(value, "y", true);
+  const x = (value: number) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(value, "x", true)));
+  const bars = (spans: readonly Span[], lane: number, name: string, share = 1) => {
+    ctx.fillStyle = colour(name);
+    for (const { from, to } of spans) {
+      const left = x(from);
+      const width = Math.max(devicePixelRatio * 2, x(to) - left);
+      if (x(to) > bbox.left) ctx.fillRect(left, y(lane), width, (y(lane - LANE) - y(lane)) * share);
+    }
+  };
+  ctx.save();
+  bars(sessions, LANES.session, "--good");
+  bars(interruptions, LANES.session, "--surface", 0.7);
+  bars(recordings, LANES.recording, "--recording");
+  bars(errors.map((at) => ({ from: at, to: at })), LANES.error, "--bad");
+  ctx.restore();
+}
+
+const countIn = (spans: readonly Span[], begin: number): number => spans.filter((one) => one.to >= begin).length;
+
+interface Props {
+  device: Device;
+  past: readonly HistoryRow[] | null;
+}
+
+export default function Timeline({ device, past }: Props) {
+  const [range, setRange] = useState<Range>("hour");
+  const [history, setHistory] = useState<History | null>(null);
+  const [fault, setFault] = useState("");
+  // The newest minute comes with the next reading; how often is enough for a plot of an hour.
+  const [turn, setTurn] = useState(0);
+  const measured = samples.value.get(device.id)?.length ?? 0;
+  useEffect(() => {
+    const timer = setInterval(() => setTurn((before) => before + 1), FRESH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  useEffect(() => {
+    let isWanted = true;
+    readHistory(device.id, new Date(Date.now() - RANGES[range] * 1_000))
+      .then((answer) => isWanted && (setHistory(answer), setFault("")))
+      .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
+    return () => void (isWanted = false);
+  }, [device.id, range, turn, device.connected, measured > 0]);
+  const marks = useMemo(() => marksOf(past ?? []), [past, turn]);
+  const begin = Date.now() / 1_000 - RANGES[range];
+  const summary = t.plot.summary(
+    countIn(marks.sessions, begin),
+    countIn(marks.interruptions, begin),
+    countIn(marks.recordings, begin),
+    marks.errors.filter((at) => at >= begin).length,
+  );
+  return (
+    <>
+      <div class="plot-head">
+        <strong>{t.plot.ranges[range].title}</strong>
+        <span class="legend">
+          <span class="signal-key">{t.plot.signal}</span>
+          <span class="session-key">{t.plot.session}</span>
+          <span class="recording-key">{t.plot.recording}</span>
+          <span class="error-key">{t.plot.error}</span>
+        </span>
+        <div class="segments" role="group" aria-label={t.plot.range}>
+          {RANGE_NAMES.map((one) => (
+            <button key={one} type="button" aria-pressed={range === one} onClick={() => setRange(one)}>
+              {t.plot.ranges[one].name}
+            </button>
+          ))}
+        </div>
+      </div>
+      {fault && <p class="fault">{fault}</p>}
+      {history && <Plot history={history} marks={marks} range={range} label={`${t.plot.ranges[range].title}: ${summary}`} />}
+      {history && <Table history={history} range={range} />}
+    </>
+  );
+}
+
+interface PlotProps {
+  history: History;
+  marks: Marks;
+  range: Range;
+  label: string;
+}
+
+function Plot({ history, marks, range, label }: PlotProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const current = useRef(marks);
+  current.current = marks;
+  const data = useMemo(() => columnsOf(history), [history]);
+  const [at, setAt] = useState<number | null>(null);
+  const times = data[0];
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return undefined;
+    const font = `12px ${getComputedStyle(element).fontFamily}`;
+    const axis = { stroke: colour("--faint"), font, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+    const made = new uPlot(
+      {
+        width: element.clientWidth,
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { y: false, drag: { setScale: false, x: false } },
+        scales: { y: { range: [BOTTOM, 100] } },
+        axes: [axis, { ...axis, size: 44, splits: () => [0, 50, 100], values: (_, values) => values.map((one) => t.reading.percent(one)) }],
+        series: [
+          {},
+          { stroke: colour("--accent"), fill: colour("--accent-ground"), fillTo: 0, width: 1.5, points: { show: false } },
+          { stroke: colour("--faint"), width: 1, dash: [2, 3], points: { show: false } },
+        ],
+        hooks: {
+          draw: [(one) => drawMarks(one, current.current)],
+          setCursor: [(one) => setAt(one.cursor.idx ?? null)],
+        },
+      },
+      data,
+      element,
+    );
+    plot.current = made;
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, []);
+  useEffect(() => {
+    const made = plot.current;
+    if (!made) return;
+    const end = Date.now() / 1_000;
+    made.setData(data, false);
+    made.setScale("x", { min: end - RANGES[range], max: end });
+  }, [data, range, marks]);
+
+  const move = (event: KeyboardEvent) => {
+    const made = plot.current;
+    const last = times.length - 1;
+    const next = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[event.key];
+    if (!made || next === undefined || last < 0) return;
+    event.preventDefault();
+    const index = Math.min(last, Math.max(0, next));
+    made.setCursor({ left: made.valToPos(times[index] ?? 0, "x"), top: 0 });
+    setAt(index);
+  };
+  const read = at === null ? "" : readOut(data, at);
+  return (
+    <>
+      <div
+        ref={place}
+        class="plot"
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, times.length - 1)}
+        aria-valuenow={at ?? 0}
+        aria-valuetext={read || t.plot.none}
+        onKeyDown={move}
+      />
+      <p class="read-out">{read || (times.length ? t.plot.hint : t.plot.none)}</p>
+    </>
+  );
+}
+
+function readOut(data: uPlot.AlignedData, at: number): string {
+  const [time, mean, minimum] = [data[0][at], data[1]?.[at], data[2]?.[at]];
+  if (time === undefined) return "";
+  const when = moment(new Date(time * 1_000).toISOString());
+  return mean == null || minimum == null ? t.plot.gap(when) : t.plot.value(when, mean, minimum);
+}
+
+/** The same as numbers, for those who cannot see it. */
+function Table({ history, range }: { history: History; range: Range }) {
+  const step = TABLE_STEP_S[range];
+  const rows = new Map<number, { sum: number; count: number; minimum: number }>();
+  for (const [time, mean, minimum] of history.samples) {
+    const from = Math.floor(seconds(time) / step) * step;
+    const row = rows.get(from) ?? { sum: 0, count: 0, minimum: 100 };
+    rows.set(from, { sum: row.sum + mean, count: row.count + 1, minimum: Math.min(row.minimum, minimum) });
+  }
+  if (rows.size === 0) return null;
+  return (
+    <details>
+      <summary>{t.plot.asTable}</summary>
+      <table class="plain">
+        <thead>
+          <tr>
+            <th scope="col">{t.plot.from}</th>
+            <th scope="col">{t.plot.mean}</th>
+            <th scope="col">{t.plot.lowest}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...rows].map(([from, { sum, count, minimum }]) => (
+            <tr key={from}>
+              <th scope="row">{moment(new Date(from * 1_000).toISOString())}</th>
+              <td>{t.reading.percent(Math.round(sum / count))}</td>
+              <td>{t.reading.percent(minimum)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
