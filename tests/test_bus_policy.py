@@ -60,10 +60,7 @@ Call = tuple[str, str, str, str]
 ALLOWED: list[Call] = [
     *((wpas.WPAS, wpas.WPAS_PATH, wpas.WPAS, name) for name in ("GetInterface", "RemoveInterface")),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Scan", "AbortScan", "FlushBSS")),
-    *(
-        (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name)
-        for name in ("SelectNetwork", "RemoveAllNetworks", "SignalPoll")
-    ),
+    *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("SelectNetwork", "RemoveAllNetworks")),
     *((wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE, name) for name in ("Disconnect", "Reassociate")),
     *((wpas.WPAS, INTERFACE, bus_names.PROPERTIES, name) for name in ("Get", "GetAll")),
     (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "GetSettings"),

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Protocol
+from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.addresses import SocketKind
@@ -23,6 +23,9 @@ from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.power import Advertiser, BluetoothStatus, PairedCamera, WakeRequest
 from wifimgrd.domain.recovery import BackendStep
+
+READING_S: Final = 10.0
+"""From one reading of a link's signal and bit rates to the next: the kernel reports no changes of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ class LinkListener(Protocol):
         """A link that was up or interrupted has ended; nothing of it is left."""
 
     def link_changed(self, interface: str, link: Link) -> None:
-        """The signal, address or access point of a link that is up has changed."""
+        """The address or access point of a link that is up has changed, or its signal and bit rates were
+        read, as every READING_S."""
 
 
 class BackendListener(LinkListener, Protocol):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol, get_args
 
 import pytest
 
-from tests.backends.recording import Recorder
+from tests.backends.recording import Recorder, Reported
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,
@@ -27,7 +28,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.recovery import BackendStep
-from wifimgrd.ports import Backend, JoinRequest
+from wifimgrd.ports import READING_S, Backend, JoinRequest
 
 
 class Stage(Protocol):
@@ -73,6 +74,10 @@ class Stage(Protocol):
         """A restart of the daemon: `backend` is another object and has been started."""
 
 
+def _has_rates(reported: Reported) -> bool:
+    return reported.link is not None and bool(reported.link.rates.tx_kbps and reported.link.rates.rx_kbps)
+
+
 def request(
     stage: Stage,
     number: int = 0,
@@ -109,6 +114,18 @@ class BackendConformance:
         assert 0 < link.signal_percent <= 100
         assert link.sighting is not None
         assert stage.listener.about_links() == []
+
+    async def test_a_link_is_read_again_and_has_bit_rates_then(self, stage: Stage) -> None:
+        link = await stage.backend.join(request(stage))
+        stage.listener.patience_s += READING_S
+        read = (await stage.listener.next("link_changed", _has_rates)).link
+        assert read is not None
+        assert replace(link, signal_percent=read.signal_percent, rates=read.rates) == read
+        assert 0 < read.signal_percent <= 100
+        assert read.rates.tx_kbps % 100 == read.rates.rx_kbps % 100 == 0
+        again = (await stage.listener.next("link_changed")).link
+        assert again is not None
+        assert again.sighting == link.sighting
 
     async def test_a_link_is_listed_with_its_device(self, stage: Stage) -> None:
         wanted = request(stage)

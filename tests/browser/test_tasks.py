@@ -1,5 +1,5 @@
-"""Fifteen tasks of a day, done as a person does them, with their clicks and seconds; docs/usability.md has the
-numbers."""
+"""Fifteen tasks of a day, done as a person does them, with their clicks and seconds; docs/usability.md has
+the numbers."""
 
 from __future__ import annotations
 

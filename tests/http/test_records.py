@@ -38,6 +38,9 @@ CONNECTED = DeviceRecord(
     camera_address="192.168.42.1",
     address="10.77.0.3",
     signal_strength=70,
+    frequency=5180,
+    tx_bitrate=866_700,
+    rx_bitrate=780_000,
 )
 
 
@@ -54,6 +57,9 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "local_address": "192.168.42.2",
         "camera_address": "192.168.42.1",
         "signal_strength": 70,
+        "frequency": 5180,
+        "tx_bitrate": 866_700,
+        "rx_bitrate": 780_000,
         "address": "10.77.0.3",
         "reachable": False,
         "device_reachability": "unavailable",
@@ -79,6 +85,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
 def test_what_a_new_device_lacks_is_null() -> None:
     absent = {name for name, value in device_json(DeviceRecord(1)).items() if value is None}
     assert absent >= {"interface", "local_address", "camera_address", "signal_strength"}
+    assert absent >= {"frequency", "tx_bitrate", "rx_bitrate"}
     assert absent >= {"last_connection_attempt", "last_successful_connection", "connection_error_code"}
 
 

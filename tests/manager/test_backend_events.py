@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.backends.simulated._adapters import SimulatedAdapters
-from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.device import BitRates, DeviceId, DeviceState
+from wifimgrd.domain.records import device_record
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import AdapterListener
@@ -135,6 +137,46 @@ def test_a_replugged_adapter_waits_for_the_backend_though_that_was_late_to_lose_
         backend.interface_facts("wlan0", None)  # the backend loses one that udev still has
         assert bench.story.interfaces["wlan0"].state.value == "unavailable"
         backend.interface_facts("wlan0", facts)
+
+    on_bench(test)
+
+
+def test_bit_rates_are_published_in_steps_of_a_tenth(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        [held] = await bench.world.backend.links()
+        published: list[BitRates] = []
+        for tx_kbps in (100_000, 109_900, 110_000, 100_000, 99_000, 0, 6_000):
+            rates = BitRates(tx_kbps, 1000)
+            bench.hub._backend_events.link_changed(held.interface, replace(held.link, rates=rates))
+            link = bench.story.devices[device].link
+            assert link is not None
+            published.append(link.rates)
+        assert [rates.tx_kbps for rates in published] == [
+            100_000,
+            100_000,
+            110_000,
+            110_000,
+            99_000,
+            0,
+            6_000,
+        ]
+        assert {rates.rx_kbps for rates in published} == {1000}
+
+    on_bench(test)
+
+
+def test_another_channel_is_published_and_joined_next_time(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        [held] = await bench.world.backend.links()
+        assert held.link.sighting is not None
+        moved = replace(held.link.sighting, frequency_mhz=2462)
+        bench.hub._backend_events.link_changed(held.interface, replace(held.link, sighting=moved))
+        status = bench.story.devices[device]
+        assert status.link is not None
+        assert status.link.sighting == status.device.sightings[0] == moved
+        assert device_record(status).frequency == 2462
 
     on_bench(test)
 

@@ -196,6 +196,18 @@ def test_what_a_camera_counts_is_published_once_a_minute(counted: dict[str, Any]
     assert pace.offer(after, 70.0) == after
 
 
+def test_bit_rates_are_published_once_a_minute_and_at_once_when_they_are_known() -> None:
+    pace = Pace()
+    first = replace(CONNECTED, tx_bitrate=86_700, rx_bitrate=57_800)
+    other = replace(first, tx_bitrate=144_400)
+    assert pace.offer(CONNECTED, 10.0) == CONNECTED
+    assert pace.offer(first, 20.0) == first
+    assert is_small(first, other)
+    assert pace.offer(other, 79.0) is None
+    assert pace.offer(other, 80.0) == other
+    assert pace.offer(replace(other, frequency=5180), 80.1) is not None
+
+
 @pytest.mark.parametrize(
     "told",
     [

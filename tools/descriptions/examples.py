@@ -155,6 +155,9 @@ _DEVICE: Final = replace(
     local_address="192.168.42.10",
     camera_address="192.168.42.1",
     signal_strength=70,
+    frequency=5180,
+    tx_bitrate=650_000,
+    rx_bitrate=585_000,
     reachable=True,
     last_successful_connection=_microseconds("2026-11-20T17:07:44.021139+00:00"),
 )

@@ -203,6 +203,8 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
         Kind.NUMBER: Form("i", int, 0, of_json=read_number),
         Kind.COUNT: Form("u", int, 0, of_json=read_number),
         Kind.NUMBERS: Form("au", list[int], to_dbus=list, of_dbus=tuple, to_json=list),
+        Kind.FREQUENCY: Form("u", int, 0, {"description": "MHz."}, of_json=_amount, unit="In MHz"),
+        Kind.BIT_RATE: Form("u", int, 0, {"description": "kbit/s."}, of_json=_amount, unit="In kbit/s"),
         Kind.DBM: Form("n", int, -1, {"description": "dBm."}, unit="In dBm"),
         Kind.FLAG: Form("b", bool, of_json=read_flag),
         Kind.TEXTS: Form("as", list[str], to_dbus=list, of_dbus=tuple, to_json=list, of_json=_texts),

@@ -144,6 +144,27 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class BitRates:
+    """The bit rates of a link, kbit/s; 0 = not known."""
+
+    tx_kbps: int = 0
+    """To the camera."""
+    rx_kbps: int = 0
+    """From it."""
+
+    def stepped(self, shown: BitRates) -> BitRates:
+        """What to show after `shown`: a rate is another one only if it differs by a step."""
+        return BitRates(_stepped(self.tx_kbps, shown.tx_kbps), _stepped(self.rx_kbps, shown.rx_kbps))
+
+
+_RATE_STEP: Final = 0.1
+
+
+def _stepped(rate: int, shown: int) -> int:
+    return rate if not rate or abs(rate - shown) >= _RATE_STEP * shown else shown
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A live association with its IP configuration, as the backend holds it."""
 
@@ -153,6 +174,7 @@ class Link:
     """The gateway of the link, else its DHCP server; empty where neither is known."""
     signal_percent: int = 0
     sighting: Sighting | None = None
+    rates: BitRates = BitRates()
 
 
 @dataclass(frozen=True, slots=True)

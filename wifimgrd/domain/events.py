@@ -76,7 +76,7 @@ class ConnectionFailed:
 
 @dataclass(frozen=True, slots=True)
 class SignalChanged:
-    """The signal strength of a connected device changed by a reportable step."""
+    """The signal strength of a connected device, or its bit rates, changed by a reportable step."""
 
     status: DeviceStatus
 

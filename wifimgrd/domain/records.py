@@ -149,6 +149,19 @@ class DeviceRecord(Record):
     signal_strength: Annotated[
         int | None, Field(Kind.PERCENT, "The strength of the signal.", while_connected=True)
     ] = None
+    frequency: Annotated[
+        int | None, Field(Kind.FREQUENCY, "The frequency of the link's primary channel.")
+    ] = None
+    tx_bitrate: Annotated[
+        int | None,
+        Field(
+            Kind.BIT_RATE,
+            "The bit rate to the camera. It is read every 10 s; a change of less than 10 % is not published.",
+        ),
+    ] = None
+    rx_bitrate: Annotated[
+        int | None, Field(Kind.BIT_RATE, "The bit rate from the camera, read and published likewise.")
+    ] = None
     address: Annotated[
         str | None,
         Field(
@@ -587,6 +600,9 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         local_address=link.local_address if link else None,
         camera_address=link.camera_address if link else None,
         signal_strength=link.signal_percent if link else None,
+        frequency=link.sighting.frequency_mhz if link and link.sighting else None,
+        tx_bitrate=(link.rates.tx_kbps or None) if link else None,
+        rx_bitrate=(link.rates.rx_kbps or None) if link else None,
         address=status.address or None,
         reachable=status.reachable,
         last_connection_attempt=device.last_attempt_us or None,

@@ -1,5 +1,5 @@
-"""The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands and its power save, and
-what interfaces are.
+"""The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands and its power save, what
+interfaces are, and the associations of stations.
 
 https://www.kernel.org/doc/html/latest/networking/regulatory.html and, for the numbers,
 include/uapi/linux/nl80211.h, genetlink.h and netlink.h of the kernel. Each function blocks until the kernel
@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.domain.adapter import Band, Mode
@@ -26,6 +28,7 @@ from wifimgrd.kernel._messages import (
     attribute,
     attributes,
     messages,
+    number,
     request,
 )
 from wifimgrd.kernel.subscription import Subscription
@@ -44,15 +47,26 @@ _CONFIGURATION: Final = b"config\0"
 """The group of messages about interfaces that were made, changed or removed."""
 _GET_WIPHY: Final = 1
 _GET_INTERFACE: Final = 5
+_GET_STATION: Final = 17
 _GET_REGULATORY_DOMAIN: Final = 31
 _SET_POWER_SAVE: Final = 61
 _GET_POWER_SAVE: Final = 62
 _ATTR_IFINDEX: Final = 3
 _ATTR_IFTYPE: Final = 5
-_ATTR_ALPHA2: Final = 33
+_ATTR_MAC: Final = 6
+_ATTR_STATION_INFO: Final = 21
 _ATTR_WIPHY_BANDS: Final = 22
+_ATTR_ALPHA2: Final = 33
+_ATTR_FREQUENCY: Final = 38
 _ATTR_POWER_SAVE: Final = 93
 _ATTR_SPLIT_WIPHY_DUMP: Final = 174
+_INFO_SIGNAL: Final = 7
+"""enum nl80211_sta_info: of the last frame, dBm, a signed byte."""
+_INFO_TX_RATE: Final = 8
+_INFO_RX_RATE: Final = 14
+_RATE_16: Final = 1
+_RATE_32: Final = 5
+"""enum nl80211_rate_info: both in 100 kbit/s; the first one is missing where it is too small."""
 _BANDS: Final = {0: Band.GHZ_2_4, 1: Band.GHZ_5, 3: Band.GHZ_6}
 """enum nl80211_band; of 60 GHz there is none for cameras."""
 _MODES: Final = {
@@ -66,8 +80,27 @@ _MODES: Final = {
 """enum nl80211_iftype; what is not here can be made a station by who uses it."""
 _POWER_SAVE_OFF: Final = 0
 """enum nl80211_ps_state."""
+_MAC_LENGTH: Final = 6
+_HIGHEST_RATE: Final = 1_000_000
+"""In 100 kbit/s: more than any 802.11 has is not a bit rate."""
 _TIMEOUT_S: Final = 1.0
 _LARGEST: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """A station's association with an access point, as its driver describes it."""
+
+    bssid: str
+    """MAC address of the access point, lower case with colons."""
+    frequency_mhz: int = 0
+    """Centre frequency of the primary channel; 0 = not known, as the other two."""
+    signal_dbm: int | None = None
+    """None = not known."""
+    tx_kbps: int = 0
+    """The bit rate of what was sent last, kbit/s."""
+    rx_kbps: int = 0
+    """The same of what was received last."""
 
 
 def regulatory_domain() -> str | None:
@@ -96,6 +129,46 @@ def mode_of(index: int) -> Mode:
             (kind,) = NUMBER.unpack(answer.get(_ATTR_IFTYPE, b""))
             return _MODES.get(kind, Mode.STATION)
     return Mode.STATION
+
+
+def association_of(name: str) -> Association | None:
+    """The association of the station interface `name`; None where there is none, or the driver does not
+    describe it. Some drivers ask their firmware, and take milliseconds."""
+    with suppress(OSError, struct.error), _connected() as netlink:
+        interface = _interface(socket.if_nametoindex(name))
+        (family,) = struct.unpack("=H", _family(netlink).get(_FAMILY_ID, b""))
+        peers = _replies(netlink, family, _GET_STATION, DUMP, interface)
+        [settings] = _replies(netlink, family, _GET_INTERFACE, 0, interface)
+        return association_in(peers, settings)
+    return None
+
+
+def association_in(
+    peers: Sequence[Mapping[int, bytes]], interface: Mapping[int, bytes]
+) -> Association | None:
+    """The association in what the kernel reports of the peers of an interface, of which a station has one,
+    and of the interface itself."""
+    for peer in peers:
+        if len(bssid := peer.get(_ATTR_MAC, b"")) == _MAC_LENGTH:
+            info = attributes(peer.get(_ATTR_STATION_INFO, b""))
+            signal = info.get(_INFO_SIGNAL, b"")
+            return Association(
+                bssid.hex(":"),
+                number(interface.get(_ATTR_FREQUENCY)),
+                int.from_bytes(signal, signed=True) if len(signal) == 1 else None,
+                _rate_kbps(info.get(_INFO_TX_RATE, b"")),
+                _rate_kbps(info.get(_INFO_RX_RATE, b"")),
+            )
+    return None
+
+
+def _rate_kbps(described: bytes) -> int:
+    rate = attributes(described)
+    for one in (_RATE_32, _RATE_16):
+        if one in rate:
+            found = int.from_bytes(rate[one], sys.byteorder)
+            return found * 100 if found <= _HIGHEST_RATE else 0
+    return 0
 
 
 def watch_interfaces(on_change: Callable[[int], None], on_overrun: Callable[[], None]) -> Subscription | None:

@@ -150,14 +150,13 @@ class BackendEvents(BackendListener):
         state, entry = self._state, self._state.holder(interface)
         if entry is None or entry.link is None:
             return
-        before, entry.link = entry.link, state.completed(link, entry.device)
+        before = entry.link
+        entry.link = now = state.completed(link, entry.device, before)
         seen = with_sighting(link.sighting, entry.device.sightings)
         state.record(entry, replace(entry.device, sightings=seen))
-        if replace(entry.link, signal_percent=0, sighting=None) != replace(
-            before, signal_percent=0, sighting=None
-        ):
+        if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
             state.publish(DeviceUpdated(state.status(entry)))
-        elif entry.link.signal_percent != before.signal_percent:
+        elif now != before:
             state.publish(SignalChanged(state.status(entry)))
 
     @staticmethod

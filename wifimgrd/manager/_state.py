@@ -410,12 +410,13 @@ class HubState:
         entry.outcome = asyncio.get_running_loop().create_future()
         self.publish(DeviceStateChanged(self.status(entry)))
 
-    def completed(self, link: Link, device: Device) -> Link:
-        """A link with the signal rounded to the published steps, and with the camera's address from its
-        model if the link has none."""
+    def completed(self, link: Link, device: Device, before: Link | None = None) -> Link:
+        """A link with signal and bit rates in the published steps, after those of `before`, and with the
+        camera's address from its model if the link has none."""
         signal_percent = _SIGNAL_STEP * round(link.signal_percent / _SIGNAL_STEP)
         known = link.camera_address or self.model(device).camera_address
-        return replace(link, signal_percent=signal_percent, camera_address=known)
+        rates = link.rates if before is None else link.rates.stepped(before.rates)
+        return replace(link, signal_percent=signal_percent, camera_address=known, rates=rates)
 
     def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
         """A link, or an attempt at one, has ended for good: free the interface, or the one that

@@ -14,11 +14,11 @@ from wifimgrd.domain.records import CameraRecord, DeviceRecord
 SIGNAL_S: Final = 1.0
 """The least time between two records of a device that differ in the signal strength alone."""
 COUNTS_S: Final = 60.0
-"""The same for what a camera counts: a camera that records has another time left every 10 s."""
+"""The same for bit rates and for what a camera counts: one that records has another time left every 10 s."""
 
 
 def is_small(before: DeviceRecord, after: DeviceRecord) -> bool:
-    """Whether two records differ in nothing but signal strength and what the camera counts."""
+    """Whether two records differ in nothing but signal strength, bit rates and what the camera counts."""
     return _least_s(before, after) > 0
 
 
@@ -78,6 +78,8 @@ def _without_numbers(device: DeviceRecord) -> DeviceRecord:
     return replace(
         device,
         signal_strength=_known(device.signal_strength),
+        tx_bitrate=_known(device.tx_bitrate),
+        rx_bitrate=_known(device.rx_bitrate),
         camera=None if camera is None else _without_counts(camera),
     )
 

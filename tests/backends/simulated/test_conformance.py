@@ -21,6 +21,7 @@ scan_s = 0.003
 dhcp_s = 0.003
 leave_s = 0.001
 silence_s = 0.005
+reading_s = 0.02
 """)
 
 

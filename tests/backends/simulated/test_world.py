@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
+from itertools import pairwise
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.backends.recording import Recorder
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
 from wifimgrd.backends.simulated._world import BriefMemory
-from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
+from wifimgrd.domain.device import BitRates, DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,
     AuthenticationFailed,
@@ -219,7 +220,7 @@ async def test_a_short_power_cut_shows_all_the_same(world: World) -> None:
     world.world.power_off_camera(CAMERA, orderly=False)
     await asyncio.sleep(0.5)
     world.world.power_on_camera(CAMERA)
-    await asyncio.sleep(60)
+    await asyncio.sleep(5)
     assert world.recorder.about_links() == ["link_interrupted", "link_restored"]
 
 
@@ -421,13 +422,50 @@ async def test_stopping_keeps_what_is_up_and_nothing_runs(world: World) -> None:
 
 
 @in_no_time
-async def test_nothing_runs_while_nothing_happens(world: World) -> None:
+async def test_nothing_runs_while_nothing_is_connected(world: World) -> None:
     await world.join()
+    await world.world.backend.leave("wlan0")
+    await asyncio.sleep(10)
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualTimeLoop)
     waits = loop.waits
     await asyncio.sleep(3600)
     assert loop.waits == waits + 1
+
+
+@in_no_time
+async def test_all_links_are_read_together_and_seldom(world: World) -> None:
+    await world.join()
+    await world.join("SIM-CAM-2", "camera-pass-2", "wlan1")
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
+    waits = loop.waits
+    await asyncio.sleep(3600)
+    assert loop.waits <= waits + 361
+
+
+async def _read_within_an_hour(text: str) -> list[Link]:
+    world = World(text)
+    await world.start()
+    await world.join()
+    await asyncio.sleep(3600)
+    return [reported.link for reported in world.recorder.reported if reported.link is not None]
+
+
+@in_no_time
+async def test_a_signal_swings_and_the_rates_follow(world: World) -> None:
+    del world
+    swings = await _read_within_an_hour(
+        '[[adapter]]\nname = "wlan0"\n[[camera]]\nssid = "SIM-CAM-1"\npassword = "camera-pass-1"\n'
+        "signal_swing = 10"
+    )
+    percents = [link.signal_percent for link in swings]
+    assert (min(percents), max(percents)) == (60, 80)
+    assert max(abs(one - other) for one, other in pairwise(percents)) <= 1
+    assert {link.rates.tx_kbps for link in swings} >= {57_800, 86_700, 115_600}
+    [first, *others] = await _read_within_an_hour(TEXT)
+    assert {first} == {*others}
+    assert (first.signal_percent, first.rates) == (70, BitRates(86_700, 57_800))
 
 
 def test_a_join_costs_the_same_in_a_large_world() -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from ipaddress import IPv4Interface
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from wifimgrd.backends.supplicant import link_monitor as shared
 from wifimgrd.backends.wpa_supplicant import _link_monitor as module
 from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading
 from wifimgrd.backends.wpa_supplicant._link_monitor import LinkMonitor
 from wifimgrd.bus.connection import Signal
-from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
+from wifimgrd.domain import device as domain
+from wifimgrd.domain.device import BitRates, DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.kernel import nl80211
+from wifimgrd.kernel.nl80211 import Association
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
 
@@ -32,6 +37,7 @@ class Link:
         self.configured.set()
         self.refusal: BackendUnavailable | None = None
         self.restored = asyncio.Event()
+        self.changed: asyncio.Queue[domain.Link] = asyncio.Queue()
         monkeypatch.setattr(module, "read_address", self._read_address)
         ssid, reading = Ssid(b"CAM"), LinkReading.of(address, None, 80)
         nothing: Any = lambda *_: None  # noqa: E731
@@ -47,7 +53,9 @@ class Link:
             request_lease=self._request,
         )
         listener: Any = SimpleNamespace(
-            link_interrupted=nothing, link_changed=nothing, link_restored=lambda *_: self.restored.set()
+            link_interrupted=nothing,
+            link_changed=lambda _, link: self.changed.put_nowait(link),
+            link_restored=lambda *_: self.restored.set(),
         )
         joined: Any = SimpleNamespace(interface=interface, supplicant=supplicant, reading=reading, bssid="")
         self.tasks = Tasks("test")
@@ -130,3 +138,35 @@ async def test_a_fixed_address_needs_neither(monkeypatch: pytest.MonkeyPatch) ->
     assert link.calls.empty()
     link.monitor.close()
     await link.tasks.stop()
+
+
+async def test_the_association_is_read_while_the_link_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Association("02:00:00:00:00:aa", 5180, -50, 866_700, 780_000)
+    told: list[Association | None] = [known]
+    monkeypatch.setattr(shared, "READING_S", 0.001)
+    monkeypatch.setattr(nl80211, "association_of", lambda name: told[0] if name == "wlan0" else None)
+    link = Link(monkeypatch, LEASE)
+
+    async def read() -> domain.Link:
+        return await asyncio.wait_for(link.changed.get(), 5)
+
+    first = await read()
+    assert (first.signal_percent, first.rates) == (70, BitRates(866_700, 780_000))
+    assert first.sighting == Sighting("02:00:00:00:00:aa", 5180)
+    assert await read() == first, "each reading is reported"
+    told[0] = replace(known, frequency_mhz=0, signal_dbm=None, tx_kbps=0)
+    while (changed := await read()) == first:
+        pass
+    assert changed == replace(first, rates=BitRates(0, 780_000)), "what is not known now was read before"
+    told[0] = None
+    link.state(SupplicantState.DISCONNECTED)
+    link.state(SupplicantState.COMPLETED)
+    await asyncio.wait_for(link.restored.wait(), 5)
+    assert link.monitor.held.link.rates == BitRates()
+    link.monitor.close()
+    await link.tasks.stop()
+
+
+def test_the_association_with_another_access_point_is_not_that_of_the_link() -> None:
+    at = domain.Link("", "", 80, Sighting("02:00:00:00:00:aa", 2412))
+    assert shared._associated(at, Association("02:00:00:00:00:bb", 5180, -50, 866_700, 780_000)) == at

@@ -44,6 +44,10 @@ class LinkReading:
         if self.link.sighting is not None:
             return self
         link = replace(self.link, sighting=before.link.sighting, signal_percent=before.link.signal_percent)
+        return self.with_link(link)
+
+    def with_link(self, link: Link) -> LinkReading:
+        """This reading with other data of the link."""
         return replace(self, link=link)
 
 

@@ -1,4 +1,4 @@
-"""Watch a link until it ends: loss, restoration, changes of signal and addresses."""
+"""Watch a link until it ends: loss, restoration, changes of addresses and of the access point."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.proxies.networkmanager.definitions import NO_OBJECT, DeviceReason, DeviceState, InterfaceFlag
 from wifimgrd.proxies.networkmanager.device import Device, WirelessDevice
-from wifimgrd.proxies.networkmanager.objects import AccessPoint, Ip4Config
+from wifimgrd.proxies.networkmanager.objects import Ip4Config
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
 
 _READS_FOR_KNOWN_ADDRESS: Final = 2
-_Watched = AccessPoint | Ip4Config | WirelessDevice
+_Watched = Ip4Config | WirelessDevice
 _NOTICE_S: Final = 0.3
 """How long after NetworkManager the supplicant may report the same loss; mostly it reports it first."""
 
@@ -179,7 +179,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._apply(reading)
         await self._follow_readings()  # NetworkManager may name the access point only now
 
-    # -- signal and addresses
+    # -- access point and addresses
 
     async def _follow_readings(self) -> None:
         """Subscribe, then read: the properties read while the link came up may have changed since."""
@@ -187,10 +187,9 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         await self._read_again()
 
     async def _watch_readings(self) -> None:
-        """Watch the access point's strength and the addresses in NetworkManager."""
+        """Watch the access point and the addresses in NetworkManager."""
         self._drop_watches()
         for watched in (
-            AccessPoint(self._connection, self._reading.access_point),
             Ip4Config(self._connection, self._reading.ip4),
             WirelessDevice(self._connection, self.device.path),
         ):
@@ -208,7 +207,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         if self._interrupted:
             if "AddressData" in changed:
                 self._check_restored()
-        elif not {"Strength", "AddressData", "ActiveAccessPoint"}.isdisjoint(changed):
+        elif not {"AddressData", "ActiveAccessPoint"}.isdisjoint(changed):
             self._start_task(self._read_again)
 
     async def _read(self) -> LinkReading | None:

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Final
 
 from wifimgrd.backends.simulated._camera import CAMERA_ADDRESS, Camera
+from wifimgrd.backends.simulated._radio import rates_of, signal_after
 from wifimgrd.backends.simulated._scenario import Times
-from wifimgrd.domain.device import DeviceId, HeldLink, Link
+from wifimgrd.domain.device import BitRates, DeviceId, HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
 from wifimgrd.ports import BackendMemory, LinkListener
 
@@ -24,6 +25,8 @@ class _Held:
     held: HeldLink
     camera: Camera
     up: bool = True
+    readings: int = 0
+    """How often its signal was read since the link is up."""
     timers: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
 
     def after(self, name: str, seconds: float, then: Callable[[], None]) -> None:
@@ -42,7 +45,7 @@ class _Held:
 
 
 class Links:
-    """All links, by interface. Only the links whose camera is off have timers."""
+    """All links, by interface. Only the links whose camera is off have timers of their own."""
 
     def __init__(self, times: Times, memory: BackendMemory, admits: Callable[[Camera], bool]) -> None:
         """`admits` returns whether a camera accepts a host again."""
@@ -53,6 +56,8 @@ class Links:
         self._memory = memory
         self._admits = admits
         self._held: dict[str, _Held] = {}
+        self._reading: asyncio.TimerHandle | None = None
+        """The next reading of all links, while there is one."""
 
     def __contains__(self, interface: str) -> bool:
         return interface in self._held
@@ -69,6 +74,7 @@ class Links:
     def up(self, held: HeldLink, camera: Camera) -> None:
         """Add a new link."""
         self._held[held.interface] = _Held(held, camera)
+        self._read_later()
         camera.guests.add(held.interface)
         self._memory.note(_MEMORY_KEY + held.interface, _dump(held))
 
@@ -120,14 +126,13 @@ class Links:
     def refresh(self, camera: Camera) -> None:
         """A camera's signal changed."""
         for interface in tuple(camera.guests):
-            entry = self._held[interface]
-            if entry.up:
-                self._retune(entry)
-                if self.listener is not None:
-                    self.listener.link_changed(interface, entry.held.link)
+            self._read(interface)
 
     def settle(self) -> None:
         """The backend stops: drop interrupted links, keep those that are up."""
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
         for interface, entry in tuple(self._held.items()):
             if not entry.up or not entry.camera.powered:
                 self.drop(interface)
@@ -145,6 +150,8 @@ class Links:
                 self._memory.note(_MEMORY_KEY + interface, None)
             else:
                 self.up(*found)
+        if self._held:
+            self._read_later()
 
     def _fell_silent(self, interface: str) -> None:
         self._held[interface].stop("silence")
@@ -165,14 +172,37 @@ class Links:
         if not entry.camera.powered or not self._admits(entry.camera):
             return
         entry.stop("give up")
-        entry.up = True
-        self._retune(entry)
+        entry.up, entry.readings = True, 0
+        entry.held = replace(
+            entry.held,
+            link=replace(entry.held.link, signal_percent=entry.camera.signal_percent, rates=BitRates()),
+        )
         if self.listener is not None:
             self.listener.link_restored(interface, entry.held.link)
 
-    def _retune(self, entry: _Held) -> None:
-        link = replace(entry.held.link, signal_percent=entry.camera.signal_percent)
-        entry.held = replace(entry.held, link=link)
+    def _read_later(self) -> None:
+        if self._reading is None:
+            loop = asyncio.get_running_loop()
+            self._reading = loop.call_later(self._times.reading_s, self._read_all)
+
+    def _read_all(self) -> None:
+        self._reading = None
+        for interface, entry in tuple(self._held.items()):
+            entry.readings += 1
+            self._read(interface)
+        if self._held and self.listener is not None:
+            self._read_later()
+
+    def _read(self, interface: str) -> None:
+        """Report the signal and the bit rates of a link, if it is up."""
+        entry = self._held.get(interface)
+        if entry is None or not entry.up or self.listener is None:
+            return
+        plan, up_s = entry.camera.plan, entry.readings * self._times.reading_s
+        percent = signal_after(entry.camera.signal_percent, plan.signal_swing, up_s)
+        rates = rates_of(percent, plan.frequency_mhz, entry.readings if plan.signal_swing else 0)
+        entry.held = replace(entry.held, link=replace(entry.held.link, signal_percent=percent, rates=rates))
+        self.listener.link_changed(interface, entry.held.link)
 
 
 def _nothing(interface: str) -> None:

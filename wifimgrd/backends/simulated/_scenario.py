@@ -19,6 +19,7 @@ from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.checks import Check, Invalid, expect, matching, one_of, within
 from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.ports import READING_S
 from wifimgrd.toml_tables import Document, TomlError
 
 _DEFAULT: Final = Path(__file__).with_name("default.toml")
@@ -158,6 +159,8 @@ class CameraPlan:
     security: Security
     frequency_mhz: int
     signal_percent: int
+    signal_swing: int
+    """Percent by which the signal rises and falls within an hour."""
     powered: bool
     hidden: bool
     """Found only by a directed scan, so the first join takes one scan more."""
@@ -211,6 +214,7 @@ class CameraTable:
     band: Band | None = None
     frequency_mhz: Annotated[int | None, within(2400, 7125)] = None
     signal: Percent = 70
+    signal_swing: Percent = 0
     powered: bool = True
     hidden: bool = False
     refuses: bool = False
@@ -257,6 +261,7 @@ class CameraTable:
             security=self.security or (Security.OPEN if self.password.is_open else Security.WPA2),
             frequency_mhz=self.frequency_mhz or _CHANNELS[self.band or Band.GHZ_2_4],
             signal_percent=self.signal,
+            signal_swing=self.signal_swing,
             powered=self.powered,
             hidden=self.hidden,
             refuses=self.refuses,
@@ -316,6 +321,8 @@ class Times:
     """From the beginning of a wake to a camera's network."""
     absent_s: Seconds = 2.0
     """How long a camera is waited for over Bluetooth that is not in range."""
+    reading_s: Annotated[float, within(0.001, 86400, "seconds")] = READING_S
+    """From one reading of signal and bit rates to the next."""
     give_up_s: Seconds = 15.0
     """From the interruption of a link to its end."""
 

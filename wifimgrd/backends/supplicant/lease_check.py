@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
-from typing import Protocol
+from typing import Protocol, Self
 
 import structlog
 
@@ -27,6 +27,9 @@ class LinkReading(Protocol):
     @property
     def lease(self) -> IPv4Interface:
         """The host's address on the link, with its prefix."""
+
+    def with_link(self, link: Link) -> Self:
+        """This reading with other data of the link."""
 
 
 class LeaseCheck:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from ipaddress import IPv4Interface
 from typing import Generic, Self, TypeVar
 
@@ -17,9 +18,11 @@ from wifimgrd.backends.supplicant.bssid_limit import BssidLimit, LimitNetworks
 from wifimgrd.backends.supplicant.lease_check import LinkReading
 from wifimgrd.backends.supplicant.network_search import LinkSearch
 from wifimgrd.bus.connection import BusClosed, BusError, Signal
-from wifimgrd.domain.device import HeldLink, Ssid
+from wifimgrd.domain.device import BitRates, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import AddressFailed, WifimgrdError
-from wifimgrd.ports import LinkListener
+from wifimgrd.kernel import nl80211
+from wifimgrd.ports import READING_S, LinkListener
+from wifimgrd.proxies.wpa_supplicant.bss import link_percent
 from wifimgrd.proxies.wpa_supplicant.definitions import ReasonCode, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks, Work
@@ -49,6 +52,8 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         """Why the link is being taken down by this monitor."""
         self._listener: LinkListener | None = None
         self._on_end: Callable[[], None] | None = None
+        self._association: nl80211.Association | None = None
+        """As it was read last; None until the first reading of a link that is up."""
         self._end_cause: WifimgrdError | None = None
         """Why the link has ended; None while it has not."""
         self._state: str = SupplicantState.COMPLETED
@@ -104,6 +109,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
             loop.call_soon(self.end, self._end_cause)
             return
         self._watch()
+        self._start_task(self._follow_association)
         loop.call_soon(self._drop_where_down)  # the caller has not received the link yet
 
     def close(self) -> None:
@@ -128,7 +134,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
 
     @abstractmethod
     def _watch(self) -> None:
-        """Start to watch the address and the signal strength."""
+        """Start to watch the address."""
 
     @abstractmethod
     def _associated(self) -> None:
@@ -183,13 +189,26 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         if self._interrupted or self._listener is None:
             return
         self._interrupted = True
+        self._association = None
         self._log.debug("association_lost", **facts)
         self._listener.link_interrupted(self.held.interface, cause)
 
-    # -- the address
+    async def _follow_association(self) -> None:
+        """Read the signal strength, the bit rates and the frequency of the link from time to time."""
+        while True:
+            await asyncio.sleep(READING_S)
+            # In a thread, because a driver may wait for its firmware.
+            found = await asyncio.to_thread(nl80211.association_of, self.held.interface)
+            if found is not None and self.is_up:
+                self._association = found
+                self._apply(self._reading, is_read=True)
 
-    def _apply(self, reading: R) -> None:
-        """Report the link as restored or changed; the association and the address are there."""
+    # -- the link as a whole
+
+    def _apply(self, reading: R, *, is_read: bool = False) -> None:
+        """Report the link as restored, as changed or, `is_read`, as read again; the association and the
+        address are there."""
+        reading = reading.with_link(_associated(reading.link, self._association))
         before, self._reading = self._reading, reading
         self.held = HeldLink(self.held.device_id, self.held.interface, self.held.ssid, reading.link)
         if self._listener is None:
@@ -201,7 +220,7 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
                 self._search_task = None
             self._log.info("link_restored")
             self._listener.link_restored(self.held.interface, reading.link)
-        elif reading.link != before.link:
+        elif is_read or reading.link != before.link:
             self._listener.link_changed(self.held.interface, reading.link)
 
     async def _refuse_unusable(self, reading: R) -> bool:
@@ -236,3 +255,17 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
             await work()
         except (BusError, BusClosed, TimeoutError) as error:
             self._log.debug("link_unreadable", error=str(error))
+
+
+def _associated(link: Link, read: nl80211.Association | None) -> Link:
+    """A link with what was read of its association, unless that was with another access point."""
+    at = link.sighting
+    if read is None or (at is not None and at.bssid != read.bssid):
+        return link
+    frequency_mhz = read.frequency_mhz or (at.frequency_mhz if at else 0)
+    return replace(
+        link,
+        signal_percent=link.signal_percent if read.signal_dbm is None else link_percent(read.signal_dbm),
+        sighting=Sighting(read.bssid, frequency_mhz) if frequency_mhz else at,
+        rates=BitRates(read.tx_kbps, read.rx_kbps),
+    )

@@ -60,7 +60,11 @@ class LinkReading:
 
     def seen(self, sighting: Sighting, signal_percent: int) -> LinkReading:
         """This link at an access point."""
-        return replace(self, link=replace(self.link, sighting=sighting, signal_percent=signal_percent))
+        return self.with_link(replace(self.link, sighting=sighting, signal_percent=signal_percent))
+
+    def with_link(self, link: Link) -> LinkReading:
+        """This reading with other data of the link."""
+        return replace(self, link=link)
 
 
 def address_in(description: LinkDescription) -> LinkAddress | None:

@@ -12,15 +12,11 @@ from wifimgrd.backends.wpa_supplicant._attempt import Joined
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant._link_address import LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant._services import Services
-from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
-from wifimgrd.proxies.wpa_supplicant.bss import link_percent
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.runtime.tasks import Tasks
 
-_SIGNAL_S: Final = 10.0
-"""From one reading of the signal strength to the next: wpa_supplicant sends no signals about it."""
 _NOTICE_S: Final = 0.3
 """How long after the kernel the supplicant may report the same loss; mostly it reports it first."""
 _WITHOUT_NETWORKD_S: Final = 5.0
@@ -74,7 +70,6 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
 
     def _watch(self) -> None:
         asyncio.get_running_loop().call_soon(self._read_soon)  # it may have changed since it was read
-        self._start_task(self._follow_signal)
 
     def _associated(self) -> None:
         self._read_soon()
@@ -96,20 +91,6 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
 
     def _gone(self) -> None:
         self.end(self._services.loss_of(self.held.interface))
-
-    # -- the signal strength
-
-    async def _follow_signal(self) -> None:
-        """Read the signal strength of the link from time to time."""
-        while True:
-            await asyncio.sleep(_SIGNAL_S)
-            try:
-                dbm = await self.supplicant.link_signal_dbm()
-            except BusError:  # not associated now
-                continue
-            sighting = self._reading.link.sighting
-            if self.is_up and sighting is not None and dbm is not None:
-                self._apply(self._reading.seen(sighting, link_percent(dbm)))
 
     # -- the address
 

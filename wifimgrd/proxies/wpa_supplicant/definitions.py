@@ -77,13 +77,6 @@ class NetworkSettings(TypedDict, total=False):
     ssid: str
 
 
-class LinkSignal(TypedDict, total=False):
-    """The reply of SignalPoll."""
-
-    rssi: int
-    """dBm."""
-
-
 class SupplicantState(StrEnum):
     """`State` of an interface: https://w1.fi/wpa_supplicant/devel/dbus.html#dbus_interface."""
 

@@ -21,7 +21,6 @@ from wifimgrd.proxies.wpa_supplicant.definitions import (
     BssProperties,
     Capabilities,
     InterfaceProperties,
-    LinkSignal,
     NetworkSettings,
 )
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanQueue
@@ -173,10 +172,6 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         """A BSS of its list; None where it is not in it any more."""
         properties = await self._bss(path)
         return bss_of(path, properties) if properties else None
-
-    async def link_signal_dbm(self) -> int | None:
-        """The signal strength of the association; None where the driver does not report it."""
-        return (await self.ask(LinkSignal, "SignalPoll")).get("rssi")
 
     async def networks(self, ssid: Ssid) -> list[Bss]:
         """The access points with that SSID in the supplicant's list, of any age."""

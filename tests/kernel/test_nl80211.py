@@ -1,0 +1,60 @@
+"""What is read of a station's association, from attributes as the kernel writes them."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.kernel._messages import attribute, attributes
+from wifimgrd.kernel.nl80211 import Association, association_in, association_of
+
+BSSID = bytes.fromhex("025c30a7eb0d")
+MAC, STATION_INFO, FREQUENCY = 6, 21, 38
+SIGNAL, TX_RATE, RX_RATE = 7, 8, 14
+
+
+def rate(hundreds: int) -> bytes:
+    """struct rate_info: the 16 bits are missing where they do not suffice."""
+    short = attribute(1, struct.pack("=H", hundreds)) if hundreds < 1 << 16 else b""
+    return short + attribute(5, hundreds)
+
+
+def peer(info: bytes) -> dict[int, bytes]:
+    return attributes(attribute(MAC, BSSID) + attribute(STATION_INFO, info))
+
+
+def test_an_association_is_read() -> None:
+    info = attribute(SIGNAL, b"\xc9") + attribute(TX_RATE, rate(8667)) + attribute(RX_RATE, rate(104_400))
+    found = association_in([peer(info)], attributes(attribute(FREQUENCY, 5180)))
+    assert found == Association("02:5c:30:a7:eb:0d", 5180, -55, 866_700, 10_440_000)
+
+
+def test_an_old_kernel_has_sixteen_bits_alone() -> None:
+    info = attribute(TX_RATE, attribute(1, struct.pack("=H", 540)))
+    assert association_in([peer(info)], {}) == Association("02:5c:30:a7:eb:0d", tx_kbps=54_000)
+
+
+@pytest.mark.parametrize("peers", [[], [{}], [{MAC: b"\x02"}]])
+def test_a_station_without_a_peer_is_not_associated(peers: list[dict[int, bytes]]) -> None:
+    assert association_in(peers, {}) is None
+
+
+@given(st.binary(max_size=40))
+def test_nothing_that_a_driver_says_is_out_of_bounds(info: bytes) -> None:
+    found = association_in([peer(info)], {})
+    assert found is not None
+    assert found.signal_dbm is None or -128 <= found.signal_dbm <= 127
+    assert 0 <= found.tx_kbps <= 100_000_000
+
+
+def test_a_rate_that_no_radio_has_is_not_known() -> None:
+    found = association_in([peer(attribute(TX_RATE, rate(0xFFFFFFFF)))], {})
+    assert found is not None
+    assert found.tx_kbps == 0
+
+
+def test_an_interface_that_is_gone_has_no_association() -> None:
+    assert association_of("none0") is None
