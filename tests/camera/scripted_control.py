@@ -21,7 +21,7 @@ from wifimgrd.domain.errors import CameraRefused, NotConnected, WifimgrdError
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 
-PORT = 6666
+PORT = CameraDriver.GOPRO.port
 REFUSING = DeviceId(13)
 """It refuses every command."""
 

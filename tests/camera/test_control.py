@@ -56,6 +56,7 @@ FAST = SessionLimits(
     open_s=0.5,
     answer_s=0.3,
     prepare_s=0.4,
+    silent_s=0.4,
     keep_alive_s=0.02,
 )
 SLOW = replace(FAST, idle_s=60.0, recording_s=60.0)
@@ -424,6 +425,50 @@ async def test_a_camera_that_is_not_ready_does_not_hold_the_others_up(fixture: F
     assert results[DeviceId(2)].error is None
     assert isinstance(results[DeviceId(3)].error, NotConnected)
     assert "/gopro/camera/shutter/start" not in silent.requests
+
+
+PATIENT = replace(FAST, answer_s=10.0, prepare_s=10.0, silent_s=0.6)
+
+
+@pytest.mark.parametrize("limits", [PATIENT])
+@pytest.mark.parametrize("is_being_read", [True, False])
+async def test_a_silent_camera_is_left_out_before_one_that_is_busy(
+    fixture: Fixture, is_being_read: bool
+) -> None:
+    silent, busy, other = GoPro(), GoPro(), GoPro()
+    for device_id, camera in enumerate((silent, busy, other), 1):
+        fixture.attach(camera, device_id)
+    await fixture.listener.next()
+    silent.instead["/gopro/camera/state"] = SILENT
+    busy.statuses["8"] = 1
+    if is_being_read:
+        await until(lambda: silent.requests.count("/gopro/camera/state") > 1)
+    began_s = asyncio.get_running_loop().time()
+    recording = asyncio.create_task(fixture.sessions.record([DeviceId(one) for one in (1, 2, 3)], on=True))
+    await until(lambda: busy.requests.count("/gopro/camera/state") > 5)  # a second, and longer than silent_s
+    busy.statuses["8"] = 0
+    results = await recording
+    assert asyncio.get_running_loop().time() - began_s < PATIENT.prepare_s / 2
+    assert [result.error is None for result in results.values()] == [False, True, True]
+    error = results[ONE].error
+    assert isinstance(error, DeviceNotReachable)
+    assert error.message == "no answer within 0.6 s, and others were ready"
+    silent.instead.clear()
+    assert "/gopro/camera/shutter/start" not in silent.requests
+
+
+@pytest.mark.parametrize("limits", [replace(PATIENT, prepare_s=1.2)])
+async def test_a_silent_camera_has_its_whole_time_if_nobody_waits_for_it(fixture: Fixture) -> None:
+    silent = GoPro()
+    silent.instead["/gopro/camera/state"] = SILENT
+    fixture.attach(silent)
+    fixture.attach(GoPro(), 2)
+    fixture.world.cameras[2].statuses["33"] = 2  # type: ignore[attr-defined]
+    results = await fixture.sessions.record([ONE, DeviceId(2)], on=True)
+    assert isinstance(results[DeviceId(2)].error, CameraRefused)
+    error = results[ONE].error
+    assert error is not None
+    assert error.message == "the camera was not ready within 1.2 s"
 
 
 @pytest.mark.parametrize(

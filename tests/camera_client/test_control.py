@@ -305,21 +305,37 @@ async def test_a_process_that_floods_gets_a_few_sockets_of_attached_cameras(
     daemon.attach(ONE, GOPRO)
     await until(lambda: impostor.count("Attach"))
     for number in range(1000):
-        impostor.want(number, 1, 80)
+        impostor.want(number, 1, GOPRO.port)
     await impostor.connection.round_trip()
     await daemon._connection.round_trip()
     assert len(daemon._opening) == names.MOST_WANTED_OF_ONE
-    impostor.want(9, 2, 80)
+    impostor.want(9, 2, GOPRO.port)
     await until(lambda: impostor.count("RefuseSocket"))
-    assert cameras.opened == [(ONE, 80)] * names.MOST_WANTED_OF_ONE
+    assert cameras.opened == [(ONE, GOPRO.port)] * names.MOST_WANTED_OF_ONE
     for number in range(1000):
-        impostor.want(number, 1000 + number, 80)
+        impostor.want(number, 1000 + number, GOPRO.port)
     await impostor.connection.round_trip()
     await daemon._connection.round_trip()
     assert len(daemon._opening) <= names.MOST_WANTED
     cameras.may_open.set()
     await until(lambda: not daemon._opening)
     assert impostor.count("GiveSocket") == names.MOST_WANTED_OF_ONE
+
+
+@pytest.mark.parametrize("driver", CameraDriver)
+async def test_a_process_gets_only_the_port_of_a_cameras_driver(
+    daemon: ProcessControl, impostor: Impostor, cameras: Cameras, driver: CameraDriver
+) -> None:
+    daemon.attach(ONE, driver)
+    await until(lambda: impostor.count("Attach"))
+    others = {one.port for one in CameraDriver} - {driver.port} | {0, 22, 65535}
+    for serial, port in enumerate(sorted(others)):
+        impostor.want(serial, 1, port)
+        await until(lambda serial=serial: impostor.count("RefuseSocket") == serial + 1)
+    assert cameras.opened == []
+    impostor.want(99, 1, driver.port)
+    await until(lambda: impostor.count("GiveSocket"))
+    assert cameras.opened == [(ONE, driver.port)]
 
 
 async def test_bad_values_of_a_process_are_left_out(

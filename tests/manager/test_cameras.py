@@ -661,6 +661,61 @@ def test_a_clock_that_cannot_be_read_is_set_after_the_second_read(on_cameras: On
     on_cameras(test)
 
 
+def test_a_wrong_clock_is_not_a_problem_while_the_hub_sets_it(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        wrong = {"clock_offset_us": -75 * S, "clock_read_us": S}
+        cameras.control.says(device, **wrong)
+        cameras.control.says(device, battery_level=50)
+        await asyncio.sleep(1)
+        assert cameras.control.clocks == [device]
+        cameras.control.says(device, battery_level=49)  # its clock was not read since
+        cameras.control.says(device, clock_offset_us=0, clock_read_us=2 * S)
+        told = cameras.bench.story.of(CameraChanged)
+        assert {event.status.camera.problems for event in told if event.status.camera} == {()}
+        cameras.control.says(device, clock_offset_us=6 * S, clock_read_us=600 * S)
+        assert cameras.camera(device).problems == (Problem.CLOCK_WRONG,)
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize("error", [BackendUnavailable("no"), NotSupported("no"), CameraBusy("no")])
+def test_a_wrong_clock_that_the_hub_cannot_set_is_a_problem(
+    on_cameras: OnCameras, error: WifimgrdError
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.clock_error = error
+        cameras.control.says(device, clock_offset_us=-75 * S, clock_read_us=S)
+        assert cameras.camera(device).problems == ()
+        await asyncio.sleep(1)
+        assert cameras.camera(device).problems == (Problem.CLOCK_WRONG,)
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize(
+    ("recording", "settings"),
+    [
+        (RecordingState.IDLE, {"is_right": False}),
+        (RecordingState.IDLE, {"set_clock": False}),
+        (RecordingState.RECORDING, {}),
+        (None, {}),
+    ],
+)
+def test_a_wrong_clock_that_the_hub_does_not_set_is_a_problem(
+    on_cameras: OnCameras, recording: RecordingState | None, settings: dict[str, Any]
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, recording=recording, clock_offset_us=-75 * S, clock_read_us=S)
+        await asyncio.sleep(1)
+        assert cameras.control.clocks == []
+        assert cameras.camera(device).problems == (Problem.CLOCK_WRONG,)
+
+    on_cameras(test, **settings)
+
+
 def test_a_clock_that_cannot_be_set_costs_nothing_else(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()

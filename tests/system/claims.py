@@ -119,10 +119,10 @@ CAN: Final[Claims] = {
         "connect to every Bluetooth device in range, pair with it, read it, write to it, and remove its "
         "bond with this host": (_BLUEZ,),
         "do with connected cameras whatever they allow a client, such as start and stop recordings and "
-        "delete files, at every port": (
+        "delete files, at the port of its driver": (
             _CAGE + "test_a_connection_that_is_passed_in_works_in_the_camera_process",
             "tests/camera_client/test_control.py::"
-            "test_a_process_that_floods_gets_a_few_sockets_of_attached_cameras",
+            "test_a_process_gets_only_the_port_of_a_cameras_driver",
         ),
     },
     "the helper, `wifimgrd-net`": {

@@ -33,7 +33,9 @@ class SessionLimits:
     open_s: float = 10.0
     answer_s: float = 5.0
     prepare_s: float = 4.0
-    """How long the others wait for a camera before a command is sent to all."""
+    """How long the others wait for a camera that answers before a command is sent to all."""
+    silent_s: float = 1.5
+    """How long those that are ready wait for one that does not answer."""
     keep_alive_s: float = 2.0
     margin_s: float = 0.5
     """By how much a command ends before its caller's limit."""

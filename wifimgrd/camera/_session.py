@@ -57,6 +57,8 @@ class Attempt:
     is_ready: bool = False
     """It waits for the others."""
     is_sent: bool = False
+    is_left_out: bool = False
+    """It has not answered, and the others have not waited any longer."""
 
     def send(self) -> None:
         """Send the request of an attempt that is ready, at once."""
@@ -118,6 +120,8 @@ class Session:
         self._command: Request | None = None
         self.is_commanded = False
         """A command to the camera is under way."""
+        self.heard_s = 0.0
+        """When it has last answered, by the loop's clock."""
         tasks.keep("read", self._run, _RESTART)
 
     def close(self) -> None:
@@ -275,6 +279,7 @@ class Session:
         except BaseException:
             self._drop()
             raise
+        self.heard_s = asyncio.get_running_loop().time()
         if not connection.is_usable:
             self._drop()
         return answer

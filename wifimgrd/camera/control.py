@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
@@ -113,16 +114,26 @@ class CameraSessions:
         return {device_id: results.get(device_id, missing) for device_id in wanted}
 
     async def _prepare(self, gate: Gate, runs: Sequence[tuple[Attempt, asyncio.Task[CommandResult]]]) -> None:
-        """Wait until each attempt is ready or has ended, or their time is over."""
+        """Wait until each attempt is ready or has ended, or their time is over; that of cameras which do not
+        answer is shorter if others are ready."""
         for _, task in runs:
             task.add_done_callback(lambda _: gate.changed.set())
-        try:
-            async with asyncio.timeout(self._limits.prepare_s):
-                while not all(attempt.is_ready or task.done() for attempt, task in runs):
-                    gate.changed.clear()
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        deadline_s = began_s + self._limits.prepare_s
+        while late := [attempt for attempt, task in runs if not (attempt.is_ready or task.done())]:
+            until_s = deadline_s
+            if any(attempt.is_ready for attempt, _ in runs):
+                heard_s = max(began_s, *(attempt.session.heard_s for attempt in late))
+                until_s = min(deadline_s, heard_s + self._limits.silent_s)
+            if loop.time() >= until_s:
+                for attempt in late:
+                    attempt.is_left_out = until_s < deadline_s
+                return
+            gate.changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until_s):
                     await gate.changed.wait()
-        except TimeoutError:
-            pass
 
     def _result(self, attempt: Attempt, task: asyncio.Task[CommandResult]) -> CommandResult:
         if task.done() and not task.cancelled() and task.exception() is None:
@@ -132,6 +143,8 @@ class CameraSessions:
             error = NotConnected(_DISCONNECTED)
         elif not attempt.has_turn and attempt.session.is_commanded:
             error = CameraBusy(_OTHER_COMMAND)
+        elif attempt.is_left_out:
+            error = DeviceNotReachable(f"no answer within {self._limits.silent_s:g} s, and others were ready")
         elif not attempt.is_ready:
             error = DeviceNotReachable(f"the camera was not ready within {self._limits.prepare_s:g} s")
         else:

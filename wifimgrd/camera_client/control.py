@@ -200,6 +200,8 @@ class ProcessControl:
         try:
             if attachment is None or open_socket is None:
                 raise NotConnected(_NOT_CONNECTED)
+            if port != attachment.driver.port:  # not asked for by the process as it was installed
+                raise InvalidRequest(f"the driver {attachment.driver} does not use port {port}")
             opened = await open_socket(device_id, port)
         except WifimgrdError as error:
             code = names.PORT_REFUSED if isinstance(error, ServiceRefused) else error.code.value

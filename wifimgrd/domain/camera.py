@@ -5,7 +5,7 @@ Values and rules, without a clock and without I/O; what is not known is None, an
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -50,6 +50,18 @@ class CameraDriver(StrEnum):
     """Insta360's own messages at TCP port 6666: ONE RS, X3, X4, X5."""
     OSC = "osc"
     """Open Spherical Camera over HTTP: Ricoh Theta, and Insta360 models without port 6666."""
+
+    @property
+    def port(self) -> int:
+        """The TCP port of the camera that it uses: no other one is opened for it."""
+        return _PORTS[self]
+
+
+_PORTS: Final[Mapping[CameraDriver, int]] = {
+    CameraDriver.GOPRO: 8080,
+    CameraDriver.INSTA360: 6666,
+    CameraDriver.OSC: 80,
+}
 
 
 class BatteryState(StrEnum):

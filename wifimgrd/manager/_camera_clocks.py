@@ -26,18 +26,20 @@ class CameraClocks:
         self._set_us: dict[DeviceId, int] = {}
         """Microseconds since the epoch."""
 
-    async def set_if_right(self, entry: DeviceEntry, reading: Callable[[], CameraReading]) -> None:
+    async def set_if_right(self, entry: DeviceEntry, reading: Callable[[], CameraReading]) -> bool:
         """A camera was connected: set its clock, if this host's is right; `reading` is what is known of it
-        then."""
+        then. Returns whether it was set."""
         if not await self._host.is_synchronised():
             _log.info("clock_not_set", device=entry.device.id, reason="this host's clock is not synchronised")
-            return
+            return False
         try:
             await self.set(entry, reading())
         except NotSupported:
-            return
+            return False
         except WifimgrdError as error:
             _log.info("clock_not_set", device=entry.device.id, code=error.code, reason=error.message)
+            return False
+        return True
 
     async def set(self, entry: DeviceEntry, before: CameraReading) -> None:
         """Set the clock of a camera, which is as it was read `before`; raises CameraBusy while it records,

@@ -75,6 +75,9 @@ class _Camera:
     """Until it has not answered for so long that it is not known what it does."""
     is_clock_due: bool = False
     """Its clock is to be set, once it was read: by how much it is wrong is told before."""
+    corrected_us: int = 0
+    """When the clock was read that the hub is setting, or has set: that it was wrong is not a problem. 0 =
+    there is none."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
     reads: list[asyncio.Future[None]] = field(default_factory=list)
@@ -158,18 +161,26 @@ class Cameras:
         _cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         over = self._follow_recording(entry, camera)
-        self._compare(entry, camera)
         is_read, camera.has_been_read = camera.has_been_read or bool(reading.clock_read_us), True
         if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
             if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
-                self._tasks.start("clock", self._clocks.set_if_right(entry, lambda: camera.reading))
+                camera.corrected_us = reading.clock_read_us
+                self._tasks.start("clock", self._correct_clock(entry, camera))
+        self._compare(entry, camera)
         if over is not None:
             self._state.publish(over)
         reads, camera.reads = camera.reads, []
         for waiter in reads:
             if not waiter.done():
                 waiter.set_result(None)
+
+    async def _correct_clock(self, entry: DeviceEntry, camera: _Camera) -> None:
+        """Set the clock of a camera that was connected."""
+        if not await self._clocks.set_if_right(entry, lambda: camera.reading):
+            camera.corrected_us = 0
+            if self._cameras.get(entry.device.id) is camera:
+                self._compare(entry, camera)
 
     def _silent(self, entry: DeviceEntry, camera: _Camera) -> None:
         """A camera that is connected has not answered for some time."""
@@ -234,7 +245,10 @@ class Cameras:
     def _status(entry: DeviceEntry, camera: _Camera) -> CameraStatus:
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
-        problems = problems_of(camera.reading, camera.wish, entry.camera.problems, differs_s=differs_s)
+        reading = camera.reading
+        if camera.corrected_us and camera.corrected_us == reading.clock_read_us:
+            reading = replace(reading, clock_offset_us=None)
+        problems = problems_of(reading, camera.wish, entry.camera.problems, differs_s=differs_s)
         return CameraStatus(camera.reading, camera.wish.records, problems)
 
     @staticmethod

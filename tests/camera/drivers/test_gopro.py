@@ -245,13 +245,17 @@ def test_a_refusal_is_explained_by_the_state(
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_a_camera_that_does_not_say_whether_it_records_has_not_done_it(
-    talk: Talk, camera: Camera, on: bool
+@pytest.mark.parametrize("untold", [{}, {"10": None}, {"10": "x"}, {"10": 2}, {"10": -1}])
+def test_a_camera_that_does_not_say_whether_it_records_is_believed(
+    talk: Talk, camera: Camera, on: bool, untold: dict[str, Any]
 ) -> None:
     camera.obeys = False
-    camera.statuses["10"] = "x"
-    with pytest.raises(CameraRefused, match="does not say whether it records"):
-        talk.command(on=on)
+    del camera.statuses["10"]
+    camera.statuses |= untold
+    talk.command(on=on)
+    assert "shutter" in "".join(target(request) for request in talk.requests)
+    assert (talk.driver.reading.recording, talk.driver.reading.recording_since_us) == (None, None)
+    assert talk.paused_s == 0
 
 
 def test_a_camera_that_does_not_do_what_it_says(talk: Talk, camera: Camera) -> None:

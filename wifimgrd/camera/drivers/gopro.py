@@ -34,6 +34,7 @@ from wifimgrd.camera.drivers.protocol import (
 )
 from wifimgrd.domain.camera import (
     BatteryState,
+    CameraDriver,
     RecordingState,
     StopReason,
     StorageState,
@@ -84,9 +85,8 @@ _READY_TRIES: Final = 12
 class GoProDriver(Driver):
     """Speaks with one GoPro."""
 
-    port = 8080
+    port = CameraDriver.GOPRO.port
     done_s = 2.5
-    may_keep_silent = False
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,7 +27,14 @@ from wifimgrd.camera.drivers.protocol import (
     Push,
     Request,
 )
-from wifimgrd.domain.camera import BatteryState, CameraReading, RecordingState, StopReason, StorageState
+from wifimgrd.domain.camera import (
+    BatteryState,
+    CameraDriver,
+    CameraReading,
+    RecordingState,
+    StopReason,
+    StorageState,
+)
 from wifimgrd.domain.errors import CameraBusy
 
 FRAME_BYTES: Final = 64 * 1024
@@ -166,7 +173,7 @@ def _message(content: bytes) -> Answer | Push | None:
 class Insta360Driver(Driver):
     """Speaks with one camera."""
 
-    port = 6666
+    port = CameraDriver.INSTA360.port
     keep_alive = frame(_KEEP_ALIVE)
 
     def __init__(self) -> None:

@@ -40,6 +40,7 @@ from wifimgrd.camera.drivers.protocol import (
 )
 from wifimgrd.domain.camera import (
     BatteryState,
+    CameraDriver,
     RecordingState,
     StopReason,
     StorageState,
@@ -111,7 +112,7 @@ _LEVEL2: Final = _Words()
 class OscDriver(Driver):
     """Speaks with one camera."""
 
-    port = 80
+    port = CameraDriver.OSC.port
 
     def __init__(self) -> None:
         super().__init__()

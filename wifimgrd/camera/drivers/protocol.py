@@ -15,7 +15,7 @@ from typing import ClassVar, Final, TypeVar
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.domain.camera import CameraReading
-from wifimgrd.domain.errors import CameraRefused, NotSupported
+from wifimgrd.domain.errors import NotSupported
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
@@ -127,8 +127,6 @@ class Driver(ABC):
     """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
     done_s: ClassVar[float] = 2.0
     """How long a camera that has taken a command may need until it is seen to do it."""
-    may_keep_silent: ClassVar[bool] = True
-    """Whether a camera that takes a command, and does not say whether it records, is believed."""
 
     def __init__(self) -> None:
         self.facts = Facts()
@@ -182,16 +180,13 @@ class Driver(ABC):
     def _seen_to_do_it(
         self, answer: Answer, read: Callable[[], Conversation[None]], *, on: bool
     ) -> Conversation[Answer]:
-        """Read until the camera does what it was told; returns the answer to that, and raises
-        CameraRefused."""
+        """Read until the camera does what it was told; one that does not say whether it records is believed.
+        Returns the answer to that, and raises CameraRefused."""
         for _ in range(round(self.done_s / TRY_AGAIN_S)):
-            recording = self.reading.is_recording
-            if recording is on or (recording is None and self.may_keep_silent):
+            if self.reading.is_recording in (on, None):
                 return answer
             yield Pause(TRY_AGAIN_S)
             yield from read()
-        if self.reading.recording is None:
-            raise CameraRefused("it took the command, but does not say whether it records")
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
         raise refusal(self.reading, said, on=on)
 
