@@ -43,7 +43,7 @@ _wifimgrctl() {
                 ;;
             models) words+=(--config) ;;
             history) words+=(--since) ;;
-            remove) words+=(--history) ;;
+            remove) words+=(--history --yes) ;;
             connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
             record | stop) words+=(--all) ;;
@@ -59,8 +59,8 @@ _wifimgrctl() {
         return
     fi
     case $command in
-        '')
-            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles diagnose backup restore monitor completions)
+        '' | help)
+            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles diagnose backup restore monitor completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop) _wifimgrctl_of_service devices ;;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -13,6 +14,8 @@ from typing import Final, NoReturn
 
 from wifimgrd import __version__
 from wifimgrd.cli._finding import meant
+from wifimgrd.cli._screen import columns_of, write_line
+from wifimgrd.cli._text import safe
 from wifimgrd.config import TOPIC_PREFIX, Mqtt
 from wifimgrd.domain.commands import (
     CAMERA,
@@ -58,6 +61,7 @@ _SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _NO_SUCH_CHOICE: Final = re.compile(
     r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
 )
+HELP: Final = "help"
 _LONGEST_TIMEOUT_S: Final = 86400.0
 CONNECT_S: Final = 30.0
 CONNECT_WITH_WAKE_S: Final = 180.0
@@ -69,7 +73,23 @@ _WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0}
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that suggests commands for one that does not exist."""
+    """A parser that suggests commands and options for one that does not exist, and shows the usage of the
+    command that is wrong."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """See ArgumentParser; but there must be no argument that is not known, since the parser of a command
+        would pass it to the one of all commands, which has another usage."""
+        arguments, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            if not options:
+                self.error(f'unexpected argument "{safe(unknown[0])}"')
+            # Without what follows: it may be a password.
+            known = [one for one in self._option_string_actions if one.startswith("--")]
+            self.error(f'unknown option "{safe(options[0])}"{meant(options[0], known)}')
+        return arguments, unknown
 
     def error(self, message: str) -> NoReturn:
         """See ArgumentParser."""
@@ -77,35 +97,40 @@ class Parser(argparse.ArgumentParser):
         if found:
             known = [one.strip("' ") for one in found[2].split(",")]
             message = f'unknown command "{found[1]}"{meant(found[1], known)}'
-        super().error(message)
+        text = f"{self.prog}: {message}. See `{self.prog} --help`.".replace("?.", "?")
+        for line in (*self.format_usage().splitlines(), text):
+            write_line(sys.stderr, line, columns_of(sys.stderr))
+        self.exit(2)
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of `wifimgrctl`'s command line."""
     top = Parser(
         prog="wifimgrctl",
+        usage="wifimgrctl [OPTIONS] [COMMAND ...]",
         description="Register, connect and watch Wi-Fi cameras. Without a command, list the devices.",
         epilog=(
             "DEVICE is an id or a name; with --broker, HUB/DEVICE."
             " Exit status: 0 success, 1 failure, 2 usage error."
+            " `wifimgrctl help COMMAND` explains a command."
         ),
         parents=[_everywhere(), _broker()],
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"wifimgrctl {__version__}")
     top.set_defaults(json=False, bus=os.environ.get("WIFIMGRD_BUS") or "system", command="devices")
-    top.set_defaults(broker=None)
-    commands = top.add_subparsers(metavar="COMMAND")
+    top.set_defaults(broker=None, grammar=top)
+    commands = top.add_subparsers(prog=top.prog, metavar="COMMAND")
 
     def command(name: str, help_text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
-            parents=[_everywhere(), *([_broker()] if name in AT_BROKER else [])],
+            parents=[_everywhere(), *([_broker(is_brief=True)] if name in AT_BROKER else [])],
             help=help_text,
             description=help_text[0].upper() + help_text[1:] + ".",
             allow_abbrev=False,
         )
-        sub.set_defaults(command=name)
+        sub.set_defaults(command=name, grammar=sub)
         return sub
 
     command("devices", "list the registered devices")
@@ -120,6 +145,9 @@ def parser() -> argparse.ArgumentParser:
     remove = command("remove", "disconnect a device and remove it")
     _device(remove)
     remove.add_argument("--history", action="store_true", help="also delete its history")
+    remove.add_argument(
+        "--yes", action="store_true", help="do not ask first; without a terminal, nothing is asked either"
+    )
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
@@ -143,6 +171,11 @@ def parser() -> argparse.ArgumentParser:
     restore.add_argument("--replace", action="store_true", help="replace the existing devices")
     _passphrase(restore)
     command("monitor", "print every change as it happens, until Ctrl-C")
+    help_ = command(HELP, "explain a command")
+    help_.add_argument(
+        "topic", metavar="COMMAND", nargs="?", choices=commands.choices, help="one of the commands"
+    )
+    help_.set_defaults(topics=commands.choices)
     completions = command("completions", "print the values for shell completion")
     completions.add_argument(
         "what", choices=("devices", "interfaces", "codenames"), help="the kind of values to list"
@@ -217,7 +250,7 @@ def _bluetooth(bluetooth: argparse.ArgumentParser) -> None:
         allow_abbrev=False,
     )
     for name, action in (("search", search), ("check", check)):
-        action.set_defaults(action=name)
+        action.set_defaults(action=name, grammar=action)
         action.add_argument(
             "--seconds",
             type=_search_time,
@@ -264,9 +297,18 @@ def _everywhere() -> Parser:
     return shared
 
 
-def _broker() -> Parser:
-    """The options of a broker, named like the keys of `[mqtt]`."""
-    broker = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+def _broker(*, is_brief: bool = False) -> Parser:
+    """The options of a broker, named like the keys of `[mqtt]`; where they are `is_brief`, the help has only
+    the first one."""
+    options = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    broker = options.add_argument_group(
+        "all hubs on an MQTT broker",
+        "`wifimgrctl --help` has the options that go with it." if is_brief else "",
+    )
+
+    def explained(text: str) -> str:
+        return argparse.SUPPRESS if is_brief else text
+
     broker.add_argument(
         "--broker",
         type=_broker_address,
@@ -276,30 +318,34 @@ def _broker() -> Parser:
     broker.add_argument(
         "--user",
         metavar="NAME",
-        help="the user name for the broker; its password comes from a prompt or a file",
+        help=explained("the user name for the broker; its password comes from a prompt or a file"),
     )
     broker.add_argument(
         "--password-file",
         dest="broker_password_file",
         type=Path,
         metavar="FILE",
-        help="read the broker password from this file",
+        help=explained("read the broker password from this file"),
     )
     broker.add_argument(
         "--ca-file",
         type=Path,
         metavar="FILE",
-        help="CA certificates that the broker's certificate is checked against",
+        help=explained("CA certificates that the broker's certificate is checked against"),
     )
-    broker.add_argument("--certificate", type=Path, metavar="FILE", help="a client certificate")
-    broker.add_argument("--key", type=Path, metavar="FILE", help="the private key of that certificate")
+    broker.add_argument("--certificate", type=Path, metavar="FILE", help=explained("a client certificate"))
     broker.add_argument(
-        "--insecure-plaintext", action="store_true", help="allow mqtt:// to other hosts, without TLS"
+        "--key", type=Path, metavar="FILE", help=explained("the private key of that certificate")
     )
     broker.add_argument(
-        "--prefix", type=_prefix, help=f"the topic prefix of the hubs (default: {DEFAULT_PREFIX})"
+        "--insecure-plaintext",
+        action="store_true",
+        help=explained("allow mqtt:// to other hosts, without TLS"),
     )
-    return broker
+    broker.add_argument(
+        "--prefix", type=_prefix, help=explained(f"the topic prefix of the hubs (default: {DEFAULT_PREFIX})")
+    )
+    return options
 
 
 def _broker_address(argument: str) -> BrokerAddress:
@@ -323,7 +369,7 @@ def _tiles(tiles: argparse.ArgumentParser) -> None:
         ("check", "check all sources; exit with status 1 if anything is damaged or missing"),
     ):
         action = actions.add_parser(name, parents=[_everywhere()], help=help_text, allow_abbrev=False)
-        action.set_defaults(action=name)
+        action.set_defaults(action=name, grammar=action)
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
     action.add_argument(
