@@ -19,6 +19,7 @@ from wifimgrd.cli._monitor import monitor
 from wifimgrd.cli._outcome import TIMEOUT, outcome_text, progress, summary, timeout_s, title
 from wifimgrd.cli._recording import record
 from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._simulate import simulate
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._views import (
     device_view,
@@ -325,6 +326,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "connect": connect,
         "bluetooth": bluetooth,
         "monitor": monitor,
+        "simulate": simulate,
         "completions": completions,
     }
 )
