@@ -9,6 +9,7 @@ _wifimgrctl() {
         case $word in
             --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
+            --camera | --percent | --reason | --heals) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
@@ -20,6 +21,8 @@ _wifimgrctl() {
     case $prev in
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
         --password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --camera) _wifimgrctl_of_service devices; return ;;
+        --percent | --reason | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
         --auto-reconnect | --auto-wake) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
@@ -43,7 +46,7 @@ _wifimgrctl() {
                 ;;
             models) words+=(--config) ;;
             history) words+=(--since) ;;
-            remove) words+=(--history) ;;
+            remove) words+=(--history --yes) ;;
             connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
             record | stop) words+=(--all) ;;
@@ -53,14 +56,20 @@ _wifimgrctl() {
             networks) words+=(--interface) ;;
             backup) words+=(--encrypt --passphrase-file) ;;
             restore) words+=(--replace --passphrase-file) ;;
+            simulate)
+                case $action in
+                    power-off) words+=(--cut) ;;
+                    fault) words+=(--off --camera --interface --seconds --percent --reason --heals --crashed --hard --drains) ;;
+                esac
+                ;;
             tiles) words+=(--config); [[ $action != check ]] || words+=(--tileset --bbox --zoom --url) ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
         return
     fi
     case $command in
-        '')
-            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles diagnose backup restore monitor completions)
+        '' | help)
+            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop) _wifimgrctl_of_service devices ;;
@@ -70,6 +79,13 @@ _wifimgrctl() {
             case $action in
                 '') mapfile -t COMPREPLY < <(compgen -W 'search check' -- "$cur") ;;
                 check) _wifimgrctl_of_service devices ;;
+            esac
+            ;;
+        simulate)
+            case $action in
+                '') mapfile -t COMPREPLY < <(compgen -W 'power-on power-off sleep plug unplug fault' -- "$cur") ;;
+                power-on | power-off | sleep) _wifimgrctl_of_service devices ;;
+                plug | unplug) _wifimgrctl_of_service interfaces ;;
             esac
             ;;
         tiles) [[ -n $action ]] || mapfile -t COMPREPLY < <(compgen -W 'list check' -- "$cur") ;;

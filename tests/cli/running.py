@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import sys
+import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -86,6 +87,7 @@ class Terminal:
     process: Process
     descriptor: int
     seen: str = ""
+    is_closed: bool = False
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def read(self) -> None:
@@ -93,12 +95,20 @@ class Terminal:
             self.seen += os.read(self.descriptor, 65536).decode()
         except OSError:  # Linux says EIO once the other end is closed
             asyncio.get_running_loop().remove_reader(self.descriptor)
+            self.is_closed = True
         self._news.set()
 
     async def until(self, words: str) -> None:
         """Wait until some words were shown."""
         async with asyncio.timeout(PATIENCE_S):
             while words not in self.seen:
+                self._news.clear()
+                await self._news.wait()
+
+    async def until_closed(self) -> None:
+        """Wait until all has been read that was shown."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not self.is_closed:
                 self._news.clear()
                 await self._news.wait()
 
@@ -121,9 +131,12 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @asynccontextmanager
-async def on_terminal(bus: str, *line: str, **more: str) -> AsyncIterator[Terminal]:
-    """A command whose stdin, stdout and stderr are a terminal of 80 columns."""
+async def on_terminal(
+    bus: str, *line: str, columns: int = 80, rows: int = 24, **more: str
+) -> AsyncIterator[Terminal]:
+    """A command whose stdin, stdout and stderr are a terminal."""
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (rows, columns))
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -133,7 +146,7 @@ async def on_terminal(bus: str, *line: str, **more: str) -> AsyncIterator[Termin
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=environment(bus, COLUMNS="80", **more),
+        env=environment(bus, COLUMNS="", LINES="", **more),
         start_new_session=True,
     )
     os.close(theirs)

@@ -67,6 +67,51 @@ def test_wrong_usage(line: list[str], capsys: pytest.CaptureFixture[str]) -> Non
     assert "usage: wifimgrctl" in captured.err
 
 
+@pytest.mark.parametrize(
+    ("line", "usage", "said"),
+    [
+        (["add", "--ssid", "a", "--pasword-stdin"], "add", 'did you mean "--password-stdin"?'),
+        (["connect", "1", "--tmeout=3"], "connect", 'unknown option "--tmeout"; did you mean "--timeout"?'),
+        (["bluetooth", "check", "--second", "3"], "bluetooth check", 'did you mean "--seconds"?'),
+        (["--jsn"], "[OPTIONS] [COMMAND ...]", 'unknown option "--jsn"; did you mean "--json"?'),
+        (["devices", "1"], "devices", 'unexpected argument "1"'),
+        (["set", "1"], "set", "name at least one setting"),
+        (["help", "conect"], "help", 'did you mean "connect"?'),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_answered_with_the_usage_of_the_command_and_what_may_be_meant(
+    line: list[str], usage: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(line)
+    err = capsys.readouterr().err
+    assert err.startswith(f"usage: wifimgrctl {usage}")
+    assert said in err
+    assert "See `wifimgrctl" in err
+
+
+def test_what_follows_an_unknown_option_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["add", "--ssid", "a", "--password", "secret-pass", "--pasword=secret-pass"])
+    assert "secret-pass" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [(["help"], "register a camera"), (["help", "connect"], "usage: wifimgrctl connect")],
+)
+def test_help_is_a_command(line: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_the_help_of_a_command_has_of_the_broker_only_how_to_name_it() -> None:
+    told = parser().parse_args(["help", "connect"]).topics["connect"].format_help()
+    assert "--broker" in told
+    assert "--ca-file" not in told
+    assert parser().parse_args(["connect", "1", "--ca-file", "x"]).ca_file == Path("x")
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])

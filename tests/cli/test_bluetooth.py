@@ -76,7 +76,7 @@ async def test_a_camera_sleeps_wakes_and_is_connected(hub: Hub) -> None:
 async def test_any_attempt_may_wake_a_camera(hub: Hub) -> None:
     await registered(hub)
     ran = await wifimgrctl(hub.address, "set", "Nose", "--auto-wake", "yes")
-    assert (ran.status, ran.out) == (0, "Nose (device 1) is changed\n")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) was changed\n")
     ran = await wifimgrctl(hub.address, "connect", "Nose")
     assert (ran.status, ran.err) == (0, "")
     assert "for any attempt to connect" in (await wifimgrctl(hub.address, "status", "Nose")).out

@@ -20,7 +20,7 @@ async def test_set_changes_what_was_said(hub: Hub, tmp_path: Path) -> None:
         "--priority", "-3", "--auto-reconnect", "no", "--pin-usb-port", "1-1.2",
         "--password-file", str(tmp_path / "password"),
     )  # fmt: skip
-    assert (ran.status, ran.out, ran.err) == (0, "Nose (device 1) is changed\n", "")
+    assert (ran.status, ran.out, ran.err) == (0, "Nose (device 1) was changed\n", "")
     record = hub.client.devices[1]
     assert (record.name, record.ssid, record.codename) == ("Nose", b"ELSE", "insta360-x4")
     assert (record.priority, record.auto_reconnect, record.pin) == (-3, False, {"usb_port": "1-1.2"})
@@ -57,7 +57,7 @@ async def test_a_reserved_adapter_is_shown_as_reserved(hub: Hub) -> None:
 async def test_a_pin_to_a_port_without_an_adapter_is_warned_about(hub: Hub) -> None:
     await hub.create(1, name="Nose")
     ran = await wifimgrctl(hub.address, "set", "Nose", "--pin-usb-port", "9-9")
-    assert (ran.status, ran.out) == (0, "Nose (device 1) is changed\n")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) was changed\n")
     assert ran.err == "It has the adapter at USB port 9-9 reserved, but no such adapter is plugged in.\n"
 
 

@@ -70,7 +70,7 @@ async def test_add_list_and_remove(hub: Hub, tmp_path: Path) -> None:
         ["wlan2", "available", "-"],
     ]
     ran = await wifimgrctl(hub.address, "remove", "Front")
-    assert (ran.status, ran.out) == (0, "Front (device 1) is removed\n")
+    assert (ran.status, ran.out) == (0, "Front (device 1) was removed\n")
     assert (await wifimgrctl(hub.address, "remove", "2", "--json")).value == {"id": 2}
     assert (await wifimgrctl(hub.address, "--json")).value == []
 

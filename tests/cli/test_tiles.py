@@ -196,7 +196,7 @@ def test_what_is_no_box_and_no_zooms_is_wrong_usage(
     with pytest.raises(SystemExit) as caught:
         main(["tiles", "check", *line])
     assert caught.value.code == 2
-    assert "error: argument" in capsys.readouterr().err
+    assert "wifimgrctl tiles check: argument" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, joined, parser
+from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, HELP, joined, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     forbid_core_dumps()
     grammar = parser()
     arguments = grammar.parse_args(joined(sys.argv[1:] if argv is None else argv))
+    if arguments.command == HELP:
+        arguments.topics.get(arguments.topic, grammar).print_help()
+        return DONE
     screen = Screen.of_process(json=arguments.json)
     try:
         _check_broker(arguments)
@@ -55,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             done = asyncio.run(_run(arguments, screen))
         screen.out.flush()
     except UsageError as error:
-        grammar.error(str(error))
+        arguments.grammar.error(str(error))
     except WifimgrdError as error:
         screen.fail_with(error)
         return FAILED
@@ -74,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _check_no_password(arguments: argparse.Namespace) -> None:
     """Raise UsageError if there is a password for a camera that tells its own."""
     if arguments.password_file or arguments.password_stdin or arguments.open:
-        raise UsageError("add: with --bluetooth the camera tells its password")
+        raise UsageError("with --bluetooth the camera tells its password")
 
 
 def _read_change(arguments: argparse.Namespace) -> None:
@@ -82,18 +85,18 @@ def _read_change(arguments: argparse.Namespace) -> None:
     if arguments.ask_password or arguments.password_file or arguments.password_stdin or arguments.open:
         arguments.password = read_password(arguments, f"the network of {arguments.device}")
     if not any(name in vars(arguments) for name in CHANGEABLE):
-        raise UsageError("set: name at least one setting to change, such as --name NAME")
+        raise UsageError("name at least one setting to change, such as --name NAME")
 
 
 def _check_broker(arguments: argparse.Namespace) -> None:
     """Raise UsageError where a command has a broker that has none, or the other way round."""
     if arguments.broker is None:
         if arguments.command == "hubs":
-            raise UsageError("hubs: needs --broker")
+            raise UsageError("needs --broker")
         if any(name in vars(arguments) for name in BROKER_KEYS):
             raise UsageError("broker options need --broker")
     elif arguments.command not in AT_BROKER:
-        raise UsageError(f"{arguments.command} does not work with --broker")
+        raise UsageError("does not work with --broker")
 
 
 def _replace_closed_streams() -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import time
+import sys
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Final, NoReturn
 
 from wifimgrd import __version__
+from wifimgrd.cli import _values as values
 from wifimgrd.cli._finding import meant
-from wifimgrd.config import TOPIC_PREFIX, Mqtt
+from wifimgrd.cli._screen import columns_of, write_line
+from wifimgrd.cli._text import safe
+from wifimgrd.config import Mqtt
 from wifimgrd.domain.commands import (
     CAMERA,
     CONNECT,
@@ -26,9 +28,6 @@ from wifimgrd.domain.commands import (
     WAKE,
 )
 from wifimgrd.domain.power import LONGEST_SEARCH_S
-from wifimgrd.tiles.coordinates import DEEPEST, Box
-from wifimgrd.tiles.source import numbers_of
-from wifimgrd.web_address import BrokerAddress, broker_address
 
 DEFAULT_PREFIX: Final = Mqtt().prefix
 DEFAULT_CODENAME: Final = "generic-wifi-camera"
@@ -54,11 +53,22 @@ BROKER_KEYS: Final = (
     "prefix",
 )
 """The arguments beside `--broker`, absent where they are not given."""
-_SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _NO_SUCH_CHOICE: Final = re.compile(
     r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
 )
-_LONGEST_TIMEOUT_S: Final = 86400.0
+HELP: Final = "help"
+FAULT_OPTIONS: Final = (
+    "interface",
+    "seconds",
+    "percent",
+    "reason",
+    "heals",
+    "crashed",
+    "hard",
+    "drains",
+    "off",
+)
+"""The options of faults, by their names in the simulated world, beside the camera's network."""
 CONNECT_S: Final = 30.0
 CONNECT_WITH_WAKE_S: Final = 180.0
 """How long `connect` waits, by default; with a wake before it the hub itself takes up to two minutes more."""
@@ -69,7 +79,23 @@ _WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0}
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that suggests commands for one that does not exist."""
+    """A parser that suggests commands and options for one that does not exist, and shows the usage of the
+    command that is wrong."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """See ArgumentParser; but there must be no argument that is not known, since the parser of a command
+        would pass it to the one of all commands, which has another usage."""
+        arguments, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            if not options:
+                self.error(f'unexpected argument "{safe(unknown[0])}"')
+            # Without what follows: it may be a password.
+            known = [one for one in self._option_string_actions if one.startswith("--")]
+            self.error(f'unknown option "{safe(options[0])}"{meant(options[0], known)}')
+        return arguments, unknown
 
     def error(self, message: str) -> NoReturn:
         """See ArgumentParser."""
@@ -77,35 +103,40 @@ class Parser(argparse.ArgumentParser):
         if found:
             known = [one.strip("' ") for one in found[2].split(",")]
             message = f'unknown command "{found[1]}"{meant(found[1], known)}'
-        super().error(message)
+        text = f"{self.prog}: {message}. See `{self.prog} --help`.".replace("?.", "?")
+        for line in (*self.format_usage().splitlines(), text):
+            write_line(sys.stderr, line, columns_of(sys.stderr))
+        self.exit(2)
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of `wifimgrctl`'s command line."""
     top = Parser(
         prog="wifimgrctl",
+        usage="wifimgrctl [OPTIONS] [COMMAND ...]",
         description="Register, connect and watch Wi-Fi cameras. Without a command, list the devices.",
         epilog=(
             "DEVICE is an id or a name; with --broker, HUB/DEVICE."
             " Exit status: 0 success, 1 failure, 2 usage error."
+            " `wifimgrctl help COMMAND` explains a command."
         ),
         parents=[_everywhere(), _broker()],
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"wifimgrctl {__version__}")
     top.set_defaults(json=False, bus=os.environ.get("WIFIMGRD_BUS") or "system", command="devices")
-    top.set_defaults(broker=None)
-    commands = top.add_subparsers(metavar="COMMAND")
+    top.set_defaults(broker=None, grammar=top)
+    commands = top.add_subparsers(prog=top.prog, metavar="COMMAND")
 
     def command(name: str, help_text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
-            parents=[_everywhere(), *([_broker()] if name in AT_BROKER else [])],
+            parents=[_everywhere(), *([_broker(is_brief=True)] if name in AT_BROKER else [])],
             help=help_text,
             description=help_text[0].upper() + help_text[1:] + ".",
             allow_abbrev=False,
         )
-        sub.set_defaults(command=name)
+        sub.set_defaults(command=name, grammar=sub)
         return sub
 
     command("devices", "list the registered devices")
@@ -120,6 +151,9 @@ def parser() -> argparse.ArgumentParser:
     remove = command("remove", "disconnect a device and remove it")
     _device(remove)
     remove.add_argument("--history", action="store_true", help="also delete its history")
+    remove.add_argument(
+        "--yes", action="store_true", help="do not ask first; without a terminal, nothing is asked either"
+    )
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
@@ -127,12 +161,13 @@ def parser() -> argparse.ArgumentParser:
     history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
     history.add_argument(
         "--since",
-        type=_moment,
+        type=values.moment,
         metavar="WHEN",
         help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
     )
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
     _bluetooth(command("bluetooth", "list the cameras heard over Bluetooth, search, or check that it works"))
+    _simulate(command("simulate", "change the simulated world, where a hub has no real adapters"))
     command("diagnose", "print a fault report in which aliases replace all names")
     backup = command("backup", "write devices and passwords to a file (root only)")
     backup.add_argument("file", metavar="FILE", type=Path, help="the file to create; it must not exist yet")
@@ -143,6 +178,11 @@ def parser() -> argparse.ArgumentParser:
     restore.add_argument("--replace", action="store_true", help="replace the existing devices")
     _passphrase(restore)
     command("monitor", "print every change as it happens, until Ctrl-C")
+    help_ = command(HELP, "explain a command")
+    help_.add_argument(
+        "topic", metavar="COMMAND", nargs="?", choices=commands.choices, help="one of the commands"
+    )
+    help_.set_defaults(topics=commands.choices)
     completions = command("completions", "print the values for shell completion")
     completions.add_argument(
         "what", choices=("devices", "interfaces", "codenames"), help="the kind of values to list"
@@ -217,10 +257,10 @@ def _bluetooth(bluetooth: argparse.ArgumentParser) -> None:
         allow_abbrev=False,
     )
     for name, action in (("search", search), ("check", check)):
-        action.set_defaults(action=name)
+        action.set_defaults(action=name, grammar=action)
         action.add_argument(
             "--seconds",
-            type=_search_time,
+            type=values.search_time,
             default=SEARCH_S,
             metavar="NUMBER",
             help=f"how long to search, at most {LONGEST_SEARCH_S} (default: {SEARCH_S})",
@@ -230,10 +270,53 @@ def _bluetooth(bluetooth: argparse.ArgumentParser) -> None:
     )
 
 
-def _search_time(argument: str) -> int:
-    if not (argument.isascii() and argument.isdecimal() and 1 <= int(argument[:9]) <= LONGEST_SEARCH_S):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 to {LONGEST_SEARCH_S}")
-    return int(argument)
+def _simulate(simulate: argparse.ArgumentParser) -> None:
+    actions = simulate.add_subparsers(metavar="ACTION", required=True)
+
+    def action(name: str, help_text: str) -> argparse.ArgumentParser:
+        one = actions.add_parser(
+            name,
+            parents=[_everywhere()],
+            help=help_text,
+            description=help_text[0].upper() + help_text[1:] + ".",
+            allow_abbrev=False,
+        )
+        one.set_defaults(action=name, grammar=one)
+        return one
+
+    camera = "the camera's network, or the id or the name of its device"
+    action("power-on", "switch a camera on").add_argument("camera", metavar="CAMERA", help=camera)
+    off = action("power-off", "switch a camera off")
+    off.add_argument("camera", metavar="CAMERA", help=camera)
+    off.add_argument("--cut", action="store_true", help="cut its power, so that it says nothing before")
+    action("sleep", "put a camera to sleep, as it does by itself").add_argument(
+        "camera", metavar="CAMERA", help=camera
+    )
+    for name, help_text in (
+        ("plug", "plug an adapter in: the one that was unplugged, or a new one"),
+        ("unplug", "unplug an adapter"),
+    ):
+        action(name, help_text).add_argument("adapter", metavar="INTERFACE", help="such as wlan1")
+    fault = action("fault", "make something fail, or with --off work again")
+    fault.add_argument(
+        "kind", metavar="KIND", help="such as dhcp-dead; another word is answered with all kinds"
+    )
+    fault.add_argument("--off", action="store_true", default=argparse.SUPPRESS, help="end the fault")
+    for option, metavar, read, help_text in (
+        ("--camera", "CAMERA", str, "of one camera only"),
+        ("--interface", "INTERFACE", str, "of one adapter only"),
+        ("--seconds", "NUMBER", float, "how long something takes, or goes wrong"),
+        ("--percent", "NUMBER", int, "the signal or the battery"),
+        ("--reason", "WORD", str, "why a recording stops"),
+        ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
+    ):
+        fault.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text)
+    for option, help_text in (
+        ("--crashed", "the driver of a stuck adapter reports a crash"),
+        ("--hard", "an adapter is blocked by its switch"),
+        ("--drains", "a battery loses one percent each second"),
+    ):
+        fault.add_argument(option, action="store_true", default=argparse.SUPPRESS, help=help_text)
 
 
 def _passphrase(parser: argparse.ArgumentParser) -> None:
@@ -264,56 +347,57 @@ def _everywhere() -> Parser:
     return shared
 
 
-def _broker() -> Parser:
-    """The options of a broker, named like the keys of `[mqtt]`."""
-    broker = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+def _broker(*, is_brief: bool = False) -> Parser:
+    """The options of a broker, named like the keys of `[mqtt]`; where they are `is_brief`, the help has only
+    the first one."""
+    options = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    broker = options.add_argument_group(
+        "all hubs on an MQTT broker",
+        "`wifimgrctl --help` has the options that go with it." if is_brief else "",
+    )
+
+    def explained(text: str) -> str:
+        return argparse.SUPPRESS if is_brief else text
+
     broker.add_argument(
         "--broker",
-        type=_broker_address,
+        type=values.broker_at,
         metavar="mqtts://HOST[:8883]",
         help="an MQTT broker; hubs, devices, monitor and the commands to a device then cover all its hubs",
     )
     broker.add_argument(
         "--user",
         metavar="NAME",
-        help="the user name for the broker; its password comes from a prompt or a file",
+        help=explained("the user name for the broker; its password comes from a prompt or a file"),
     )
     broker.add_argument(
         "--password-file",
         dest="broker_password_file",
         type=Path,
         metavar="FILE",
-        help="read the broker password from this file",
+        help=explained("read the broker password from this file"),
     )
     broker.add_argument(
         "--ca-file",
         type=Path,
         metavar="FILE",
-        help="CA certificates that the broker's certificate is checked against",
+        help=explained("CA certificates that the broker's certificate is checked against"),
     )
-    broker.add_argument("--certificate", type=Path, metavar="FILE", help="a client certificate")
-    broker.add_argument("--key", type=Path, metavar="FILE", help="the private key of that certificate")
+    broker.add_argument("--certificate", type=Path, metavar="FILE", help=explained("a client certificate"))
     broker.add_argument(
-        "--insecure-plaintext", action="store_true", help="allow mqtt:// to other hosts, without TLS"
+        "--key", type=Path, metavar="FILE", help=explained("the private key of that certificate")
     )
     broker.add_argument(
-        "--prefix", type=_prefix, help=f"the topic prefix of the hubs (default: {DEFAULT_PREFIX})"
+        "--insecure-plaintext",
+        action="store_true",
+        help=explained("allow mqtt:// to other hosts, without TLS"),
     )
-    return broker
-
-
-def _broker_address(argument: str) -> BrokerAddress:
-    try:
-        return broker_address(argument)
-    except ValueError:
-        # Without the argument: it may have a password in it.
-        raise argparse.ArgumentTypeError("expected mqtts://HOST[:PORT], without a user or password") from None
-
-
-def _prefix(argument: str) -> str:
-    if not re.fullmatch(TOPIC_PREFIX, argument):
-        raise argparse.ArgumentTypeError(f"{argument!r} may contain only letters, digits, _, - and /")
-    return argument
+    broker.add_argument(
+        "--prefix",
+        type=values.topic_prefix,
+        help=explained(f"the topic prefix of the hubs (default: {DEFAULT_PREFIX})"),
+    )
+    return options
 
 
 def _tiles(tiles: argparse.ArgumentParser) -> None:
@@ -323,39 +407,21 @@ def _tiles(tiles: argparse.ArgumentParser) -> None:
         ("check", "check all sources; exit with status 1 if anything is damaged or missing"),
     ):
         action = actions.add_parser(name, parents=[_everywhere()], help=help_text, allow_abbrev=False)
-        action.set_defaults(action=name)
+        action.set_defaults(action=name, grammar=action)
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
     action.add_argument(
         "--bbox",
-        type=_box,
+        type=values.box,
         metavar="W,S,E,N",
         help="list the missing tiles of this area",
     )
     action.add_argument(
-        "--zoom", type=_zooms, metavar="A-B", help="zoom levels to check in the area (default: all)"
+        "--zoom", type=values.zooms, metavar="A-B", help="zoom levels to check in the area (default: all)"
     )
     action.add_argument(
         "--url", help="request a missing tile from the shim at this address, such as http://127.0.0.1:8080"
     )
-
-
-def _box(argument: str) -> Box:
-    numbers = numbers_of(argument, 4)
-    if numbers is None or not (-90 <= numbers[1] <= numbers[3] <= 90 and max(map(abs, numbers)) <= 180):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not west,south,east,north in degrees")
-    return Box(*numbers)
-
-
-def _zooms(argument: str) -> tuple[int, int]:
-    first, dash, last = argument.partition("-")
-    pair = (first, last if dash else first)
-    if not all(one.isascii() and one.isdecimal() and len(one) < 3 for one in pair):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a zoom level or a range such as 0-14")
-    lowest, highest = map(int, pair)
-    if not lowest <= highest <= DEEPEST:
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a range of zoom levels from 0 to {DEEPEST}")
-    return lowest, highest
 
 
 def _add(add: argparse.ArgumentParser) -> None:
@@ -379,12 +445,12 @@ def _ssid(command: argparse.ArgumentParser, *, required: bool) -> argparse._Mutu
     """The network, as text or as octets; without it there is no `ssid` among the arguments."""
     network = command.add_mutually_exclusive_group(required=required)
     network.add_argument(
-        "--ssid", type=_octets, default=argparse.SUPPRESS, help="the name of the camera's network"
+        "--ssid", type=values.octets, default=argparse.SUPPRESS, help="the name of the camera's network"
     )
     network.add_argument(
         "--ssid-hex",
         dest="ssid",
-        type=_hexadecimal,
+        type=values.hexadecimal,
         metavar="HEX",
         default=argparse.SUPPRESS,
         help="the name of the network in hexadecimal",
@@ -417,14 +483,14 @@ def _set(change: argparse.ArgumentParser) -> None:
     )
     change.add_argument(
         "--auto-reconnect",
-        type=_switch,
+        type=values.switch,
         default=argparse.SUPPRESS,
         metavar="yes|no",
         help="whether to reconnect it automatically when its link is lost",
     )
     change.add_argument(
         "--auto-wake",
-        type=_switch,
+        type=values.switch,
         default=argparse.SUPPRESS,
         metavar="yes|no",
         help="whether any attempt to connect may wake the camera, at most three times an hour",
@@ -456,24 +522,6 @@ def _set(change: argparse.ArgumentParser) -> None:
     )
 
 
-def _switch(argument: str) -> bool:
-    if argument not in ("yes", "no"):
-        raise argparse.ArgumentTypeError(f"{argument!r} is neither yes nor no")
-    return argument == "yes"
-
-
-def _moment(argument: str) -> int:
-    """A point in time, microseconds since the epoch: local time, or a duration before now."""
-    if found := re.fullmatch(r"([0-9]{1,6})(s|min|h|d)", argument):
-        return time.time_ns() // 1000 - int(found[1]) * _SECONDS_OF[found[2]] * 1_000_000
-    try:
-        return int(datetime.fromisoformat(argument).astimezone().timestamp() * 1e6)
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError(
-            f'{argument!r} is neither a time such as "2026-11-20 17:00" nor a span such as 30min, 12h or 7d'
-        ) from None
-
-
 def _device(command: argparse.ArgumentParser) -> None:
     command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
 
@@ -482,33 +530,11 @@ def _timeout(group: argparse._ActionsContainer, default_s: float | None, default
     shown = f"{default_s:g}" if default_s is not None else default_text
     group.add_argument(
         "--timeout",
-        type=_seconds,
+        type=values.seconds,
         metavar="SECONDS",
         default=default_s,
         help=f"how long to wait; the operation continues after that (default: {shown})",
     )
-
-
-def _octets(argument: str) -> bytes:
-    """An argument as the octets that were typed, even if they are not text."""
-    return os.fsencode(argument)
-
-
-def _hexadecimal(argument: str) -> bytes:
-    try:
-        return bytes.fromhex(argument)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{argument!r} is not hexadecimal") from None
-
-
-def _seconds(argument: str) -> float:
-    try:
-        seconds = float(argument)
-    except ValueError:
-        seconds = -1
-    if not 0 < seconds <= _LONGEST_TIMEOUT_S:
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a number of seconds")
-    return seconds
 
 
 def joined(line: Sequence[str]) -> list[str]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wifimgrd.cli._arguments import SEARCH_S
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._outcome import progress, title
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._table import Row
+from wifimgrd.cli._table import Column, Row
 from wifimgrd.cli._text import Style, safe
 from wifimgrd.client.commands import carry_out
 from wifimgrd.client.hub import HubClient
@@ -25,7 +23,18 @@ from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.records import BluetoothRecord, DeviceRecord, ServiceRecord
 
-_HEADS: Final = ("ADDRESS", "NAME", "(MODEL)", "(POWER)", "PAIRING", "SIGNAL", "DEVICE")
+_HEADS: Final = (
+    Column("NO.", is_optional=True),
+    Column("ADDRESS"),
+    Column("NAME", least=12),
+    Column("MODEL", rank=4, is_optional=True),
+    Column("POWER", rank=1, is_optional=True),
+    Column("PAIRING", rank=2),
+    Column("SIGNAL", rank=5),
+    Column("DEVICE", rank=3),
+)
+_STEP: Final = "   "
+"""What stands before the lines behind the first one of a step."""
 _WAKE_S: Final = 130.0
 """Longer than the hub's own limits."""
 _NONE_HEARD: Final = "No camera was heard over Bluetooth lately. Search: wifimgrctl bluetooth search"
@@ -63,11 +72,16 @@ async def bluetooth(hub: HubClient, arguments: argparse.Namespace, screen: Scree
 
 
 def bluetooth_view(
-    found: Iterable[BluetoothRecord], devices: Mapping[int, DeviceRecord], screen: Screen
+    found: Iterable[BluetoothRecord],
+    devices: Mapping[int, DeviceRecord],
+    screen: Screen,
+    *,
+    is_numbered: bool = False,
 ) -> list[str]:
-    """The table of cameras that were heard."""
+    """The table of cameras that were heard, with a number for each to choose one by."""
     rows: list[Row] = [
         (
+            number if is_numbered else None,
             one.address,
             one.name,
             one.codename,
@@ -76,7 +90,7 @@ def bluetooth_view(
             None if one.rssi is None else f"{one.rssi} dBm",
             None if one.device_id is None else _device_title(one.device_id, devices),
         )
-        for one in found
+        for number, one in enumerate(found, 1)
     ]
     return screen.table(_HEADS, rows)
 
@@ -110,7 +124,7 @@ async def choose_camera(hub: HubClient, screen: Screen) -> str | None:
     if len(ready) == 1:
         screen.hint(f"Found {_heard_title(ready[0])}.")
         return ready[0].address
-    if screen.json or not sys.stdin.isatty():
+    if not screen.can_ask:
         named = ", ".join(map(_heard_title, ready))
         screen.fail(
             ErrorCode.PAIRING_FAILED,
@@ -118,10 +132,10 @@ async def choose_camera(hub: HubClient, screen: Screen) -> str | None:
             f" {ready[0].address}: {named}",
         )
         return None
-    for number, line in enumerate(bluetooth_view(ready, hub.devices, screen)):
-        screen.hint(f"{number or ' '}  {line}")
+    for line in bluetooth_view(ready, hub.devices, screen, is_numbered=True):
+        screen.hint(line)
     while True:
-        answer = await _answer(f"Which one, 1 to {len(ready)}? ", screen)
+        answer = await screen.ask(f"Which one, 1 to {len(ready)}?")
         if answer.isascii() and answer.isdecimal() and 1 <= int(answer[:4]) <= len(ready):
             return ready[int(answer) - 1].address
         if not answer:
@@ -131,19 +145,6 @@ async def choose_camera(hub: HubClient, screen: Screen) -> str | None:
 
 def _heard_title(one: BluetoothRecord) -> str:
     return f"{safe(one.name)} ({one.address})" if one.name else one.address
-
-
-async def _answer(question: str, screen: Screen) -> str:
-    """A line that is typed at the terminal; Ctrl-C ends the wait."""
-    screen.err.write(question)
-    screen.err.flush()
-    loop, typed = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(sys.stdin.fileno(), typed.set)
-    try:
-        await typed.wait()
-    finally:
-        loop.remove_reader(sys.stdin.fileno())
-    return sys.stdin.readline().strip()
 
 
 # -- the check
@@ -182,7 +183,9 @@ async def _check(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
         else:
             tell(heard_step(found))
             if found and not screen.json:
-                screen.show(None, [f"   {line}" for line in bluetooth_view(found, hub.devices, screen)])
+                room = None if screen.columns is None else screen.columns - len(_STEP)
+                view = bluetooth_view(found, hub.devices, replace(screen, columns=room))
+                screen.show(None, [f"{_STEP}{line}" for line in view])
             tell(*camera_steps(found, hub.devices.values()))
         if wanted is not None:
             tell(await _wake_step(hub, wanted, screen))
@@ -203,7 +206,7 @@ def _lines(number: int, step: Step, screen: Screen) -> list[str]:
         None: ("open", Style.BUSY),
     }[step.is_passed]
     lines = [f"{number}. {screen.styled(word, style)}: {safe(step.what)}"]
-    return [*lines, f"   Next: {safe(step.advice)}"] if step.advice else lines
+    return [*lines, f"{_STEP}Next: {safe(step.advice)}"] if step.advice else lines
 
 
 def host_step(service: ServiceRecord) -> Step:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._table import Cell, Row
+from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._times import hours_and_minutes, moment
 from wifimgrd.domain.camera import BatteryState, RecordingState, StorageState
@@ -19,8 +19,13 @@ from wifimgrd.domain.camera_state import (
 )
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 
-_HEADS: Final = ("CAMERA", "STATE", "BATTERY", "CARD", "(PROBLEMS)")
-_WHOLE: Final = ("STATE", "BATTERY", "CARD")
+_HEADS: Final = (
+    Column("CAMERA", least=12),
+    Column("STATE"),
+    Column("BATTERY"),
+    Column("CARD"),
+    Column("PROBLEMS", rank=1, is_optional=True, goes_below=True),
+)
 _CARD_WORDS: Final[Mapping[str | None, str]] = {
     StorageState.FULL: "full",
     StorageState.MISSING: "none",
@@ -55,7 +60,7 @@ def cameras_view(
         for device in devices
         if (camera := device.camera) is not None
     ]
-    return ["", *screen.table(_HEADS, rows, whole=_WHOLE)] if rows else []
+    return ["", *screen.table(_HEADS, rows)] if rows else []
 
 
 def recording_count(devices: Iterable[DeviceRecord], *, current: bool) -> list[tuple[str, object]]:

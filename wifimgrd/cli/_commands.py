@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,6 +19,7 @@ from wifimgrd.cli._monitor import monitor
 from wifimgrd.cli._outcome import TIMEOUT, outcome_text, progress, summary, timeout_s, title
 from wifimgrd.cli._recording import record
 from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._simulate import simulate
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._views import (
     device_view,
@@ -157,7 +158,7 @@ async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
         warn_of_unknown(wanted["codename"], screen)
     await hub.update_device(device.id, wanted)
     device = _current(hub, device.id)
-    screen.show(device_json(device), [f"{title(device)} is changed"])
+    screen.show(device_json(device), [f"{title(device)} was changed"])
     _show_warnings(device, screen)
     return True
 
@@ -168,12 +169,25 @@ def _show_warnings(device: DeviceRecord, screen: Screen) -> None:
 
 
 async def remove(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Remove a device."""
+    """Remove a device; somebody at a terminal is asked first. False if that is not wanted."""
     device = find_device(hub.devices, arguments.device)
+    if screen.can_ask and not arguments.yes and not await _is_confirmed(device, arguments, screen):
+        screen.hint(f"{title(device)} stays registered.")
+        return False
     async with progress(lambda: hub.devices.get(device.id), screen):
         await hub.remove_device(device.id, history=arguments.history)
-    screen.show({"id": device.id}, [f"{title(device)} is removed"])
+    screen.show({"id": device.id}, [f"{title(device)} was removed"])
     return True
+
+
+async def _is_confirmed(device: DeviceRecord, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Whether whoever is at the terminal wants a device to be removed."""
+    history = "its password and its history" if arguments.history else "its password"
+    also = (
+        f"This disconnects it and deletes {history}." if device.is_connected else f"This deletes {history}."
+    )
+    answer = await screen.ask(f"Remove {title(device)}? {also} [y/N]")
+    return answer.casefold() in ("y", "yes")
 
 
 async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -254,14 +268,22 @@ async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Sc
     wanted.sort(key=lambda device: (-device.priority, device.id))
     ends = await asyncio.gather(*map(one, wanted))
     now = [hub.devices.get(device.id, device) for device in wanted]
-    lines = [
-        summary(device) if why is None else f"{title(device)} is {_outcome(device)}: {why}"
-        for device, why in zip(now, ends, strict=True)
-    ]
+    lines = [summary(device) for device, why in zip(now, ends, strict=True) if why is None]
+    failed: dict[str, list[DeviceRecord]] = {}
+    for device, why in zip(now, ends, strict=True):
+        if why is not None:
+            failed.setdefault(f"{_outcome(device)}: {why}", []).append(device)
+    lines += [_shared_outcome(outcome, some) for outcome, some in failed.items()]
     screen.show([device_json(device) for device in now], map(safe, lines))
     if not wanted:
         screen.hint("Every device is connected." if hub.devices else "No device is registered.")
     return not any(ends)
+
+
+def _shared_outcome(outcome: str, devices: Sequence[DeviceRecord]) -> str:
+    """What has come of one device or of several, said once."""
+    names = ", ".join(map(title, devices))
+    return f"{names} is {outcome}" if len(devices) == 1 else f"{len(devices)} devices are {outcome}: {names}"
 
 
 def _outcome(device: DeviceRecord) -> str:
@@ -304,6 +326,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "connect": connect,
         "bluetooth": bluetooth,
         "monitor": monitor,
+        "simulate": simulate,
         "completions": completions,
     }
 )

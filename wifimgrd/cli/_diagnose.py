@@ -60,7 +60,7 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
     with suppress(config.ConfigError, OSError):  # what was logged of it is hidden all the same
         hide_settings(aliases, config.load(), config.Config())
     sections = report(aliases, devices, state, texts)
-    screen.show(sections, as_text(sections))
+    screen.show(sections, as_text(sections), as_is=True)
     screen.hint(
         "Names of networks, devices and this host, MAC addresses, serial numbers and settings are replaced by"
         " aliases; please read it before you send it."

@@ -142,10 +142,10 @@ def _warn(client: FleetClient, screen: Screen) -> None:
 async def _command(access: Access, prefix: str, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Carry out a command to HUB/DEVICE."""
     if getattr(arguments, "all", False):
-        raise UsageError("connect --all is not possible with --broker")
+        raise UsageError("--all is not possible with --broker")
     hub_id, slash, wanted = arguments.device.partition("/")
     if not slash or not hub_id or not wanted:
-        raise UsageError(f"{arguments.command}: with --broker a device is named HUB/DEVICE")
+        raise UsageError("with --broker a device is named HUB/DEVICE")
     async with connected(access, prefix, only=hub_id) as client:
         hub = client.fleet.hubs.get(hub_id)
         if hub is None:

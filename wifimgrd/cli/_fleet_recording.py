@@ -61,7 +61,7 @@ def _by_hub(arguments: argparse.Namespace) -> dict[str, list[str]]:
     for argument in arguments.devices:
         hub_id, _, device = argument.partition("/")
         if not hub_id or not device:
-            raise UsageError(f"{arguments.command}: with --broker a device is named HUB/DEVICE")
+            raise UsageError("with --broker a device is named HUB/DEVICE")
         wanted.setdefault(hub_id, []).append(device)
     return wanted
 

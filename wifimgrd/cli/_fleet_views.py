@@ -7,24 +7,29 @@ from collections.abc import Sequence
 from typing import Final
 
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._table import Cell, Row
+from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import Style
 from wifimgrd.cli._times import local_time
-from wifimgrd.cli._views import DEVICE_HEADS, WHOLE, device_row, interface_label, state_cell, states_of
+from wifimgrd.cli._views import DEVICE_HEADS, device_row, interface_label, state_cell, states_of
 from wifimgrd.domain.camera_state import is_current
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.fleet import FleetHub
 
 _HUB_HEADS: Final = (
-    "HUB",
-    "STATE",
-    "CAMERAS",
-    "INTERFACES",
-    "BACKEND",
-    "VERSION",
-    "COMMANDS",
-    "(LAST MESSAGE)",
-    "(REASON)",
+    Column("HUB", least=12),
+    Column("STATE"),
+    Column("CAMERAS", least=18),
+    Column("INTERFACES", rank=2),
+    Column("BACKEND", rank=4),
+    Column("VERSION", rank=5),
+    Column("COMMANDS", rank=6),
+    Column("LAST MESSAGE", rank=3, is_optional=True),
+    Column("REASON", rank=1, is_optional=True, goes_below=True),
+)
+_DEVICE_HEADS: Final = (
+    Column("HUB", least=12),
+    Column("HUB STATE", rank=1, is_optional=True),
+    *DEVICE_HEADS,
 )
 
 
@@ -43,7 +48,7 @@ def fleet_devices_view(hubs: Sequence[FleetHub], screen: Screen) -> list[str]:
     ]
     if all(hub.online for hub in hubs if hub.devices):
         rows = [(hub, None, *device) for hub, _, *device in rows]
-    return screen.table(("HUB", "(HUB STATE)", *DEVICE_HEADS), rows, whole=WHOLE)
+    return screen.table(_DEVICE_HEADS, rows)
 
 
 def devices_of(hub: FleetHub) -> list[DeviceRecord]:

@@ -7,7 +7,7 @@ import time
 
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._table import Cell, Row
+from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import Style
 from wifimgrd.cli._times import local_time, span
 from wifimgrd.client.hub import HubClient
@@ -17,7 +17,15 @@ from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
 from wifimgrd.domain.records import HistoryRecord
 
-_HEADS = ("TIME", "DEVICE", "ADAPTER", "WHAT", "(LASTED)", "(SIGNAL)", "(REASON)")
+_HEADS = (
+    Column("TIME"),
+    Column("DEVICE", least=12),
+    Column("ADAPTER", rank=3),
+    Column("WHAT"),
+    Column("LASTED", rank=1, is_optional=True),
+    Column("SIGNAL", rank=4, is_optional=True),
+    Column("REASON", rank=2, is_optional=True, goes_below=True),
+)
 
 _WHAT = {"session": "connected", "interruption": "interrupted", "recording": "recorded"}
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from wifimgrd.cli._finding import meant
 from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._table import Column
 from wifimgrd.cli._text import safe
 from wifimgrd.config import ConfigError, load_models
 from wifimgrd.domain.camera_model import CameraModel
@@ -24,7 +25,7 @@ def models(arguments: argparse.Namespace, screen: Screen) -> bool:
         for one in known.values()
     ]
     rows = [(one.codename, one.device_name) for one in known.values()]
-    screen.show(value, screen.table(("CODENAME", "MODEL"), rows))
+    screen.show(value, screen.table((Column("CODENAME"), Column("MODEL", least=12)), rows))
     return True
 
 

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import time
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from wifimgrd.api.kinds import time_text
 from wifimgrd.cli._event_text import EventText, Sentence
@@ -16,6 +16,8 @@ from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json, service_json
+
+_CLOCK: Final = len("12:34:56.789  ")
 
 
 async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -70,7 +72,8 @@ def show_sentence(time_us: int, sentence: Sentence, screen: Screen) -> None:
     moment = datetime.fromtimestamp(time_us / 1e6).astimezone().isoformat(timespec="milliseconds")
     clock = screen.styled(moment[11:23], Style.FAINT)
     subject = screen.styled(safe(sentence.subject), Style.STRONG)
-    screen.show_one(None, f"{clock}  {subject}: {screen.styled(safe(sentence.what), sentence.style)}")
+    line = f"{clock}  {subject}: {screen.styled(safe(sentence.what), sentence.style)}"
+    screen.show_one(None, line, _CLOCK)
 
 
 def _now_us() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from enum import StrEnum
 from typing import Final
@@ -10,6 +11,8 @@ from wifimgrd.domain.camera_state import CameraState
 
 ABSENT: Final = "-"
 _ELLIPSIS: Final = "…"
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
+_WORD: Final = re.compile(r" *[^ ]+")
 
 
 class Style(StrEnum):
@@ -47,8 +50,8 @@ def safe(text: object) -> str:
 
 
 def width(text: str) -> int:
-    """The columns of printable text on a terminal."""
-    return sum(map(_columns, text))
+    """The columns of printable text on a terminal; styles have none."""
+    return sum(map(_columns, _STYLE.sub("", text)))
 
 
 def shortened(text: str, columns: int) -> str:
@@ -62,6 +65,42 @@ def shortened(text: str, columns: int) -> str:
             break
         kept.append(character)
     return "".join(kept) + _ELLIPSIS
+
+
+def wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
+    """Printable text in lines of at most `columns` columns, those behind the first one indented. Lines are
+    broken at blanks, and within a word only where it is longer than a line; styles take no columns."""
+    if width(text) <= columns:
+        return [text]
+    indent = indent if 2 * indent < columns else 0
+    lines: list[str] = []
+    line = ""
+    for word in _WORD.findall(text):
+        if width(line) + width(word) <= columns:
+            line += word
+            continue
+        if line:
+            lines.append(line)
+            word = word.lstrip(" ")  # noqa: PLW2901 - the blanks are where the line ends
+            line = " " * indent
+        while width(line) + width(word) > columns:
+            head, word = _cut(word, columns - width(line))  # noqa: PLW2901 - what is left of it
+            lines.append(line + head)
+            line = " " * indent
+        line += word
+    return [*lines, line]
+
+
+def _cut(word: str, columns: int) -> tuple[str, str]:
+    """The beginning of a word that has that many columns, and the rest; one character at least."""
+    end = taken = 0
+    while end < len(word):
+        style = _STYLE.match(word, end)
+        taken += 0 if style else _columns(word[end])
+        if taken > max(columns, 2):
+            break
+        end = style.end() if style else end + 1
+    return word[:end], word[end:]
 
 
 def styled(text: str, style: Style, *, colour: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 from wifimgrd import config
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._table import Cell
+from wifimgrd.cli._table import Cell, Column
 from wifimgrd.cli._text import Style, safe
 from wifimgrd.config import TileSource
 from wifimgrd.http.settings import read_token
@@ -21,6 +21,14 @@ from wifimgrd.tiles.map.check import MapReport, check_map
 
 _WRONG: Final = "invalid-request"
 _BAR: Final = 24
+_HEADS: Final = (
+    Column("TILESET", least=12),
+    Column("TYPE", rank=3),
+    Column("STATE"),
+    Column("ZOOMS", rank=2),
+    Column("PLACE", least=24),
+    Column("REASON", rank=1, is_optional=True, goes_below=True),
+)
 
 
 async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -95,7 +103,7 @@ def _list(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
         for report in reports
         for one in report.sources
     ]
-    return screen.table(["TILESET", "TYPE", "STATE", "ZOOMS", "PLACE", "(REASON)"], rows)
+    return screen.table(_HEADS, rows)
 
 
 def _verdict(name: str, screen: Screen, *, is_well: bool) -> str:

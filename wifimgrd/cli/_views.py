@@ -9,7 +9,7 @@ from typing import Final
 
 from wifimgrd.cli._camera_views import camera_fields, cameras_view, device_state, recording_count
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._table import Cell, Row, fields
+from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
 from wifimgrd.cli._times import local_time, moment
 from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
@@ -18,30 +18,37 @@ from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 
 DEVICE_HEADS: Final = (
-    "ID",
-    "NAME",
-    "STATE",
-    "INTERFACE",
-    "(ADDRESS)",
-    "SIGNAL",
-    "NETWORK",
-    "(LAST ERROR)",
+    Column("ID"),
+    Column("NAME", least=12),
+    Column("STATE"),
+    Column("INTERFACE"),
+    Column("ADDRESS", is_optional=True),
+    Column("SIGNAL", rank=2),
+    Column("NETWORK", rank=3),
+    Column("LAST ERROR", rank=1, is_optional=True, goes_below=True),
 )
 """The columns of `device_row`."""
-WHOLE: Final = ("STATE",)
-"""Those that are cut last."""
 _INTERFACE_HEADS: Final = (
-    "NAME",
-    "STATE",
-    "DEVICE",
-    "ADAPTER",
-    "USB PORT",
-    "BANDS",
-    "MAC ADDRESS",
-    "DRIVER",
-    "(REASON)",
+    Column("NAME"),
+    Column("STATE", least=12),
+    Column("DEVICE", least=9),
+    Column("ADAPTER", rank=3),
+    Column("USB PORT", rank=2),
+    Column("BANDS", rank=4),
+    Column("MAC ADDRESS"),
+    Column("DRIVER", rank=5),
+    Column("REASON", rank=1, is_optional=True, goes_below=True),
 )
-_NETWORK_HEADS: Final = ("NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN BY", "(MODEL)", "(DEVICE)")
+_NETWORK_HEADS: Final = (
+    Column("NETWORK", least=12),
+    Column("SECURITY", rank=2),
+    Column("SIGNAL", rank=1),
+    Column("BANDS", rank=5),
+    Column("BSSID", least=18),
+    Column("SEEN BY", rank=4),
+    Column("MODEL", rank=6, is_optional=True),
+    Column("DEVICE", rank=3, is_optional=True),
+)
 _SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
 """The words for kinds of security whose code is not what they are called."""
 
@@ -52,7 +59,7 @@ def devices_view(
     """The table of devices; their states are the last known ones if they are not `current`."""
     now_us = _or_now(now_us)
     rows = [device_row(device, now_us, current=current) for device in devices]
-    return screen.table(DEVICE_HEADS, rows, whole=WHOLE)
+    return screen.table(DEVICE_HEADS, rows)
 
 
 def device_row(device: DeviceRecord, now_us: int, *, current: bool = True) -> Row:
@@ -147,7 +154,7 @@ def device_view(
     title = f"{safe(device.name)} (device {device.id})"
     return [
         screen.styled(title, Style.STRONG),
-        *fields(
+        *screen.fields(
             [
                 ("State", device_state(device, now_us, current=current)),
                 ("Interface", device.interface),
@@ -169,8 +176,7 @@ def device_view(
                 ("Warnings", Cell(" ".join(device.warnings) or None, Style.BUSY)),
                 ("Waiting for adapter", _since_when(device.waiting_since, now_us)),
                 ("Reconnects", _reconnecting(device, now_us)),
-            ],
-            colour=screen.colour,
+            ]
         ),
     ]
 
@@ -192,7 +198,7 @@ def hub_view(
     bluetooth = ": ".join(filter(None, (service.bluetooth_state, service.bluetooth_reason)))
     return [
         screen.styled(f"wifimgrd {safe(service.version)}", Style.STRONG),
-        *fields(
+        *screen.fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
                 ("Devices", states_of(by_id.values(), current=current)),
@@ -206,8 +212,7 @@ def hub_view(
                 ),
                 ("Bluetooth", Cell(bluetooth, STYLE_OF_STATE.get(service.bluetooth_state, Style.PLAIN))),
                 *recording_count(by_id.values(), current=current),
-            ],
-            colour=screen.colour,
+            ]
         ),
         *cameras_view(by_id.values(), screen, _or_now(now_us), current=current),
     ]
