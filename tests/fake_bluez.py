@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wifimgrd.backends.simulated.emulators import GoProBluetooth
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, Variant
 from wifimgrd.proxies.bluez import definitions as bluez
@@ -104,6 +105,10 @@ class FakeGoPro(FakeCamera):
     pairing_finished: bool = False
     garbage: tuple[bytes, ...] = ()
     """What it notifies of before each answer."""
+    emulated: GoProBluetooth | None = None
+    """What answers commands and statuses that are not answered here."""
+    silent_to: bytes = b""
+    """The beginning of messages that it does not answer."""
 
     def uuids(self) -> tuple[str, ...]:
         return tuple(gp(n) for n in (2, 3, 4, 5, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x91, 0x92))
@@ -116,6 +121,8 @@ class FakeGoPro(FakeCamera):
         assert value[0] >> 5 == 1, "the hub sends lengths of 13 bits"
         message = value[2:]
         assert int.from_bytes(value[:2], "big") & 0x1FFF == len(message)
+        if self.silent_to and message.startswith(self.silent_to):
+            return []
         answers = {
             gp(0x72): self._command,
             gp(0x74): self._setting,
@@ -151,6 +158,8 @@ class FakeGoPro(FakeCamera):
             case 0x05:
                 self.asleep = True
                 return [] if self.sleeps_at_once else [b"\x05\x00"]
+        if self.emulated is not None:
+            return [self.emulated.answer(message)]
         return [message[:1] + b"\x02"]
 
     def _setting(self, message: bytes) -> list[bytes]:
@@ -158,8 +167,10 @@ class FakeGoPro(FakeCamera):
         return [b"\x5b\x00"]
 
     def _query(self, message: bytes) -> list[bytes]:
+        if self.emulated is not None and message[0] == 0x13:
+            return [self.emulated.answer(message)]
         values = {0x45: self.access_point, 0x0A: self.encoding, 0x08: False}
-        parts = b"".join(bytes([one, 1, values[one]]) for one in message[1:])
+        parts = b"".join(bytes([one, 1, values[one]]) for one in message[1:] if one in values)
         return [bytes([message[0], 0]) + parts]
 
     def _management(self, message: bytes) -> list[bytes]:

@@ -13,7 +13,13 @@ from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult
+from wifimgrd.domain.camera import (
+    CameraAnswer,
+    CameraCommand,
+    CameraDriver,
+    CameraReading,
+    CommandResult,
+)
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.device import Device, DeviceId, HeldLink, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
@@ -193,6 +199,10 @@ class CameraBluetooth(Protocol):
     async def sleep(self, address: str, service: str) -> None:
         """Put a camera to sleep; raises NotPaired, WakeFailed (it does not answer), CameraBusy,
         NotSupported."""
+
+    async def command(self, address: str, service: str, command: CameraCommand) -> CameraAnswer:
+        """Connect to a paired camera, have it carry out a command, and disconnect; a camera that sleeps is
+        woken by that. Raises NotPaired, DeviceNotReachable, NotSupported."""
 
     async def pair(self, address: str, service: str) -> PairedCamera:
         """Pair a camera and read its network's name and password; raises PairingFailed."""

@@ -37,6 +37,7 @@ FAST = Limits(
     pauses_s=(0.02, 0.02, 0.02),
     pairing_s=5.0,
     sleep_s=5.0,
+    command_s=3.0,
     hold_s=5.0,
     report_s=0.02,
     late_s=0.05,
@@ -109,6 +110,11 @@ class Caller:
     async def pair(self, address: str, protocol: str = "gopro") -> dict[str, Any]:
         [camera] = await self.call("Pair", "ss", address, protocol)
         return dict(camera)
+
+    async def command(self, address: str, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a command has done, and what the camera has said."""
+        result, reading = await self.call("Command", "sss", address, "gopro", command)
+        return dict(result), dict(reading)
 
     async def search(self, *targets: tuple[str, str], seconds: int = 1, key: str = "") -> None:
         key = key or f"search-{next(self.searches)}"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.camera import _gopro_protocol as gopro
 from wifimgrd.camera._advertisements import (
     Advertisement,
     Target,
@@ -15,6 +14,7 @@ from wifimgrd.camera._advertisements import (
     name_of,
     parse,
 )
+from wifimgrd.camera.drivers import gopro_messages as gopro
 from wifimgrd.proxies.bluez.definitions import DeviceProperties
 
 THETA = "0f291746-0c80-4726-87a7-3c501fd3b4b6"

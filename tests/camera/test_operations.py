@@ -10,6 +10,12 @@ import pytest
 
 from tests.camera.conftest import Caller, until
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro, gp
+from wifimgrd.backends.simulated.emulators import (
+    CameraSettings,
+    EmulatedCamera,
+    GoProBluetooth,
+    GoProEmulator,
+)
 from wifimgrd.bus.connection import BusError
 from wifimgrd.camera._service import CameraService
 
@@ -19,6 +25,12 @@ OTHER = "D4:32:60:00:10:02"
 
 def bonded(**fields: Any) -> FakeGoPro:
     return FakeGoPro(ADDRESS, bonded=True, knows_host=True, pairing_mode=False, **fields)
+
+
+def emulated(**settings: Any) -> tuple[FakeGoPro, EmulatedCamera]:
+    """A bonded camera that is on, and what it does."""
+    camera = EmulatedCamera(CameraSettings(battery=71, **settings))
+    return bonded(emulated=GoProBluetooth(GoProEmulator(camera))), camera
 
 
 async def refused(call: Any) -> tuple[str, str]:
@@ -337,6 +349,109 @@ async def test_a_camera_that_records_is_not_put_to_sleep(bluez: FakeBluez, calle
         "the camera is recording",
     )
     assert not camera.asleep
+
+
+# -- commands
+
+
+async def test_a_camera_records_and_stops_over_bluetooth(bluez: FakeBluez, caller: Caller) -> None:
+    fake, camera = emulated()
+    bluez.add(fake)
+    result, reading = await caller.command(ADDRESS, "start-recording")
+    assert (result["code"], result["message"]) == ("", "")
+    assert result["after"] > 0
+    assert camera.is_recording
+    assert (reading["recording"], reading["battery_level"]) == ("recording", 71)
+    assert (reading["model"], reading["firmware_version"]) == ("HERO12 Black", "H23.01.02")
+    await until(lambda: not fake.connected)  # nothing is kept
+    result, reading = await caller.command(ADDRESS, "stop-recording")
+    assert (result["code"], reading["recording"]) == ("", "idle")
+    assert not camera.is_recording
+    await until(lambda: not fake.connected)
+    assert fake.connects == 2
+    assert not fake.access_point
+    assert "StartDiscovery" not in bluez.calls
+
+
+async def test_the_clock_is_set_over_bluetooth(bluez: FakeBluez, caller: Caller) -> None:
+    fake, camera = emulated(clock_offset_s=-500)
+    bluez.add(fake)
+    result, reading = await caller.command(ADDRESS, "set-clock")
+    assert result["code"] == ""
+    assert abs(camera.clock_s - time.time()) < 3
+    assert abs(reading["clock_offset_us"]) < 3_000_000
+    camera.start()
+    result, reading = await caller.command(ADDRESS, "set-clock")
+    assert (result["code"], reading["recording"]) == ("camera-busy", "recording")
+
+
+async def test_why_a_camera_refuses_a_command_over_bluetooth(bluez: FakeBluez, caller: Caller) -> None:
+    fake, _ = emulated(card_bytes=0)
+    bluez.add(fake)
+    result, reading = await caller.command(ADDRESS, "start-recording")
+    assert (result["code"], result["message"]) == ("camera-refused", "the camera has no card")
+    assert reading["storage_state"] == "missing"
+    await until(lambda: not fake.connected)
+
+
+@pytest.mark.parametrize(
+    ("trait", "name", "message"),
+    [
+        ({"in_range": False}, "DeviceNotReachable", "no answer within 40 s"),
+        ({"silent_to": b"\x01"}, "DeviceNotReachable", "the camera does not answer"),
+        ({"silent_to": b"\x13"}, "DeviceNotReachable", "the camera does not answer"),
+        ({"busy_answers": 1000}, "DeviceNotReachable", "the camera does not become ready"),
+        ({"loses_link_at": "write"}, "DeviceNotReachable", "the Bluetooth connection to the camera was lost"),
+        ({"knows_host": False}, "NotPaired", "the camera has forgotten this hub: pair it again"),
+        ({"bonded": False}, "NotPaired", "the camera is not paired with this hub"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+async def test_a_command_that_does_not_reach_the_camera(
+    bluez: FakeBluez, caller: Caller, trait: dict[str, Any], name: str, message: str
+) -> None:
+    fake, camera = emulated()
+    for attribute, value in trait.items():
+        setattr(fake, attribute, value)
+    bluez.add(fake)
+    told = await refused(caller.command(ADDRESS, "start-recording"))
+    assert told[0] == name
+    assert told[1].startswith(message)
+    await until(lambda: not fake.connected)
+    assert not camera.is_recording
+
+
+async def test_one_command_at_a_time_and_a_cancelled_one_disconnects(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    fake, camera = emulated()
+    fake.hangs = True
+    bluez.add(fake)
+    first = asyncio.create_task(refused(caller.command(ADDRESS, "start-recording")))
+    await until(lambda: fake.connected)
+    assert (await refused(caller.command(ADDRESS, "stop-recording")))[0] == "Busy"
+    await caller.call("Cancel", "s", ADDRESS)
+    assert (await first)[0] == "Cancelled"
+    await until(lambda: not fake.connected)
+    assert not camera.is_recording
+
+
+async def test_a_command_ends_what_keeps_a_woken_camera_awake(bluez: FakeBluez, caller: Caller) -> None:
+    fake, camera = emulated()
+    bluez.add(fake)
+    await caller.wake(ADDRESS)
+    await caller.command(ADDRESS, "start-recording")
+    assert camera.is_recording
+    await until(lambda: not fake.connected)
+
+
+async def test_what_is_not_a_command(caller: Caller) -> None:
+    for arguments in (
+        ("x", "gopro", "start-recording"),
+        (ADDRESS, "theta", "start-recording"),
+        (ADDRESS, "gopro", "format"),
+    ):
+        assert (await refused(caller.call("Command", "sss", *arguments)))[0] == "InvalidArguments"
 
 
 # -- bluetoothd

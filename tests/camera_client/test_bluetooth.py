@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,12 +13,25 @@ import pytest
 from tests.camera.conftest import FAST, bluez, bus, control, host, service, until
 from tests.fake_bluez import FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.backends.simulated.emulators import (
+    CameraSettings,
+    EmulatedCamera,
+    GoProBluetooth,
+    GoProEmulator,
+)
+from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.camera import names
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.bluetooth import ProcessBluetooth
+from wifimgrd.domain.camera import CameraCommand, CameraReading, RecordingState
 from wifimgrd.domain.device import Passphrase, PowerState
-from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired, NotSupported, WakeFailed
+from wifimgrd.domain.errors import (
+    BluetoothUnavailable,
+    CameraRefused,
+    NotPaired,
+    NotSupported,
+    WakeFailed,
+)
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
 from wifimgrd.runtime.tasks import Tasks
 
@@ -119,6 +133,76 @@ async def test_a_pairing_tells_the_network(
     paired = await daemon.pair(ADDRESS, "fea6")
     assert (paired.ssid, paired.password) == (camera.ssid, Passphrase(camera.password.decode()))
     await daemon.unpair(ADDRESS)
+
+
+async def test_a_command_has_its_result_and_what_the_camera_said(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    emulated = EmulatedCamera(CameraSettings(battery=71))
+    camera = FakeGoPro(
+        ADDRESS,
+        bonded=True,
+        knows_host=True,
+        manufacturer={0x02F2: bytes.fromhex("0201390100000000000000000c")},
+        emulated=GoProBluetooth(GoProEmulator(emulated)),
+    )
+    ready.add(camera)
+    answer = await daemon.command(ADDRESS, "fea6", CameraCommand.START)
+    assert (answer.result.error, answer.reading.recording) == (None, RecordingState.RECORDING)
+    assert (answer.reading.battery_level, answer.reading.model) == (71, "HERO12 Black")
+    assert answer.result.after_us > 0
+    emulated.set_card(missing=True)
+    answer = await daemon.command(ADDRESS, "fea6", CameraCommand.START)
+    assert isinstance(answer.result.error, CameraRefused)
+    assert answer.result.error.message == "the camera has no card"
+    camera.knows_host = False
+    await until(lambda: not camera.connected)
+    with pytest.raises(NotPaired):
+        await daemon.command(ADDRESS, "fea6", CameraCommand.STOP)
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_on", "state"),
+    [(0, False, PowerState.ASLEEP), (1, True, PowerState.ASLEEP), (3, True, PowerState.AWAKE)],
+)
+async def test_whether_a_camera_is_on_is_told_apart_from_its_wifi(
+    daemon: ProcessBluetooth,
+    heard: Heard,
+    service: CameraService,
+    ready: FakeBluez,
+    flags: int,
+    is_on: bool,
+    state: PowerState,
+) -> None:
+    ready.add(FakeGoPro(ADDRESS, bonded=True, manufacturer={0x02F2: bytes([2, flags])}))
+    await daemon.search(1, GOPROS)
+    assert [(one.is_on, one.power_state) for one in heard.seen] == [(is_on, state)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        [{}, {}],
+        [{"after": Variant("t", 1)}, {}],
+        [{"code": Variant("s", ""), "after": Variant("t", 1 << 63)}, {"battery_level": Variant("i", 900)}],
+        [{"code": Variant("s", "x")}, {"read_us": Variant("s", "x")}],
+    ],
+)
+async def test_bad_values_of_an_answer_are_left_out(
+    daemon: ProcessBluetooth, bus: MessageBusDaemon, reply: list[dict[str, Variant]]
+) -> None:
+    process = await BusConnection.open(bus.address)
+    process.serve(
+        lambda call: process.reply(
+            call, *(("ss", ["ready", ""]) if call.member == "GetStatus" else ("a{sv}a{sv}", reply))
+        )
+    )
+    await process.request_name(names.BUS_NAME)
+    with nullcontext() if "code" in reply[0] else pytest.raises(BluetoothUnavailable):
+        answer = await daemon.command(ADDRESS, "fea6", CameraCommand.START)
+        assert answer.result.after_us <= 60_000_000
+        assert answer.reading == CameraReading()
+    await process.close()
 
 
 async def test_a_cancelled_wake_ends_in_the_process_too(

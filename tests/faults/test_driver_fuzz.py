@@ -8,8 +8,8 @@ import random
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 import pytest
 
@@ -26,15 +26,32 @@ from tests.camera.scripted_cameras import (
 )
 from tests.faults.random_http import RandomHttp
 from tests.faults.random_life import duration_s, seed
+from wifimgrd.backends.simulated.emulators import (
+    CameraSettings,
+    EmulatedCamera,
+    GoProBluetooth,
+    GoProEmulator,
+)
+from wifimgrd.camera.drivers import gopro_messages as messages
 from wifimgrd.camera.drivers.gopro import GoProDriver
+from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
-from wifimgrd.camera.drivers.protocol import Driver, HostTime, Nonsense, Push
-from wifimgrd.domain.camera import CameraReading
+from wifimgrd.camera.drivers.protocol import (
+    Answer,
+    Conversation,
+    HostTime,
+    NetworkDriver,
+    Nonsense,
+    Pause,
+    Push,
+)
+from wifimgrd.domain.camera import CameraCommand, CameraReading
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported
 
+T = TypeVar("T")
 SEED: Final = seed()
-DURATION_S: Final = duration_s("20s", "WIFIMGRD_FUZZ") / 3
+DURATION_S: Final = duration_s("20s", "WIFIMGRD_FUZZ") / 4
 """For each driver."""
 ROUNDS: Final = 12
 """Conversations in one case."""
@@ -147,6 +164,96 @@ def push(chance: Chance) -> bytes:
     return message(chance.random.randrange(8192, 8216), b"\xff\xff\xff", chance.protobuf())
 
 
+def packets_of(message: bytes) -> list[bytes]:
+    """As a camera sends a message: short ones with a length of 5 bits."""
+    return list(messages.packets(message)) if len(message) > 19 else [bytes([len(message)]) + message]
+
+
+@dataclass
+class BluetoothTalk:
+    """Carries conversations out over Bluetooth, packet by packet."""
+
+    chance: Chance
+    now_us: int = NOW_US
+    requests: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        camera = EmulatedCamera(CameraSettings(), lambda: self.now_us / 1e6, lambda: self.now_us / 1e6)
+        self.emulated = GoProBluetooth(GoProEmulator(camera))
+        self.assembler = messages.Assembler()
+
+    def __call__(self, conversation: Conversation[T]) -> T:
+        try:
+            step = next(conversation)
+            while True:
+                if isinstance(step, Pause):
+                    self.now_us += round(step.seconds * 1e6)
+                    step = next(conversation)
+                else:
+                    step = conversation.send(self.exchange(step.data))
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def exchange(self, request: bytes) -> Answer:
+        self.requests.append(request)
+        for packet in self.packets(self.emulated.answer(request)):
+            message = self.assembler.feed(packet)
+            assert len(self.assembler._message) <= messages.LARGEST_RECEIVED + len(packet)
+            answer = messages.answer_of(message or b"")
+            if answer is not None and answer.identifier == request[0]:
+                return Answer(answer.status, answer.data).timed(self.now_us, 1000)
+        raise Nonsense("the camera did not answer")
+
+    def packets(self, sane: bytes) -> list[bytes]:
+        chance = self.chance
+        match chance.random.randrange(10):
+            case 0:
+                sane = sane[:2] + chance.bytes_of(sane[2:] or b"x")
+            case 1:
+                sane = sane[:2] + chance.random.randbytes(chance.random.randrange(300))
+            case 2:
+                sane = sane[:1] + bytes([chance.random.randrange(256)]) + sane[2:]
+            case 3:
+                return [chance.bytes_of(one) for one in packets_of(sane)]
+            case 4:
+                found = packets_of(sane)
+                chance.random.shuffle(found)
+                return found
+            case 5:
+                noise = [chance.random.randbytes(chance.random.randrange(40)) for _ in range(5)]
+                return noise + packets_of(sane)
+        return packets_of(sane)
+
+
+def play_bluetooth(chance: Chance) -> int:
+    """Some conversations of all kinds over Bluetooth; how many ended well."""
+    driver, talk, ended = GoProBluetoothDriver(), BluetoothTalk(chance), 0
+    for _ in range(ROUNDS):
+        talk.requests.clear()
+        try:
+            talk(
+                driver.carry_out(
+                    chance.random.choice(list(CameraCommand)),
+                    lambda: HostTime(talk.now_us, chance.random.choice((0, 3600, -43_200)), is_dst=False),
+                )
+            )
+            ended += 1
+        except REFUSALS as refused:
+            check_refusal(refused)
+        assert len(talk.requests) < MOST_REQUESTS
+        check(driver.reading)
+        talk.now_us += chance.random.choice((1, 2_000_000, 11_000_000))
+    return ended
+
+
+def check_refusal(refused: Exception) -> None:
+    """What clients are told is a sentence."""
+    said = getattr(refused, "message", "")
+    assert len(said) < 200
+    assert said.isprintable()
+
+
 def check(reading: CameraReading) -> None:
     """What clients are told is within bounds."""
     assert reading.battery_level is None or 0 <= reading.battery_level <= 100
@@ -164,7 +271,7 @@ def check(reading: CameraReading) -> None:
     assert reading.stop_reason is None or reading.is_recording is not True
 
 
-def play(driver: Driver, camera: Callable[[bytes], bytes], chance: Chance) -> int:
+def play(driver: NetworkDriver, camera: Callable[[bytes], bytes], chance: Chance) -> int:
     """Some conversations, of all kinds; how many ended well."""
     talk = Talk(driver, camera)
     ended = 0
@@ -183,9 +290,7 @@ def play(driver: Driver, camera: Callable[[bytes], bytes], chance: Chance) -> in
             chance.random.choice(conversations)()
             ended += 1
         except REFUSALS as refused:
-            said = getattr(refused, "message", "")
-            assert len(said) < 200
-            assert said.isprintable()
+            check_refusal(refused)
         assert len(talk.requests) < MOST_REQUESTS
         check(driver.reading)
         talk.now_us += chance.random.choice((1, 2_000_000, 11_000_000))
@@ -193,7 +298,7 @@ def play(driver: Driver, camera: Callable[[bytes], bytes], chance: Chance) -> in
     return ended
 
 
-@pytest.mark.parametrize("name", ["gopro", "osc", "insta360"])
+@pytest.mark.parametrize("name", ["gopro", "gopro-bluetooth", "osc", "insta360"])
 def test_any_camera_has_a_driver_that_survives_it(name: str) -> None:
     ends, case, ended = time.monotonic() + DURATION_S, 0, 0
     while time.monotonic() < ends:
@@ -202,6 +307,8 @@ def test_any_camera_has_a_driver_that_survives_it(name: str) -> None:
             match name:
                 case "gopro":
                     ended += play(GoProDriver(), http(GoPro, chance), chance)
+                case "gopro-bluetooth":
+                    ended += play_bluetooth(chance)
                 case "osc":
                     ended += play(OscDriver(), http(Theta, chance), chance)
                 case _:

@@ -10,13 +10,13 @@ for _unused in ("ssl", "bz2", "lzma"):
     sys.modules[_unused] = None  # type: ignore[assignment]
 
 import asyncio
-import time
 from typing import Final
 
 from wifimgrd.api.private_process import command_line, process, serve, uid_of
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.conversations import now_us
 from wifimgrd.runtime.tasks import Tasks
 
 _PROGRAM: Final = "wifimgrd-camera"
@@ -37,16 +37,12 @@ def main() -> None:
 async def _serve(bus: str, uid: int, linger_s: float) -> None:
     connection = await BusConnection.open(bus, sockets=True)
     tasks = Tasks(_PROGRAM)
-    sessions = CameraSessions(tasks.part("cameras"), _now_us)
+    sessions = CameraSessions(tasks.part("cameras"), now_us)
     try:
         service = CameraService(connection, uid, linger_s, tasks.part("service"), sessions)
         await serve(service, connection, tasks, bus)
     finally:
         await connection.close()
-
-
-def _now_us() -> int:
-    return time.time_ns() // 1000
 
 
 if __name__ == "__main__":

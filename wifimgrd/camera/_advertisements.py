@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.camera import _gopro_protocol as gopro
+from wifimgrd.camera.drivers import gopro_messages as gopro
 from wifimgrd.camera.names import ASLEEP, AWAKE
 from wifimgrd.proxies.bluez.definitions import DeviceProperties
 

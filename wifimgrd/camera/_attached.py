@@ -183,13 +183,16 @@ def _driver(text: str) -> CameraDriver:
         raise InvalidRequest(f"there is no driver {text!r}") from None
 
 
+def values_of(result: CommandResult) -> dict[str, tuple[str, object]]:
+    """What a command has done, with the types of its members."""
+    return {
+        "after": ("t", max(0, result.after_us)),
+        "code": ("s", "" if result.error is None else result.error.code.value),
+        "message": ("s", "" if result.error is None else result.error.message),
+    }
+
+
 def _packed(results: Mapping[DeviceId, CommandResult]) -> PackedRows:
     return pack_rows(
-        {
-            "device": ("t", int(device_id)),
-            "after": ("t", max(0, result.after_us)),
-            "code": ("s", "" if result.error is None else result.error.code.value),
-            "message": ("s", "" if result.error is None else result.error.message),
-        }
-        for device_id, result in results.items()
+        {"device": ("t", int(device_id)), **values_of(result)} for device_id, result in results.items()
     )

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from wifimgrd.camera.conversations import Clock
 from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Nonsense, Parser, Push, Request
 
 _BUFFER_BYTES: Final = 8 * 1024
 """Read at once; without it asyncio reads 256 kB."""
-Clock = Callable[[], int]
-"""Microseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)

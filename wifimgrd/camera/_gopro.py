@@ -7,10 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from wifimgrd.camera import _gopro_protocol as protocol
 from wifimgrd.camera._credentials import Credentials, credentials_of
-from wifimgrd.camera._gopro_protocol import Answer, Assembler, Channel, HardwareInfo, Status
 from wifimgrd.camera._link import Link, LinkLost, Trouble
+from wifimgrd.camera.conversations import now_us
+from wifimgrd.camera.drivers import gopro_messages as protocol
+from wifimgrd.camera.drivers import protocol as driver
+from wifimgrd.camera.drivers.gopro_messages import Answer, Assembler, Channel, HardwareInfo
+from wifimgrd.camera.drivers.gopro_state import Status
+from wifimgrd.camera.drivers.protocol import Request
 from wifimgrd.domain.errors import CameraBusy
 
 _HOST_NAME: Final = "wifimgrd"
@@ -44,7 +48,7 @@ class GoPro:
         answer = await self._until_answered(
             protocol.COMMAND, protocol.HARDWARE_INFO, self._limits.boot_s, "the camera does not become ready"
         )
-        return protocol.hardware_info_of(answer)
+        return protocol.hardware_info_of(answer.data)
 
     async def finish_pairing(self) -> None:
         """End the camera's pairing screen; raises Trouble."""
@@ -85,6 +89,16 @@ class GoPro:
             return  # it sleeps, and its answer came too late
         if answer is None or not answer.succeeded:
             raise Trouble("the camera refused to sleep")
+
+    async def exchange(self, request: Request) -> driver.Answer:
+        """Send a driver's request, and return its answer with its times; raises Trouble."""
+        loop = asyncio.get_running_loop()
+        sent_s = loop.time()
+        answer = await self._answer(protocol.channel_of(request.data), request.data)
+        if answer is None:
+            raise Trouble("the camera's answer is too short")
+        took_us = round((loop.time() - sent_s) * driver.MICROSECONDS)
+        return driver.Answer(answer.status, answer.data).timed(now_us(), took_us)
 
     async def keep_awake(self) -> None:
         """Keep it awake until this is cancelled; raises Trouble."""

@@ -32,6 +32,8 @@ class Limits:
     """A whole Pair."""
     sleep_s: float = 60.0
     """A whole Sleep."""
+    command_s: float = 7.0
+    """A whole Command."""
     hold_s: float = 60.0
     """How long a camera is kept awake after it was woken."""
     report_s: float = 0.25

@@ -16,10 +16,13 @@ from wifimgrd.camera._central import Central
 from wifimgrd.camera._gopro import GoPro
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._theta import Theta, theta_bonds
+from wifimgrd.camera.conversations import carry_out
+from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
     Cancelled,
+    DeviceNotReachable,
     InvalidRequest,
     PairingFailed,
     WakeFailed,
@@ -69,6 +72,13 @@ class Operations:
     async def sleep(self, address: str, protocol: str) -> None:
         """Put a camera to sleep; raises NotPaired, CameraBusy, WakeFailed and others."""
         await self._run(address, self._sleep(address, protocol), self._limits.sleep_s, WakeFailed)
+
+    async def command(self, address: str, command: CameraCommand) -> CameraAnswer:
+        """Have a GoPro carry out a command, and disconnect; raises NotPaired, DeviceNotReachable and
+        others."""
+        return await self._run(
+            address, self._command(address, command), self._limits.command_s, DeviceNotReachable
+        )
 
     async def pair(self, address: str, protocol: str) -> PairedCamera:
         """Pair with a camera and read its credentials; raises PairingFailed and others."""
@@ -183,6 +193,12 @@ class Operations:
                 await self._or_disconnect(link, _sleep_theta(Theta(link)))
         self._central.disconnect(link.path)
 
+    async def _command(self, address: str, command: CameraCommand) -> CameraAnswer:
+        link = await self._taken_over(address, self._central.connect_bonded)
+        answer = await self._or_disconnect(link, _command_gopro(GoPro(link), command))
+        self._central.disconnect(link.path)
+        return answer
+
     async def _pair(self, address: str, protocol: str) -> PairedCamera:
         await self._end_hold(address)
         if protocol == names.GOPRO:
@@ -224,9 +240,9 @@ class Operations:
             await objects.until(lambda: released.is_set() or objects.powered_adapter() is None, timeout_s)
         self._central.radio.require_ready()
 
-    async def _or_disconnect(self, link: Link, work: Coroutine[Any, Any, None]) -> None:
+    async def _or_disconnect(self, link: Link, work: Coroutine[Any, Any, _T]) -> _T:
         try:
-            await work
+            return await work
         except LinkLost:
             raise
         except BaseException:
@@ -279,6 +295,11 @@ async def _start_gopro(camera: GoPro) -> None:
 async def _sleep_gopro(camera: GoPro) -> None:
     await camera.start()
     await camera.sleep()
+
+
+async def _command_gopro(camera: GoPro, command: CameraCommand) -> CameraAnswer:
+    await camera.start()
+    return await carry_out(command, camera.exchange)
 
 
 async def _wake_theta(camera: Theta) -> None:

@@ -14,7 +14,7 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerC
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
-from wifimgrd.camera._attached import AttachedCameras
+from wifimgrd.camera._attached import AttachedCameras, values_of
 from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import AGENT_PATH, Central
 from wifimgrd.camera._limits import Limits
@@ -22,6 +22,8 @@ from wifimgrd.camera._objects import Objects
 from wifimgrd.camera._operations import Operations, protocol_of
 from wifimgrd.camera._radio import Radio, Status
 from wifimgrd.camera._search import Row, Searches
+from wifimgrd.camera.readings import encode
+from wifimgrd.domain.camera import CameraCommand
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import PairedCamera
 from wifimgrd.ports import CameraControl
@@ -143,6 +145,13 @@ class CameraService:
             case "Sleep":
                 address, protocol = typed(tuple[str, str], call.body)
                 await self._operations.sleep(_address(address), protocol_of(protocol))
+            case "Command":
+                address, protocol, command = typed(tuple[str, str, str], call.body)
+                if protocol != names.GOPRO:
+                    raise InvalidRequest("only a GoPro takes commands over Bluetooth")
+                answer = await self._operations.command(_address(address), _command(command))
+                result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
+                return "a{sv}a{sv}", (result, encode(answer.reading))
             case "Pair":
                 address, protocol = typed(tuple[str, str], call.body)
                 paired = await self._operations.pair(_address(address), protocol_of(protocol))
@@ -204,6 +213,13 @@ def _address(text: str) -> str:
     if not is_address(text):
         raise InvalidRequest(f"{text!r} is not a Bluetooth address, such as D4:32:60:12:34:56")
     return text
+
+
+def _command(text: str) -> CameraCommand:
+    try:
+        return CameraCommand(text)
+    except ValueError:
+        raise InvalidRequest(f"there is no command {text!r}") from None
 
 
 def _key(text: str) -> str:

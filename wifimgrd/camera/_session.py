@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import structlog
 
-from wifimgrd.camera._connection import Clock, Connection, ConnectionEnded, SessionLimits
+from wifimgrd.camera._connection import Connection, ConnectionEnded, SessionLimits
+from wifimgrd.camera.conversations import Clock, converse
 from wifimgrd.camera.drivers.protocol import (
     MICROSECONDS,
+    UNREADABLE,
     Answer,
     Conversation,
-    Driver,
     HostTime,
+    NetworkDriver,
     Nonsense,
-    Pause,
     Push,
     Request,
+    busy_recording,
 )
 from wifimgrd.domain.camera import CameraReading, CommandResult
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
-    CameraBusy,
     CameraRefused,
     DeviceNotFound,
     DeviceNotReachable,
@@ -43,7 +43,6 @@ _log = structlog.get_logger()
 _T = TypeVar("_T")
 _RESTART: Final = Backoff(first_s=1.0, last_s=60.0)
 """After a bug: sessions end their own failures."""
-_UNREADABLE: Final = "the camera's answer cannot be understood"
 
 
 @dataclass(eq=False)
@@ -93,7 +92,7 @@ class Session:
     def __init__(
         self,
         device_id: DeviceId,
-        driver: Driver,
+        driver: NetworkDriver,
         open_socket: OpenCameraSocket,
         report: Report,
         tasks: Tasks,
@@ -162,13 +161,8 @@ class Session:
 
     async def _read_clock(self) -> None:
         self._clock_us = self._clock()
-        await self._converse(self._driver.read_clock(self._host_time().offset_s))
+        await self._converse(self._driver.read_clock(HostTime.at(self._clock()).offset_s))
         self._publish()
-
-    def _host_time(self) -> HostTime:
-        now_us = self._clock()
-        local = time.localtime(now_us // MICROSECONDS)
-        return HostTime(now_us, local.tm_gmtoff, local.tm_isdst > 0)
 
     async def _until_due(self) -> None:
         limits = self._limits
@@ -245,17 +239,7 @@ class Session:
             self._poked.set()
 
     async def _converse(self, conversation: Conversation[_T]) -> _T:
-        try:
-            step = next(conversation)
-            while True:
-                if isinstance(step, Pause):
-                    await asyncio.sleep(step.seconds)
-                    step = next(conversation)
-                else:
-                    step = conversation.send(await self._exchange(step))
-        except StopIteration as end:
-            value: _T = end.value
-            return value
+        return await converse(conversation, self._exchange)
 
     async def _exchange(self, request: Request) -> Answer:
         """Send a request and wait for its answer; once more where the camera has ended a connection that was
@@ -337,9 +321,9 @@ class Session:
                 await self._converse(self._driver.read())  # it may have begun while this waited
                 self._publish()
                 if self._driver.reading.is_recording:
-                    raise CameraBusy("the camera records, and its clock is not set meanwhile")
+                    raise busy_recording()
                 await self._connect()
-                await self._converse(self._driver.set_clock(self._host_time()))
+                await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
                 await self._read_clock()
             except (WifimgrdError, Nonsense, OSError) as error:
                 raise self._failed(error) from None
@@ -355,7 +339,7 @@ class Session:
             case DeviceNotReachable():
                 told = error
             case Nonsense():
-                told = CameraRefused(_UNREADABLE)
+                told = CameraRefused(UNREADABLE)
             case _:
                 told = DeviceNotReachable("the connection to the camera broke")
         self._fail(error)

@@ -8,12 +8,13 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
-from wifimgrd.camera._connection import Clock, SessionLimits
+from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
+from wifimgrd.camera.conversations import Clock
 from wifimgrd.camera.drivers.gopro import GoProDriver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
-from wifimgrd.camera.drivers.protocol import Driver
+from wifimgrd.camera.drivers.protocol import NetworkDriver
 from wifimgrd.domain.camera import (
     COMMAND_OF_MANY_S,
     COMMAND_S,
@@ -25,7 +26,7 @@ from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected,
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 
-_DRIVERS: Final[Mapping[CameraDriver, type[Driver]]] = MappingProxyType(
+_DRIVERS: Final[Mapping[CameraDriver, type[NetworkDriver]]] = MappingProxyType(
     {
         CameraDriver.GOPRO: GoProDriver,
         CameraDriver.INSTA360: Insta360Driver,

@@ -21,7 +21,10 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerCha
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera.host import has_adapter, is_blocked
-from wifimgrd.camera_client._process import NOT_INSTALLED, CameraProcess
+from wifimgrd.camera.readings import decode
+from wifimgrd.camera_client._process import NO_ANSWER, NOT_INSTALLED, CameraProcess
+from wifimgrd.camera_client._results import Result, command_result
+from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import BluetoothUnavailable, NotSupported, WifimgrdError
 from wifimgrd.domain.power import (
@@ -40,6 +43,7 @@ _log = structlog.get_logger()
 _MARGIN_S: Final = 15.0
 """By which a call may exceed what it asks for: the process may have to be started."""
 _SLEEP_S: Final = 60.0
+_COMMAND_S: Final = 10.0
 _PAIR_S: Final = 75.0
 _SHORT_S: Final = 25.0
 _MISSING: Final = BluetoothStatus(BluetoothState.ABSENT, NOT_INSTALLED)
@@ -218,6 +222,17 @@ class ProcessBluetooth:
         async with self._cancelling(address):
             await self._carry_out("Sleep", "ss", [address, _protocol(service)], _SLEEP_S)
 
+    async def command(self, address: str, service: str, command: CameraCommand) -> CameraAnswer:
+        """See CameraBluetooth.command."""
+        async with self._cancelling(address):
+            reply = await self._carry_out(
+                "Command", "sss", [address, _protocol(service), command.value], _COMMAND_S
+            )
+        result, reading = typed(tuple[Result, dict[str, object]], reply)
+        if "code" not in result:
+            raise BluetoothUnavailable(NO_ANSWER)
+        return CameraAnswer(command_result(result), decode(reading))
+
     async def pair(self, address: str, service: str) -> PairedCamera:
         """See CameraBluetooth.pair."""
         async with self._cancelling(address):
@@ -269,16 +284,18 @@ def _short(uuid: str) -> str:
 def _advertiser(row: _Row) -> Advertiser:
     """One that is asleep is one whose Wi-Fi is off, if it says so."""
     state = None
+    said = row.get("power_state")
     if "access_point" in row:
         state = PowerState.AWAKE if row["access_point"] else PowerState.ASLEEP
-    elif row.get("power_state") in (names.ASLEEP, names.AWAKE):
-        state = PowerState(row["power_state"])
+    elif said in (names.ASLEEP, names.AWAKE):
+        state = PowerState(said)
     return Advertiser(
         row.get("address", ""),
         row.get("name", ""),
         _short(row.get("service", "")),
         row.get("rssi") or None,
         state,
+        is_on=said == names.AWAKE if said else None,
         pairing_mode=row.get("pairing_mode", False),
         serial=row.get("serial", ""),
     )

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, TypedDict
+from typing import Final
 
 import structlog
 
@@ -19,17 +19,15 @@ from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera.readings import decode
 from wifimgrd.camera_client._process import NO_ANSWER, CameraProcess
+from wifimgrd.camera_client._results import Result, command_result
 from wifimgrd.domain.camera import COMMAND_OF_MANY_S, COMMAND_S, CameraDriver, CommandResult
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     BackendUnavailable,
-    ErrorCode,
-    InternalError,
     InvalidRequest,
     NotConnected,
     ServiceRefused,
     WifimgrdError,
-    error_of,
 )
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
@@ -41,8 +39,6 @@ _START_S: Final = 3.0
 """How long a command waits for the process to start."""
 _ATTACH_S: Final = 25.0
 _ANSWER_S: Final = 10.0
-_LONGEST_MESSAGE: Final = 300
-_LONGEST_US: Final = 60_000_000
 _NOT_CONNECTED: Final = "the camera is not connected"
 
 
@@ -51,15 +47,6 @@ class _Attachment:
     """A camera that is attached, until it is detached: two of one camera are not equal."""
 
     driver: CameraDriver
-
-
-class _Result(TypedDict, total=False):
-    """A row of what Record returns."""
-
-    device: int
-    after: int
-    code: str
-    message: str
 
 
 class ProcessControl:
@@ -242,7 +229,7 @@ class ProcessControl:
             try:
                 body = [[int(one) for one in asked], on]
                 [rows] = typed(
-                    tuple[list[_Result]], await self._command(asked, "Record", "atb", body, limit_s)
+                    tuple[list[Result]], await self._command(asked, "Record", "atb", body, limit_s)
                 )
                 found = _results(rows)
             except (WifimgrdError, BusError) as error:
@@ -281,17 +268,6 @@ class ProcessControl:
         return all(self._in_process.get(one) is self._wanted.get(one) for one in device_ids)
 
 
-def _results(rows: Sequence[_Result]) -> dict[DeviceId, CommandResult]:
+def _results(rows: Sequence[Result]) -> dict[DeviceId, CommandResult]:
     """By camera; a row without one, or without a code, says nothing."""
-    return {DeviceId(row["device"]): _result(row) for row in rows if "device" in row and "code" in row}
-
-
-def _result(row: _Result) -> CommandResult:
-    after_us = min(max(0, row.get("after", 0)), _LONGEST_US)
-    if not row["code"]:
-        return CommandResult(after_us)
-    message = "".join(letter for letter in row.get("message", "") if letter.isprintable())[:_LONGEST_MESSAGE]
-    try:
-        return CommandResult(after_us, error_of(ErrorCode(row["code"]), message))
-    except ValueError:
-        return CommandResult(after_us, InternalError(message))
+    return {DeviceId(row["device"]): command_result(row) for row in rows if "device" in row and "code" in row}

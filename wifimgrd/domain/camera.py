@@ -56,6 +56,11 @@ class CameraDriver(StrEnum):
         """The TCP port of the camera that it uses: no other one is opened for it."""
         return _PORTS[self]
 
+    @property
+    def has_bluetooth(self) -> bool:
+        """Whether a paired camera takes commands over Bluetooth, too."""
+        return self is CameraDriver.GOPRO
+
 
 _PORTS: Final[Mapping[CameraDriver, int]] = {
     CameraDriver.GOPRO: 8080,
@@ -186,6 +191,22 @@ class CommandResult:
     """From the sending of the request to the camera's answer, microseconds; 0 without an answer."""
     error: WifimgrdError | None = None
     """None if it is done."""
+
+
+class CameraCommand(StrEnum):
+    """What a camera is told."""
+
+    START = "start-recording"
+    STOP = "stop-recording"
+    SET_CLOCK = "set-clock"
+
+
+@dataclass(frozen=True, slots=True)
+class CameraAnswer:
+    """What a camera that is not connected has done and said, over a connection for one command."""
+
+    result: CommandResult
+    reading: CameraReading
 
 
 @dataclass(frozen=True, slots=True)

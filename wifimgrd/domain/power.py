@@ -56,6 +56,8 @@ class Advertiser:
     """dBm; None if it is not known."""
     power_state: PowerState | None = None
     """None if it does not say."""
+    is_on: bool | None = None
+    """Whether the camera is on, whatever its Wi-Fi is; None if it does not say."""
     pairing_mode: bool = False
     serial: str = ""
     """The last characters of its serial number; empty if it does not say."""

@@ -27,7 +27,7 @@ class NoBluetooth:
     async def _refuse(self, *_: object) -> NoReturn:
         raise BluetoothUnavailable(self.status.reason)
 
-    search = wake = sleep = pair = _refuse
+    search = wake = sleep = pair = command = _refuse
 
     async def release(self, key: str) -> None:
         """Nothing is kept awake."""

@@ -46,8 +46,12 @@ class CameraClocks:
         and as CameraControl.set_clock does."""
         if before.recording is RecordingState.RECORDING:
             raise CameraBusy("the camera records, and its clock is not set meanwhile")
+        await self._control.set_clock(entry.device.id)
+        self.was_set(entry, before)
+
+    def was_set(self, entry: DeviceEntry, before: CameraReading) -> None:
+        """The clock of a camera was set, which is as it was read `before`."""
         device, set_us = entry.device, self._set_us.get(entry.device.id, 0)
-        await self._control.set_clock(device.id)
         self._set_us[device.id] = self._state.clock()
         _log.info(
             "clock_set",

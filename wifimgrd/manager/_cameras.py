@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import structlog
@@ -16,28 +17,28 @@ from wifimgrd.domain.camera import (
     COMMAND_S,
     DIFFERS_S,
     SILENT_S,
-    CameraDriver,
+    CameraCommand,
     CameraReading,
     CameraStatus,
     CommandResult,
-    Problem,
     RecordingState,
     Wish,
     ended,
     problems_of,
     stop_reason,
 )
+from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
-    BackendUnavailable,
-    DeviceNotReachable,
     NotConnected,
     NotSupported,
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.manager._camera import Camera, cancel, log_failure, log_problems, may_be_done
 from wifimgrd.manager._camera_clocks import CameraClocks
 from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._over_bluetooth import OverBluetooth
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import CameraControl, HostClock, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
@@ -46,53 +47,31 @@ _log = structlog.get_logger()
 
 _READ_S: Final = 2.0
 """How long a command waits, after its answer, until the camera is seen to do what it was told."""
+_MARGIN_S: Final = 0.5
+"""By how much a command over Bluetooth ends before its caller's limit."""
+_Send = Callable[..., Awaitable[Mapping[DeviceId, CommandResult]]]
+"""Sends a command to cameras by their ids, `on` or not; never raises the errors of the tree."""
 _AGAIN_S: Final = 30.0
 """The time between two commands to a camera that should record and does not."""
-
-
-@dataclass(slots=True)
-class _Camera:
-    """A camera as it was read last."""
-
-    driver: CameraDriver
-    is_attached: bool = False
-    """It is connected, and read by its driver."""
-    reading: CameraReading = field(default_factory=CameraReading)
-    wish: Wish = field(default_factory=Wish)
-    began_us: int = 0
-    """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
-    stops: int = 0
-    """Commands to stop that are under way."""
-    is_stopped: bool = False
-    """It was told to stop this recording, and was not seen to do it yet."""
-    differs_from_s: float | None = None
-    """Since when it does something else than it should, by the loop's clock."""
-    timer: asyncio.TimerHandle | None = None
-    """Until that is a problem, or the next try."""
-    tries: int = 0
-    """How often it was told to record again since then."""
-    silence: asyncio.TimerHandle | None = None
-    """Until it has not answered for so long that it is not known what it does."""
-    is_clock_due: bool = False
-    """Its clock is to be set, once it was read: by how much it is wrong is told before."""
-    corrected_us: int = 0
-    """When the clock was read that the hub is setting, or has set: that it was wrong is not a problem. 0 =
-    there is none."""
-    has_been_read: bool = False
-    """It was read since it is connected; a camera whose clock is not read by the next time has none."""
-    reads: list[asyncio.Future[None]] = field(default_factory=list)
-    """Resolved when it was read."""
 
 
 class Cameras:
     """The cameras that the hub has a driver for; implements `CameraControlListener`."""
 
-    def __init__(self, state: HubState, control: CameraControl, clock: HostClock, tasks: Tasks) -> None:
+    def __init__(
+        self,
+        state: HubState,
+        control: CameraControl,
+        clock: HostClock,
+        over_bluetooth: OverBluetooth,
+        tasks: Tasks,
+    ) -> None:
         self._state = state
+        self._over_bluetooth = over_bluetooth
         self._control = control
         self._clocks = CameraClocks(state, control, clock)
         self._tasks = tasks
-        self._cameras: dict[DeviceId, _Camera] = {}
+        self._cameras: dict[DeviceId, Camera] = {}
 
     async def start(self, open_socket: OpenCameraSocket) -> None:
         """Be ready for the first connected camera; `open_socket` leads to its services."""
@@ -101,8 +80,8 @@ class Cameras:
     async def stop(self) -> None:
         """End all; cameras go on with what they do."""
         for camera in self._cameras.values():
-            _cancel(camera.timer)
-            _cancel(camera.silence)
+            cancel(camera.timer)
+            cancel(camera.silence)
         await self._tasks.stop()
         await self._control.stop()
 
@@ -110,15 +89,19 @@ class Cameras:
 
     def connected(self, entry: DeviceEntry) -> None:
         """A device is connected: read it from now on."""
-        device, control = entry.device, self._state.model(entry.device).control
+        control = self._state.model(entry.device).control
         if control is None:
             return
-        camera = self._cameras.get(device.id)
-        if camera is None:
-            wish = Wish(records=device.recording_requested)
-            camera = self._cameras[device.id] = _Camera(control.driver, wish=wish)
+        camera = self._camera(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
-        self._control.attach(device.id, camera.driver)
+        self._control.attach(entry.device.id, camera.driver)
+
+    def _camera(self, entry: DeviceEntry, control: Control) -> Camera:
+        camera = self._cameras.get(entry.device.id)
+        if camera is None:
+            wish = Wish(records=entry.device.recording_requested)
+            camera = self._cameras[entry.device.id] = Camera(control.driver, wish=wish)
+        return camera
 
     def model_changed(self, entry: DeviceEntry) -> None:
         """A device may have another model than before, which is not published yet."""
@@ -138,15 +121,17 @@ class Cameras:
             return
         camera.is_attached = False
         self._control.detach(entry.device.id)
-        _cancel(camera.timer)
-        _cancel(camera.silence)
+        cancel(camera.timer)
+        cancel(camera.silence)
         camera.differs_from_s = None
         camera.reading = camera.reading.after_link()
         entry.camera = self._status(entry, camera)
 
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed, or has another camera."""
-        self._cameras.pop(entry.device.id, None)
+        if (camera := self._cameras.pop(entry.device.id, None)) is not None:
+            cancel(camera.timer)
+            cancel(camera.silence)
         self._clocks.forget(entry)
 
     # -- what cameras say
@@ -156,39 +141,46 @@ class Cameras:
         entry, camera = self._state.entries.get(device_id), self._cameras.get(device_id)
         if entry is None or camera is None or not camera.is_attached:
             return
-        camera.reading = reading
-        camera.wish = camera.wish.seen(reading)
-        _cancel(camera.silence)
-        camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
-        over = self._follow_recording(entry, camera)
+        over = self._read(entry, camera, reading)
         is_read, camera.has_been_read = camera.has_been_read or bool(reading.clock_read_us), True
         if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
             if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
                 camera.corrected_us = reading.clock_read_us
                 self._tasks.start("clock", self._correct_clock(entry, camera))
-        self._compare(entry, camera)
-        if over is not None:
-            self._state.publish(over)
+        self._publish(entry, camera, over)
         reads, camera.reads = camera.reads, []
         for waiter in reads:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def _correct_clock(self, entry: DeviceEntry, camera: _Camera) -> None:
+    def _read(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
+        """A camera was read; returns the end of a recording."""
+        camera.reading = reading
+        camera.wish = camera.wish.seen(reading)
+        cancel(camera.silence)
+        camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
+        return self._follow_recording(entry, camera)
+
+    def _publish(self, entry: DeviceEntry, camera: Camera, over: RecordingStopped | None) -> None:
+        self._compare(entry, camera)
+        if over is not None:
+            self._state.publish(over)
+
+    async def _correct_clock(self, entry: DeviceEntry, camera: Camera) -> None:
         """Set the clock of a camera that was connected."""
         if not await self._clocks.set_if_right(entry, lambda: camera.reading):
             camera.corrected_us = 0
             if self._cameras.get(entry.device.id) is camera:
                 self._compare(entry, camera)
 
-    def _silent(self, entry: DeviceEntry, camera: _Camera) -> None:
+    def _silent(self, entry: DeviceEntry, camera: Camera) -> None:
         """A camera that is connected has not answered for some time."""
         camera.silence = None
         camera.reading = camera.reading.after_link()
         self._compare(entry, camera)
 
-    def _follow_recording(self, entry: DeviceEntry, camera: _Camera) -> RecordingStopped | None:
+    def _follow_recording(self, entry: DeviceEntry, camera: Camera) -> RecordingStopped | None:
         """A recording may have begun or ended; returns the end."""
         reading, device, over = camera.reading, entry.device, None
         if camera.began_us and ended(camera.began_us, reading):
@@ -209,12 +201,12 @@ class Cameras:
             _log.info("recording_started", device=device.id, device_name=device.name)
         return over
 
-    def _compare(self, entry: DeviceEntry, camera: _Camera) -> None:
+    def _compare(self, entry: DeviceEntry, camera: Camera) -> None:
         """Compare what a camera does with what it should, and publish what clients are to know."""
         now_s = asyncio.get_running_loop().time()
         if not camera.wish.differs(camera.reading):
             camera.differs_from_s, camera.tries = None, 0
-            _cancel(camera.timer)
+            cancel(camera.timer)
         elif camera.differs_from_s is None:
             camera.differs_from_s = now_s
             self._look_again(entry, camera, DIFFERS_S)
@@ -222,27 +214,27 @@ class Cameras:
         before = entry.camera
         if now.differs(before):
             entry.camera = now
-            self._log_problems(entry, before.problems, now.problems, camera.reading)
+            log_problems(entry.device, before.problems, now.problems, camera.reading)
             self._state.publish(CameraChanged(self._state.status(entry)))
 
-    def _look_again(self, entry: DeviceEntry, camera: _Camera, after_s: float) -> None:
+    def _look_again(self, entry: DeviceEntry, camera: Camera, after_s: float) -> None:
         loop = asyncio.get_running_loop()
         camera.timer = loop.call_later(after_s, self._differs_still, entry, camera)
 
-    def _differs_still(self, entry: DeviceEntry, camera: _Camera) -> None:
+    def _differs_still(self, entry: DeviceEntry, camera: Camera) -> None:
         """A camera has not done for some time what it should."""
         camera.timer = None
         self._compare(entry, camera)
         if not camera.wish.records:
             return
         self._look_again(entry, camera, _AGAIN_S)
-        if self._state.settings.keep_recording:
+        if self._state.settings.keep_recording and camera.is_attached:
             camera.tries += 1
             work = self._send({entry.device.id: entry}, on=True, is_repeated=camera.tries > 1)
             self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
 
     @staticmethod
-    def _status(entry: DeviceEntry, camera: _Camera) -> CameraStatus:
+    def _status(entry: DeviceEntry, camera: Camera) -> CameraStatus:
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
         reading = camera.reading
@@ -250,28 +242,6 @@ class Cameras:
             reading = replace(reading, clock_offset_us=None)
         problems = problems_of(reading, camera.wish, entry.camera.problems, differs_s=differs_s)
         return CameraStatus(camera.reading, camera.wish.records, problems)
-
-    @staticmethod
-    def _log_problems(
-        entry: DeviceEntry, before: Sequence[Problem], now: Sequence[Problem], reading: CameraReading
-    ) -> None:
-        for problem in now:
-            if problem not in before:
-                _log.warning(
-                    "camera_problem",
-                    device=entry.device.id,
-                    device_name=entry.device.name,
-                    code=problem.value,
-                    reason=sentences.camera_problem(problem, reading),
-                )
-        for problem in before:
-            if problem not in now:
-                _log.info(
-                    "camera_problem_over",
-                    device=entry.device.id,
-                    device_name=entry.device.name,
-                    code=problem.value,
-                )
 
     # -- commands
 
@@ -297,18 +267,41 @@ class Cameras:
             wanted |= dict.fromkeys(filter(self._is_able, self._state.entries))
         results: dict[DeviceId, CommandResult] = {}
         entries: dict[DeviceId, DeviceEntry] = {}
+        unconnected: list[DeviceEntry] = []
         for device_id in wanted:
             try:
                 entries[device_id] = self._able(device_id)
             except WifimgrdError as error:
-                results[device_id] = CommandResult(error=error)
-        found = await self._record(entries, on=on)
-        return {one: found.get(one) or results[one] for one in wanted}
+                if isinstance(error, NotConnected) and self._over_bluetooth.may_reach(
+                    entry := self._state.entry(device_id)
+                ):
+                    unconnected.append(entry)
+                else:
+                    results[device_id] = CommandResult(error=error)
+        found = await asyncio.gather(
+            self._record(entries, self._send, on=on),
+            *(self._record_over_bluetooth(entry, on=on) for entry in unconnected),
+        )
+        for one in found:
+            results |= one
+        return {one: results[one] for one in wanted}
 
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it
         records."""
-        await self._clocks.set(self._able(device_id), self._cameras[device_id].reading)
+        try:
+            entry = self._able(device_id)
+        except NotConnected:
+            entry = self._state.entry(device_id)
+            if not self._over_bluetooth.may_reach(entry):
+                raise
+            until_s = await self._found(entry)
+            result = await self._command_over_bluetooth(entry, CameraCommand.SET_CLOCK, until_s)
+            if result.error is not None:
+                raise result.error from None
+            self._clocks.was_set(entry, CameraReading())
+        else:
+            await self._clocks.set(entry, self._cameras[device_id].reading)
 
     def _is_able(self, device_id: DeviceId) -> bool:
         try:
@@ -328,41 +321,87 @@ class Cameras:
         return entry
 
     async def _record_one(self, device_id: DeviceId, *, on: bool) -> None:
-        entry = self._able(device_id)
-        error = (await self._record({device_id: entry}, on=on))[device_id].error
+        error = (await self.record([device_id], on=on))[device_id].error
         if error is not None:
             raise error
 
     async def _record(
-        self, entries: Mapping[DeviceId, DeviceEntry], *, on: bool
+        self, entries: Mapping[DeviceId, DeviceEntry], send: _Send, *, on: bool
     ) -> Mapping[DeviceId, CommandResult]:
-        """Store what is wanted of cameras, and have them do it."""
+        """Store what is wanted of cameras, and have them do it by `send`."""
         for entry in entries.values():
             camera = self._cameras[entry.device.id]
             before, camera.wish = camera.wish, camera.wish.commanded(on=on)
             if camera.wish != before:  # else a problem stays until the camera does what it should
-                _cancel(camera.timer)
+                cancel(camera.timer)
                 camera.differs_from_s = None
             self._state.record(entry, replace(entry.device, recording_requested=on), at_once=True)
             self._compare(entry, camera)
         if not entries:
             return {}
-        return await self._send(entries, on=True) if on else await self._stop(entries)
+        return await send(entries, on=True) if on else await self._stop(entries, send)
 
-    async def _stop(self, entries: Mapping[DeviceId, DeviceEntry]) -> Mapping[DeviceId, CommandResult]:
+    # -- over Bluetooth
+
+    async def _found(self, entry: DeviceEntry) -> float:
+        """Wait until a camera that is not connected was heard to be on; returns until when a command may
+        take, by the loop's clock. Raises NotConnected, DeviceNotFound, Busy."""
+        until_s = asyncio.get_running_loop().time() + COMMAND_S - _MARGIN_S
+        await self._over_bluetooth.find(entry)
+        self._state.entry_to_change(entry.device.id)  # it may have been removed meanwhile
+        if (control := self._state.model(entry.device).control) is not None:
+            self._camera(entry, control)
+        return until_s
+
+    async def _record_over_bluetooth(
+        self, entry: DeviceEntry, *, on: bool
+    ) -> Mapping[DeviceId, CommandResult]:
+        """Start or stop recording on a camera that is not connected, if it is on."""
+        device_id = entry.device.id
+        try:
+            send = partial(self._send_over_bluetooth, await self._found(entry))
+            return await self._record({device_id: entry}, send, on=on)
+        except WifimgrdError as error:
+            return {device_id: CommandResult(error=error)}
+
+    async def _send_over_bluetooth(
+        self, until_s: float, entries: Mapping[DeviceId, DeviceEntry], *, on: bool
+    ) -> Mapping[DeviceId, CommandResult]:
+        command, results = CameraCommand.START if on else CameraCommand.STOP, {}
+        for device_id, entry in entries.items():
+            results[device_id] = result = await self._command_over_bluetooth(entry, command, until_s)
+            log_failure(entry.device, result)
+        return results
+
+    async def _command_over_bluetooth(
+        self, entry: DeviceEntry, command: CameraCommand, until_s: float
+    ) -> CommandResult:
+        """What the camera says meanwhile is known of it for as long as of one that has become silent."""
+        try:
+            answer = await self._over_bluetooth.carry_out(entry, command, until_s)
+        except WifimgrdError as error:
+            return CommandResult(error=error)
+        camera = self._cameras.get(entry.device.id)
+        if answer.reading.read_us and camera is not None and not camera.is_attached:
+            self._publish(entry, camera, self._read(entry, camera, answer.reading))
+        return answer.result
+
+    async def _stop(
+        self, entries: Mapping[DeviceId, DeviceEntry], send: _Send
+    ) -> Mapping[DeviceId, CommandResult]:
         """Command cameras to stop. A recording that ends meanwhile has ended by that."""
         cameras = {device_id: self._cameras[device_id] for device_id in entries}
         began = {device_id: camera.began_us for device_id, camera in cameras.items()}
         for camera in cameras.values():
             camera.stops += 1
         try:
-            results = await self._send(entries, on=False)
+            results = await send(entries, on=False)
         finally:
             for camera in cameras.values():
                 camera.stops -= 1
         for device_id, result in results.items():
             camera = cameras[device_id]
-            if camera.began_us == began[device_id] and _may_be_done(result):
+            if camera.began_us == began[device_id] and may_be_done(result):
                 camera.is_stopped = True
         return results
 
@@ -375,14 +414,7 @@ class Cameras:
         end_s = loop.time() + (COMMAND_S if len(entries) == 1 else COMMAND_OF_MANY_S)
         results = await self._control.record(list(entries), on=on)
         for device_id, result in results.items():
-            if result.error is not None:
-                (_log.debug if is_repeated else _log.warning)(
-                    "recording_failed",
-                    device=device_id,
-                    device_name=entries[device_id].device.name,
-                    code=result.error.code,
-                    reason=result.error.message,
-                )
+            log_failure(entries[device_id].device, result, is_repeated=is_repeated)
         done = [one for one, result in results.items() if result.error is None]
         with suppress(TimeoutError):
             async with asyncio.timeout_at(min(loop.time() + _READ_S, end_s)):
@@ -399,13 +431,3 @@ class Cameras:
             read: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             camera.reads.append(read)
             await read
-
-
-def _may_be_done(result: CommandResult) -> bool:
-    """Whether a command has succeeded, or its answer has not come."""
-    return result.error is None or isinstance(result.error, DeviceNotReachable | BackendUnavailable)
-
-
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()

@@ -35,6 +35,7 @@ from wifimgrd.manager._backend_events import BackendEvents
 from wifimgrd.manager._cameras import Cameras
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._liveness import Liveness
+from wifimgrd.manager._over_bluetooth import OverBluetooth
 from wifimgrd.manager._pairing import Pairing
 from wifimgrd.manager._power import Power
 from wifimgrd.manager._reconciling import Reconciling
@@ -127,7 +128,11 @@ class Hub:
             state, connections, self._reconnecting, pairing, tasks.part("registering")
         )
         self.cameras = cameras = Cameras(
-            state, control or NoControl(), host_clock or RightClock(), tasks.part("cameras")
+            state,
+            control or NoControl(),
+            host_clock or RightClock(),
+            OverBluetooth(state, waking, bluetooth),
+            tasks.part("cameras"),
         )
         """What connected cameras say of themselves, and the commands to them, also for clients."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from wifimgrd.camera.drivers.protocol import Answer, Conversation, Driver, Nonsense, Pause, Push
+from wifimgrd.camera.drivers.protocol import Answer, Conversation, NetworkDriver, Nonsense, Pause, Push
 
 T = TypeVar("T")
 Camera = Callable[[bytes], bytes]
@@ -20,7 +20,7 @@ TOOK_US = 40_000
 class Talk:
     """Carries conversations out."""
 
-    driver: Driver
+    driver: NetworkDriver
     camera: Camera
     now_us: int = NOW_US
     """When the next answer comes."""

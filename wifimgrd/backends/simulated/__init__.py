@@ -30,6 +30,7 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `scan-fails` (`interface`, else all): joins end in DeviceNotReachable after a scan
 - `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor receives, until
   the recovery step that heals it, or until it is replugged by hand; where it `crashed`, its driver reports it
+- `wifi-off` (`ssid`, else all): cameras switch their Wi-Fi off, and go on with what they do
 - `signal` (`ssid`, `percent`): another signal strength
 - `silent` (`ssid`, else all): cameras stay joined and answer neither probes nor connections
 - `battery`, `card-full`, `card-missing`, `card-slow`, `clock-off`, `control-garbage`, `control-silent`,

@@ -10,10 +10,15 @@ from typing import Final
 from wifimgrd.backends.simulated._camera import Camera
 from wifimgrd.backends.simulated._faults import Faults
 from wifimgrd.backends.simulated._scenario import BluetoothKind, Times
+from wifimgrd.backends.simulated.emulators import GoProBluetooth, GoProEmulator
+from wifimgrd.camera.conversations import carry_out, now_us
+from wifimgrd.camera.drivers.protocol import Answer, Request
+from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
+    DeviceNotReachable,
     NotPaired,
     PairingFailed,
     WakeFailed,
@@ -52,6 +57,8 @@ class SimulatedBluetooth:
         """Called to switch a camera's Wi-Fi on."""
         self.on_sleep: Callable[[Camera], None] = lambda _: None
         """Called to switch it off."""
+        self.on_connect: Callable[[Camera], None] = lambda _: None
+        """Called when a connection is made for a command."""
 
     @property
     def status(self) -> BluetoothStatus:
@@ -96,6 +103,7 @@ class SimulatedBluetooth:
                     service if by_service else "",
                     -60,
                     self._state(camera, kind),
+                    is_on=camera.is_on if kind is BluetoothKind.GOPRO else None,
                     pairing_mode=kind is not BluetoothKind.INSTA360 and camera.plan.pairing_mode,
                     serial=camera.bluetooth_name[-4:],
                 )
@@ -106,7 +114,7 @@ class SimulatedBluetooth:
         """What its advertisement says: only that of a GoPro does."""
         if kind is not BluetoothKind.GOPRO:
             return None
-        return PowerState.AWAKE if camera.is_on else PowerState.ASLEEP
+        return PowerState.AWAKE if camera.is_on and not camera.is_wifi_off else PowerState.ASLEEP
 
     async def wake(self, request: WakeRequest) -> None:
         """See CameraBluetooth.wake."""
@@ -135,6 +143,26 @@ class SimulatedBluetooth:
         async with self._alone(address):
             camera = await self._reach(address)
             self.on_sleep(camera)
+
+    async def command(self, address: str, service: str, command: CameraCommand) -> CameraAnswer:  # noqa: ARG002
+        """See CameraBluetooth.command."""
+        self._require()
+        async with self._alone(address):
+            try:
+                camera = await self._reach(address)
+            except WakeFailed as error:
+                raise DeviceNotReachable(error.message) from None
+            self.on_connect(camera)
+            if not isinstance(camera.emulator, GoProEmulator):
+                raise DeviceNotReachable("the simulated camera has no driver")
+            await asyncio.sleep(self._times.wake_s)
+            emulated = GoProBluetooth(camera.emulator)
+
+            async def exchange(request: Request) -> Answer:
+                message = emulated.answer(request.data)
+                return Answer(message[1], message[2:]).timed(now_us(), 0)
+
+            return await carry_out(command, exchange)
 
     async def pair(self, address: str, service: str) -> PairedCamera:  # noqa: ARG002 - all pair alike
         """See CameraBluetooth.pair."""

@@ -25,6 +25,8 @@ class Camera:
         """It advertises over Bluetooth, and its Wi-Fi is off."""
         self.is_on = plan.powered and not plan.asleep
         self.is_out_of_range = False
+        self.is_wifi_off = False
+        """It may be on all the same."""
         self.signal_percent = plan.signal_percent
         self.guests: set[str] = set()
         """Names of the interfaces that have a link to it."""
@@ -50,7 +52,7 @@ class Camera:
     @property
     def powered(self) -> bool:
         """Whether its network is on the air here."""
-        return self.is_on and not self.is_out_of_range
+        return self.is_on and not (self.is_wifi_off or self.is_out_of_range)
 
     @property
     def advertises(self) -> bool:

@@ -117,6 +117,7 @@ class SimulatedWorld:
         )
         self.bluetooth.on_wake = self._wake
         self.bluetooth.on_sleep = self._put_to_sleep
+        self.bluetooth.on_connect = self._boot
         self.sockets = SimulatedSockets(self.backend.joined, self._faults)
         self.adapters.on_replug = self._replug
         self.contact = SimulatedContact(self.backend.joined, self._faults)
@@ -134,6 +135,7 @@ class SimulatedWorld:
             "silent": (CameraFault, self._silent),
             "slow-join": (SlowJoin, self._slow_join),
             "slow-leave": (SlowLeave, self._slow_leave),
+            "wifi-off": (CameraFault, self._wifi_off),
             **EmulatedFaults(self._emulated).kinds,
         }
         """The options of each kind of fault, and what sets it."""
@@ -176,7 +178,12 @@ class SimulatedWorld:
 
     def _wake(self, camera: Camera) -> None:
         with self._changing(camera):
-            camera.asleep, camera.is_on = False, True
+            camera.asleep, camera.is_on, camera.is_wifi_off = False, True, False
+
+    def _boot(self, camera: Camera) -> None:
+        """A connection over Bluetooth wakes a camera that sleeps, and not its Wi-Fi."""
+        if camera.asleep:
+            camera.asleep, camera.is_on, camera.is_wifi_off = False, True, True
 
     def _put_to_sleep(self, camera: Camera) -> None:
         with self._changing(camera):
@@ -308,6 +315,13 @@ class SimulatedWorld:
             if key in (None, camera.plan.ssid.octets):
                 with self._changing(camera, orderly=False):
                     camera.is_out_of_range = not fault.off
+
+    def _wifi_off(self, fault: CameraFault) -> None:
+        key = self._camera_key(fault)
+        for camera in self._cameras.values():
+            if key in (None, camera.plan.ssid.octets):
+                with self._changing(camera):
+                    camera.is_wifi_off = not fault.off
 
     def _backend_gone(self, fault: BackendGone) -> None:
         if self._return is not None:

@@ -2,96 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from enum import IntEnum
 from typing import Final
 
 from wifimgrd.camera.drivers._http import HttpParser, get
-from wifimgrd.camera.drivers._refusals import refusal, require_card
-from wifimgrd.camera.drivers._values import (
-    flag,
-    json_object,
-    local,
-    member,
-    percent,
-    seconds,
-    space,
-    text,
-    whole,
-    written_time,
-)
+from wifimgrd.camera.drivers._values import json_object, local, member, text, written_time
+from wifimgrd.camera.drivers.gopro_state import GoPro, Status
 from wifimgrd.camera.drivers.protocol import (
-    TRY_AGAIN_S,
-    Answer,
     Conversation,
-    Driver,
     HostTime,
+    NetworkDriver,
     Nonsense,
     Parser,
-    Pause,
     Request,
 )
-from wifimgrd.domain.camera import (
-    BatteryState,
-    CameraDriver,
-    RecordingState,
-    StopReason,
-    StorageState,
-    TemperatureState,
-)
-from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
+from wifimgrd.domain.camera import CameraDriver
+from wifimgrd.domain.errors import CameraRefused
 
-
-class Status(IntEnum):
-    """The ids of statuses."""
-
-    BATTERY_PRESENT = 1
-    OVERHEATING = 6
-    BUSY = 8
-    ENCODING = 10
-    RECORDED_S = 13
-    CARD = 33
-    SECONDS_LEFT = 35
-    SPACE_LEFT_KB = 54
-    BATTERY_PERCENT = 70
-    COLD = 85
-    PRESET_GROUP = 96
-    CARD_SLOW = 111
-    USB_POWER = 115
-    CARD_SIZE_KB = 117
-
-
-_KILOBYTE: Final = 1024
-_CARD: Final[Mapping[int, StorageState]] = {
-    0: StorageState.OK,
-    1: StorageState.FULL,
-    2: StorageState.MISSING,
-    3: StorageState.ERROR,
-    4: StorageState.OK,
-    8: StorageState.OK,
-}
-"""4 is a card that is being written, 8 another card; -1 is not known."""
-_VIDEO: Final = 1000
-_PHOTO: Final = 1001
-"""Groups of presets: the camera's modes."""
-_LARGEST: Final = 1 << 53
-"""Of a status; a JSON number may have thousands of digits."""
 _OK: Final = 200
-_BUSY_ANSWERS: Final = (409, 429, 503)
-_READY_TRIES: Final = 12
 
 
-class GoProDriver(Driver):
-    """Speaks with one GoPro."""
+class GoProDriver(GoPro, NetworkDriver):
+    """Speaks with one GoPro over its network."""
 
     port = CameraDriver.GOPRO.port
-    done_s = 2.5
+    accepted = _OK
+    busy_codes = (409, 429, 503)
+    code_name = "HTTP"
 
     def __init__(self) -> None:
         super().__init__()
-        self._statuses: Mapping[Status, object] = {}
-        """Those that are numbers: a camera cannot make the hub keep more."""
         self._has_zone = True
         """Its clock has a time zone, and can be read: not so on HERO9 and HERO10."""
 
@@ -119,112 +58,16 @@ class GoProDriver(Driver):
         if answer.code != _OK:
             raise Nonsense(f"the camera does not say its state (HTTP {answer.code})")
         told = member(json_object(answer.body), "status")
-        self._statuses = {
-            status: value
-            for status in Status
-            if isinstance(value := told.get(str(int(status))), int | float) and abs(value) < _LARGEST
-        }
-        self._take(answer.moment_us)
-
-    def _number(self, status: Status, low: int, high: int) -> int | None:
-        return whole(self._statuses.get(status), low, high)
-
-    def _flag(self, status: Status) -> bool | None:
-        return flag(self._statuses.get(status))
-
-    def _value(self, status: Status) -> object:
-        return self._statuses.get(status)
-
-    def _take(self, at_us: int) -> None:
-        self.facts.reading = replace(
-            self.facts.reading,
-            read_us=at_us,
-            battery_level=self._battery_level(),
-            battery_state=self._battery(),
-            storage_state=self._storage(),
-            storage_free=space(self._value(Status.SPACE_LEFT_KB), _KILOBYTE),
-            storage_total=space(self._value(Status.CARD_SIZE_KB), _KILOBYTE) or None,
-            time_left_s=seconds(self._value(Status.SECONDS_LEFT)),
-            temperature=self._temperature(),
-        )
-        encodes = self._flag(Status.ENCODING)
-        state = None if encodes is None else RecordingState.RECORDING if encodes else RecordingState.IDLE
-        self.facts.has_recording(state, at_us, seconds(self._value(Status.RECORDED_S)))
-        self.facts.may_have_stopped_for(self._cause(), at_us)
-
-    def _battery_level(self) -> int | None:
-        """Without a battery the camera says 0."""
-        is_absent = self._flag(Status.BATTERY_PRESENT) is False
-        return None if is_absent else percent(self._value(Status.BATTERY_PERCENT))
-
-    def _battery(self) -> BatteryState | None:
-        is_powered = self._flag(Status.USB_POWER)
-        if is_powered is None:
-            return None
-        return BatteryState.CHARGING if is_powered else BatteryState.DISCHARGING
-
-    def _storage(self) -> StorageState | None:
-        number = self._number(Status.CARD, 0, 8)
-        state = None if number is None else _CARD.get(number)
-        return StorageState.SLOW if state is StorageState.OK and self._flag(Status.CARD_SLOW) else state
-
-    def _temperature(self) -> TemperatureState | None:
-        is_hot, is_cold = self._flag(Status.OVERHEATING), self._flag(Status.COLD)
-        if is_hot:
-            return TemperatureState.TOO_HOT
-        if is_cold:
-            return TemperatureState.TOO_COLD
-        return None if is_hot is None else TemperatureState.NORMAL
-
-    def _cause(self) -> StopReason | None:
-        """What in the present state ends recordings."""
-        reading = self.facts.reading
-        if reading.storage_state is StorageState.FULL:
-            return StopReason.FULL
-        if reading.storage_state is StorageState.SLOW:
-            return StopReason.SLOW_CARD
-        if reading.temperature is TemperatureState.TOO_HOT:
-            return StopReason.TOO_HOT
-        return StopReason.BATTERY if reading.battery_level == 0 else None
+        self._take({status: told.get(str(int(status))) for status in Status}, answer.moment_us)
 
     # -- commands
 
-    def prepare(self, *, on: bool) -> Conversation[bool]:
-        """Wait until it is not busy, and leave the mode for photos."""
-        for _ in range(_READY_TRIES):
-            yield from self.read()
-            if self.reading.is_recording is on:
-                return True
-            if not on or not self._flag(Status.BUSY):
-                break
-            yield Pause(TRY_AGAIN_S)
-        else:
-            raise CameraBusy("the camera is busy")
-        if on:
-            require_card(self.reading)
-            if self._number(Status.PRESET_GROUP, 0, 1 << 31) == _PHOTO:
-                answer = yield self._get(f"/gopro/camera/presets/set_group?id={_VIDEO}")
-                if answer.code != _OK:
-                    raise self._error(answer, "it does not leave its mode for photos", on=on)
-        return False
+    def _set_group(self, group: int) -> Request:
+        return self._get(f"/gopro/camera/presets/set_group?id={group}")
 
     def command(self, *, on: bool) -> Request:
         """Press the shutter, or release it."""
         return self._get(f"/gopro/camera/shutter/{'start' if on else 'stop'}")
-
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read the state: the answer only says that the camera has taken the command."""
-        yield from self.read()
-        if answer.code != _OK:
-            if self.reading.is_recording is on:  # it was pressed at the camera at the same time
-                return answer
-            raise self._error(answer, f"HTTP {answer.code}", on=on)
-        return (yield from self._seen_to_do_it(answer, self.read, on=on))
-
-    def _error(self, answer: Answer, said: str, *, on: bool) -> WifimgrdError:
-        if answer.code in _BUSY_ANSWERS or self._flag(Status.BUSY):
-            return CameraBusy("the camera is busy")
-        return refusal(self.reading, said, on=on)
 
     # -- clock
 

@@ -20,8 +20,8 @@ from wifimgrd.camera.drivers.protocol import (
     MICROSECONDS,
     Answer,
     Conversation,
-    Driver,
     HostTime,
+    NetworkDriver,
     Nonsense,
     Parser,
     Push,
@@ -170,7 +170,7 @@ def _message(content: bytes) -> Answer | Push | None:
     return Answer(code, content[_HEAD:], int.from_bytes(content[6:9], "little"))
 
 
-class Insta360Driver(Driver):
+class Insta360Driver(NetworkDriver):
     """Speaks with one camera."""
 
     port = CameraDriver.INSTA360.port

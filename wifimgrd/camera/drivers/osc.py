@@ -30,8 +30,8 @@ from wifimgrd.camera.drivers.protocol import (
     MICROSECONDS,
     Answer,
     Conversation,
-    Driver,
     HostTime,
+    NetworkDriver,
     Nonsense,
     Parser,
     Pause,
@@ -109,7 +109,7 @@ _LEVEL1: Final = _Words("camera._startCapture", "camera._stopCapture", "_video")
 _LEVEL2: Final = _Words()
 
 
-class OscDriver(Driver):
+class OscDriver(NetworkDriver):
     """Speaks with one camera."""
 
     port = CameraDriver.OSC.port

@@ -1,12 +1,13 @@
 """What a driver is: conversations of requests and answers as generators, and the parser of what comes in.
 
-A driver knows one camera. Whoever has the connection (`camera/control.py`) carries a conversation out: it
-sends each request that the generator yields, and sends the answer into the generator. Times are in the
-answers.
+A driver knows one camera. Whoever has the connection (`camera/_session.py`, over Bluetooth
+`camera/_gopro.py`) carries a conversation out: it sends each request that the generator yields, and sends the
+answer into the generator. Times are in the answers.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +16,16 @@ from typing import ClassVar, Final, TypeVar
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.domain.camera import CameraReading
-from wifimgrd.domain.errors import NotSupported
+from wifimgrd.domain.errors import CameraBusy, NotSupported
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
 TRY_AGAIN_S: Final = 0.25
 """From one look at a camera that is about to do something to the next."""
+
+
+UNREADABLE: Final = "the camera's answer cannot be understood"
+"""What clients are told of Nonsense."""
 
 
 class Nonsense(Exception):
@@ -87,6 +92,12 @@ class HostTime:
     """Local time minus UTC."""
     is_dst: bool
 
+    @classmethod
+    def at(cls, now_us: int) -> HostTime:
+        """With this host's time zone."""
+        local = time.localtime(now_us // MICROSECONDS)
+        return cls(now_us, local.tm_gmtoff, local.tm_isdst > 0)
+
     @property
     def next_second_us(self) -> int:
         """When the next second begins, or now: cameras take whole seconds."""
@@ -121,33 +132,16 @@ class Driver(ABC):
     """Speaks with one camera. Conversations raise Nonsense, and the errors of commands: CameraRefused,
     CameraBusy, NotSupported."""
 
-    port: ClassVar[int]
-    """TCP."""
-    keep_alive: ClassVar[bytes] = b""
-    """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
     done_s: ClassVar[float] = 2.0
     """How long a camera that has taken a command may need until it is seen to do it."""
 
     def __init__(self) -> None:
         self.facts = Facts()
-        self.host = ""
-        """The camera's address, as a Host field has it."""
-        self._options_us = 0
-        """When that was last read which is read every 10 s also during a recording."""
 
     @property
     def reading(self) -> CameraReading:
         """All that is known of the camera."""
         return self.facts.reading
-
-    @property
-    def hello(self) -> bytes:
-        """What is sent first on each connection."""
-        return b""
-
-    @abstractmethod
-    def parser(self) -> Parser:
-        """For a new connection."""
 
     @abstractmethod
     def begin(self) -> Conversation[None]:
@@ -190,6 +184,30 @@ class Driver(ABC):
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
         raise refusal(self.reading, said, on=on)
 
+
+class NetworkDriver(Driver):
+    """Speaks with one camera over a TCP connection."""
+
+    port: ClassVar[int]
+    keep_alive: ClassVar[bytes] = b""
+    """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.host = ""
+        """The camera's address, as a Host field has it."""
+        self._options_us = 0
+        """When that was last read which is read every 10 s also during a recording."""
+
+    @property
+    def hello(self) -> bytes:
+        """What is sent first on each connection."""
+        return b""
+
+    @abstractmethod
+    def parser(self) -> Parser:
+        """For a new connection."""
+
     def pushed(self, push: Push, now_us: int) -> bool:
         """Take what the camera has sent by itself, which is never an error; true if its state should be read
         again."""
@@ -199,6 +217,11 @@ class Driver(ABC):
     def missed(self) -> None:
         """The camera has sent more by itself than is looked at: the next read reads all."""
         self._options_us = 0
+
+
+def busy_recording() -> CameraBusy:
+    """Why a clock is not set now."""
+    return CameraBusy("the camera records, and its clock is not set meanwhile")
 
 
 def no_clock() -> NotSupported:

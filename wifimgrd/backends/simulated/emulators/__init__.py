@@ -4,6 +4,7 @@
 it is given. `emulator(driver, camera)` makes what serves it: each of its `ports` on any stream. The simulated
 world serves its cameras with it in the daemon, over pairs of sockets, and
 `python -m wifimgrd.backends.simulated.emulators PROTOCOL --listen HOST:PORT` is one camera as a program.
+`GoProBluetooth` answers the messages that a GoPro gets over Bluetooth, for the same state.
 
 What an emulator reads is hostile: heads, bodies, frames and the time for them are bounded.
 """
@@ -13,12 +14,16 @@ from wifimgrd.backends.simulated.emulators._camera import (
     EmulatedCamera,
 )
 from wifimgrd.backends.simulated.emulators._emulators import Emulator, emulator
+from wifimgrd.backends.simulated.emulators._gopro import GoProEmulator
+from wifimgrd.backends.simulated.emulators._gopro_bluetooth import GoProBluetooth
 from wifimgrd.backends.simulated.emulators._models import settings_of
 
 __all__ = [
     "CameraSettings",
     "EmulatedCamera",
     "Emulator",
+    "GoProBluetooth",
+    "GoProEmulator",
     "emulator",
     "settings_of",
 ]

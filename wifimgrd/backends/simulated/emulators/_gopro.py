@@ -82,12 +82,16 @@ class GoProEmulator(HttpEmulator):
     # Open GoPro.
 
     def _state(self, request: Request) -> Response:  # noqa: ARG002
-        return Response({"status": self._status(), "settings": self._numbered_settings()})
+        return Response({"status": self._numbered_statuses(), "settings": self._numbered_settings()})
 
     def _numbered_settings(self) -> dict[str, int]:
         return {str(number): option for number, option in self._settings.items()}
 
-    def _status(self) -> dict[str, int | str]:
+    def _numbered_statuses(self) -> dict[str, int | str]:
+        return {str(number): value for number, value in self.statuses().items()}
+
+    def statuses(self) -> dict[int, int | str]:
+        """All statuses that such a camera has, by their ids."""
         camera = self._camera
         storage = camera.storage
         bars = 4 if camera.charging else round(camera.battery * _BARS / 100)
@@ -124,12 +128,13 @@ class GoProEmulator(HttpEmulator):
             }
         if self._generation >= _HAS_DATE_TIME:
             values[117] = camera.card_total // _KB
-        return {str(number): value for number, value in values.items()}
+        return values
 
     def _info(self, request: Request) -> Response:  # noqa: ARG002
-        return Response(self._identity())
+        return Response(self.identity())
 
-    def _identity(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
+        """What it says of itself."""
         settings = self._camera.settings
         return {
             "model_number": _MODEL_NUMBERS.get(settings.firmware_version[:3], "55"),
@@ -144,13 +149,19 @@ class GoProEmulator(HttpEmulator):
         self._keep_alives += 1
         return _DONE
 
+    def press(self, *, on: bool) -> None:
+        """Press the shutter, or release it; raises Refused."""
+        if on:
+            self._camera.start()
+        elif self._camera.is_recording:
+            self._camera.stop()
+
     def _start(self, request: Request) -> Response:  # noqa: ARG002
-        self._camera.start()
+        self.press(on=True)
         return _DONE
 
     def _stop(self, request: Request) -> Response:  # noqa: ARG002
-        if self._camera.is_recording:
-            self._camera.stop()
+        self.press(on=False)
         return _DONE
 
     def _set_date_time(self, request: Request) -> Response:
@@ -160,12 +171,18 @@ class GoProEmulator(HttpEmulator):
         zone = re.fullmatch(r"-?\d{1,3}", query.get("tzone", "0"))
         if date is None or time is None or zone is None:
             return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
-        return self._set_clock(
+        return self.set_clock(
             [int(part) for part in (*date.groups(), *time.groups())],
-            int(zone[0]) if self._generation >= _HAS_DATE_TIME else 0,
+            int(zone[0]) if self.has_zone else 0,
         )
 
-    def _set_clock(self, parts: list[int], zone_min: int) -> Response:
+    @property
+    def has_zone(self) -> bool:
+        """Whether its clock has a time zone."""
+        return self._generation >= _HAS_DATE_TIME
+
+    def set_clock(self, parts: list[int], zone_min: int) -> Response:
+        """Set year, month, ..., second of its local time, and that time's minutes after UTC."""
         if self._camera.is_recording:
             return Response({"error": "busy"}, HTTPStatus.INTERNAL_SERVER_ERROR)
         try:
@@ -176,8 +193,12 @@ class GoProEmulator(HttpEmulator):
         self._camera.set_clock((local - _EPOCH).total_seconds() - zone_min * 60, zone_min)
         return _DONE
 
+    def local_time(self) -> datetime:
+        """What its clock shows."""
+        return _EPOCH + timedelta(seconds=self._camera.clock_s, minutes=self._camera.zone_min)
+
     def _get_date_time(self, request: Request) -> Response:  # noqa: ARG002
-        local = _EPOCH + timedelta(seconds=self._camera.clock_s, minutes=self._camera.zone_min)
+        local = self.local_time()
         return Response(
             {
                 "date": f"{local:%Y_%m_%d}",
@@ -251,11 +272,11 @@ class GoProEmulator(HttpEmulator):
     # What was there before Open GoPro.
 
     def _old_info(self, request: Request) -> Response:  # noqa: ARG002
-        return Response({"info": self._identity() | {"ap_mac": self._identity()["ap_mac_addr"]}})
+        return Response({"info": self.identity() | {"ap_mac": self.identity()["ap_mac_addr"]}})
 
     def _old_status(self, request: Request) -> Response:  # noqa: ARG002
         # Here, 8 says whether it works, and so is set during a recording, too.
-        status = self._status() | {"8": int(self._camera.is_recording), "43": 0, "44": 0}
+        status = self._numbered_statuses() | {"8": int(self._camera.is_recording), "43": 0, "44": 0}
         return Response({"status": status, "settings": self._numbered_settings()})
 
     def _old_shutter(self, request: Request) -> Response:
@@ -267,7 +288,7 @@ class GoProEmulator(HttpEmulator):
         if parts is None:
             return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
         year, *others = (int(part, 16) for part in parts[1].split("%")[1:])
-        return self._set_clock([2000 + year, *others], 0)
+        return self.set_clock([2000 + year, *others], 0)
 
 
 def _media_item(file: Ended) -> dict[str, str]:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.camera import _gopro_protocol as protocol
-from wifimgrd.camera._gopro_protocol import Answer, Assembler, HardwareInfo, Status
+from wifimgrd.camera.drivers import gopro_messages as protocol
+from wifimgrd.camera.drivers.gopro_messages import Assembler, HardwareInfo
+from wifimgrd.camera.drivers.gopro_state import Status
 
 
 def assembled(packets: list[bytes]) -> list[bytes]:
@@ -75,7 +76,7 @@ def test_no_packets_make_it_fail_or_grow(packets: list[bytes]) -> None:
         answer = protocol.answer_of(message or b"")
         if answer is not None:
             protocol.statuses_of(answer)
-            protocol.hardware_info_of(answer)
+            protocol.hardware_info_of(answer.data)
 
 
 def test_statuses_are_read_by_id_and_what_is_cut_off_is_left_out() -> None:
@@ -92,15 +93,15 @@ def test_an_error_and_the_answer_to_a_command_have_no_statuses(message: str) -> 
     assert not protocol.statuses_of(answer)
 
 
-def test_the_hardware_info_has_model_and_serial() -> None:
+def test_the_hardware_info_has_model_serial_and_firmware() -> None:
     fields = (b"\0\0\0\x39", b"HERO12 Black", b"\0\0\0\5", b"H23.01.02", b"C3501324501001\0", b"GP1001", b"")
     data = b"".join(bytes([len(one)]) + one for one in fields)
-    assert protocol.hardware_info_of(Answer(0x3C, 0, data)) == HardwareInfo("HERO12 Black", "C3501324501001")
+    assert protocol.hardware_info_of(data) == HardwareInfo("HERO12 Black", "C3501324501001", "H23.01.02")
 
 
-@pytest.mark.parametrize("data", [b"", b"\x04ab", b"\x01a\x03a\x1bb\x01a\x01a\x02\xff\xfe"])
+@pytest.mark.parametrize("data", [b"", b"\x04ab", b"\x01a\x03a\x1bb\x01a\x00\x02\xff\xfe"])
 def test_a_hardware_info_of_another_form_tells_nothing(data: bytes) -> None:
-    assert protocol.hardware_info_of(Answer(0x3C, 0, data)) == HardwareInfo("", "")
+    assert protocol.hardware_info_of(data) == HardwareInfo("", "", "")
 
 
 def test_the_end_of_the_pairing_names_the_host() -> None:
@@ -108,3 +109,23 @@ def test_the_end_of_the_pairing_names_the_host() -> None:
     assert protocol.is_pairing_accepted(b"\x03\x81\x08\x01")
     assert not protocol.is_pairing_accepted(b"\x03\x81\x08\x02")
     assert protocol.is_pairing_answer(b"\x03\x81\x08\x02")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (bytes.fromhex("08 07eb 01 0f 08 05 3b 05"), "2027_1_15 8_5_59"),
+        (bytes.fromhex("07 07eb 01 0f 08 05 3b"), "2027_1_15 8_5_59"),
+        (bytes.fromhex("08 07eb 01 0f 08 05"), ""),
+        (bytes.fromhex("04 07eb 01 0f 08 05 3b"), ""),
+        (b"", ""),
+    ],
+)
+def test_a_date_and_a_time_are_read(data: bytes, text: str) -> None:
+    assert protocol.date_time_of(data) == text
+
+
+def test_queries_and_commands_have_channels_of_their_own() -> None:
+    assert protocol.channel_of(protocol.get_statuses(Status.ENCODING)) is protocol.QUERY
+    assert protocol.channel_of(protocol.register_statuses(Status.ENCODING)) is protocol.QUERY
+    assert protocol.channel_of(protocol.SHUTTER) is protocol.COMMAND

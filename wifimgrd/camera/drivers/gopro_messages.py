@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final, NamedTuple
+
+from wifimgrd.camera.drivers.gopro_state import Status
 
 SERVICE: Final = "0000fea6-0000-1000-8000-00805f9b34fb"
 """The service that cameras advertise; its short form is FEA6."""
@@ -39,22 +40,22 @@ CHANNELS: Final = (COMMAND, SETTING, QUERY, MANAGEMENT)
 
 # -- messages to a camera
 
+SHUTTER: Final = b"\x01\x01"
+"""And 1 or 0."""
 SLEEP: Final = b"\x05"
 """Not 04, power off: the camera then cannot be woken by Bluetooth."""
 HARDWARE_INFO: Final = b"\x3c"
+SET_GROUP: Final = b"\x3e\x02"
+"""And the number of a group of presets, in two bytes."""
+SET_DATE_TIME: Final = b"\x0d\x07"
+"""And year (two bytes), month, day, hour, minute, second."""
+SET_LOCAL_DATE_TIME: Final = b"\x0f\x0a"
+"""And the same, minutes after UTC (two bytes, signed), and whether that is summer time: HERO11 and newer."""
+GET_DATE_TIME: Final = b"\x0e"
 ACCESS_POINT_ON: Final = b"\x17\x01\x01"
 KEEP_ALIVE: Final = b"\x5b\x01\x42"
 """To SETTING, every 3 s: a camera sleeps once none comes and its own timer has run out."""
 KEEP_ALIVE_S: Final = 3.0
-
-
-class Status(IntEnum):
-    """The ids of statuses."""
-
-    BUSY = 8
-    ENCODING = 10
-    """It records."""
-    ACCESS_POINT = 69
 
 
 _GET: Final = 0x13
@@ -65,6 +66,11 @@ _PAIRING_ANSWER: Final = b"\x03\x81"
 """The feature and the action of Set Pairing State, and of its answer: network_management.proto."""
 _RESULT_SUCCESS: Final = b"\x08\x01"
 """The first field of the answer: response_generic.proto."""
+
+
+def channel_of(message: bytes) -> Channel:
+    """Where a command or a query is sent."""
+    return QUERY if message[0] in (_GET, _REGISTER) else COMMAND
 
 
 def get_statuses(*statuses: Status) -> bytes:
@@ -193,11 +199,15 @@ def answer_of(message: bytes) -> Answer | None:
 
 
 def statuses_of(answer: Answer) -> Mapping[int, bytes]:
-    """The values in the answer to a query, or in a pushed one, by the status's id; what is cut off is left
-    out."""
+    """The values in the answer to a query, or in a pushed one, by the status's id."""
     if answer.identifier not in (_GET, _REGISTER, _PUSHED) or not answer.succeeded:
         return {}
-    found, data = {}, answer.data
+    return values_of(answer.data)
+
+
+def values_of(data: bytes) -> Mapping[int, bytes]:
+    """The values in a list of statuses; what is cut off is left out."""
+    found = {}
     while len(data) >= 2 and len(data) >= 2 + data[1]:
         found[data[0]] = data[2 : 2 + data[1]]
         data = data[2 + data[1] :]
@@ -209,22 +219,32 @@ def is_set(value: bytes | None) -> bool | None:
     return None if value is None or len(value) != 1 else value[0] == 1
 
 
+def date_time_of(data: bytes) -> str:
+    """Parse what answers GET_DATE_TIME, as `year_month_day hour_minute_second`; "" if it is too short."""
+    value = data[1 : 1 + data[0]] if data else b""
+    if len(value) < 7:
+        return ""
+    month, day, hour, minute, second = value[2:7]
+    return f"{int.from_bytes(value[:2], 'big'):04}_{month}_{day} {hour}_{minute}_{second}"
+
+
 @dataclass(frozen=True, slots=True)
 class HardwareInfo:
     """What a camera says of itself; "" for what it does not say."""
 
     model: str
     serial: str
+    firmware: str
 
 
-def hardware_info_of(answer: Answer) -> HardwareInfo:
-    """Parse the answer to HARDWARE_INFO: number and name of the model, a number of no use, firmware,
+def hardware_info_of(data: bytes) -> HardwareInfo:
+    """Parse what answers HARDWARE_INFO: number and name of the model, a number of no use, firmware,
     serial, SSID, MAC address, each with its length before it."""
-    fields, data = [], answer.data
+    fields = []
     while data and len(data) > data[0]:
         fields.append(data[1 : 1 + data[0]])
         data = data[1 + data[0] :]
-    return HardwareInfo(_text(fields, 1), _text(fields, 4))
+    return HardwareInfo(_text(fields, 1), _text(fields, 4), _text(fields, 3))
 
 
 def _text(fields: list[bytes], number: int) -> str:

@@ -1,0 +1,97 @@
+"""One camera that the hub has a driver for, as it was read last, and what the journal is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from wifimgrd.domain import sentences
+from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, Problem, Wish
+from wifimgrd.domain.device import Device
+from wifimgrd.domain.errors import BackendUnavailable, DeviceNotReachable
+
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Camera:
+    """A camera as it was read last."""
+
+    driver: CameraDriver
+    is_attached: bool = False
+    """It is connected, and read by its driver."""
+    reading: CameraReading = field(default_factory=CameraReading)
+    wish: Wish = field(default_factory=Wish)
+    began_us: int = 0
+    """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
+    stops: int = 0
+    """Commands to stop that are under way."""
+    is_stopped: bool = False
+    """It was told to stop this recording, and was not seen to do it yet."""
+    differs_from_s: float | None = None
+    """Since when it does something else than it should, by the loop's clock."""
+    timer: asyncio.TimerHandle | None = None
+    """Until that is a problem, or the next try."""
+    tries: int = 0
+    """How often it was told to record again since then."""
+    silence: asyncio.TimerHandle | None = None
+    """Until it has not answered for so long that it is not known what it does."""
+    is_clock_due: bool = False
+    """Its clock is to be set, once it was read: by how much it is wrong is told before."""
+    corrected_us: int = 0
+    """When the clock was read that the hub is setting, or has set: that it was wrong is not a problem. 0 =
+    there is none."""
+    has_been_read: bool = False
+    """It was read since it is connected; a camera whose clock is not read by the next time has none."""
+    reads: list[asyncio.Future[None]] = field(default_factory=list)
+    """Resolved when it was read."""
+
+
+def log_problems(
+    device: Device, before: Sequence[Problem], now: Sequence[Problem], reading: CameraReading
+) -> None:
+    """Write to the journal which problems a camera has got, and which are over."""
+    for problem in now:
+        if problem not in before:
+            _log.warning(
+                "camera_problem",
+                device=device.id,
+                device_name=device.name,
+                code=problem.value,
+                reason=sentences.camera_problem(problem, reading),
+            )
+    for problem in before:
+        if problem not in now:
+            _log.info(
+                "camera_problem_over",
+                device=device.id,
+                device_name=device.name,
+                code=problem.value,
+            )
+
+
+def log_failure(device: Device, result: CommandResult, *, is_repeated: bool = False) -> None:
+    """Write to the journal why a command to record or to stop has failed, if it has; each time but if it
+    `is_repeated`."""
+    if result.error is not None:
+        (_log.debug if is_repeated else _log.warning)(
+            "recording_failed",
+            device=device.id,
+            device_name=device.name,
+            code=result.error.code,
+            reason=result.error.message,
+        )
+
+
+def may_be_done(result: CommandResult) -> bool:
+    """Whether a command has succeeded, or its answer has not come."""
+    return result.error is None or isinstance(result.error, DeviceNotReachable | BackendUnavailable)
+
+
+def cancel(timer: asyncio.TimerHandle | None) -> None:
+    """Cancel a timer, if there is one."""
+    if timer is not None:
+        timer.cancel()
