@@ -181,6 +181,17 @@ def test_another_channel_is_published_and_joined_next_time(on_bench: RunOnBench)
     on_bench(test)
 
 
+def test_a_reading_of_the_link_to_the_old_network_says_nothing_of_the_new_one(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        await bench.hub.update(device, {"ssid": b"SIM-CAM-2", "password": "camera-pass-2"})
+        [held] = await bench.world.backend.links()
+        bench.hub._backend_events.link_changed(held.interface, replace(held.link, signal_percent=31))
+        assert bench.story.devices[device].device.sightings == ()
+
+    on_bench(test)
+
+
 def test_another_signal_is_published_and_kept(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)

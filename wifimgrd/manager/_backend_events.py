@@ -152,8 +152,9 @@ class BackendEvents(BackendListener):
             return
         before = entry.link
         entry.link = now = state.completed(link, entry.device, before)
-        seen = with_sighting(link.sighting, entry.device.sightings)
-        state.record(entry, replace(entry.device, sightings=seen))
+        if now.sighting != before.sighting:
+            seen = with_sighting(now.sighting, entry.device.sightings)
+            state.record(entry, replace(entry.device, sightings=seen))
         if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
             state.publish(DeviceUpdated(state.status(entry)))
         elif now != before:
