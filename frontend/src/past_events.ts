@@ -67,7 +67,7 @@ function partsOf(row: HistoryRow, name: string): Part[] {
       return [[time, "connection", { text: t.events.interrupted(name, lasted), tone: "bad" }]];
     }
     case "failure":
-      return [[time, "connection", { text: failureText(name, code, message), tone: isBad ? "bad" : "plain" }]];
+      return [[time, "connection", { text: failureText(name, code, message), tone: isBad && code !== "no-interface-available" ? "bad" : "plain" }]];
     case "wake":
       return [[time, "connection", isBad ? { text: failureText(name, code, message), tone: "bad" } : { text: t.events.woken(name), tone: "plain" }]];
     case "recording": {

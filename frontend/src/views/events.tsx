@@ -9,7 +9,7 @@ import { allLines, pastLines, readPast } from "../past_events";
 import { printable } from "../sentences";
 import { devices, type EventKind, isCurrent, type Line } from "../state";
 import { byText } from "./order";
-import { clock, Faults } from "./parts";
+import { Faults, minute } from "./parts";
 
 const KINDS: readonly EventKind[] = ["connection", "recording", "hub"];
 type Filter = "" | "bad" | EventKind;
@@ -147,10 +147,11 @@ const Lines = ({ lines }: { lines: readonly Repeated[] }) => (
 /** The time, with the day where it is another, and how long ago that is. */
 function When({ time }: { time: string }) {
   const isToday = new Date(time).toDateString() === new Date(hubTime.peek()).toDateString();
+  // Seconds are in its title.
   const passed = Math.max(0, (hubTime.peek() - Date.parse(time)) / 1_000);
   return (
     <time dateTime={time} title={`${new Date(time).toLocaleString()} (${t.events.ago(passed)})`}>
-      {isToday ? clock(time) : `${new Date(time).toLocaleDateString([], { day: "numeric", month: "numeric" })} ${clock(time)}`}
+      {isToday ? minute(time) : `${new Date(time).toLocaleDateString([], { day: "numeric", month: "numeric" })} ${minute(time)}`}
     </time>
   );
 }

@@ -1,0 +1,99 @@
+"""The first minutes: an empty hub, what is in range, what the browser's tab says, a menu, a wrong address."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.looking import card, opened, opened_menu, shows
+from tests.browser.running_hub import RunningHub
+from tests.browser.test_accessibility import findings
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_an_empty_hub_offers_the_cameras_in_range(page: Page, hub: RunningHub) -> None:
+    await hub.add_camera(b"X3 7QK2WD.OSC", "insta-pass-7")
+    await opened(page, hub)
+    found = page.get_by_role("list", name="Cameras in range").get_by_role("listitem")
+    mine = found.filter(has_text="X3 7QK2WD.OSC")
+    await expect(mine).to_contain_text("Insta360 X3")
+    await expect(page.get_by_role("button", name="Pair and add GoPro 0001")).to_be_visible()
+    assert await findings(page) == []
+    await mine.get_by_role("button", name="Add").click()
+    dialog = page.get_by_role("dialog", name="Add a camera")
+    await expect(dialog).to_contain_text("X3 7QK2WD.OSC")
+    await dialog.get_by_label("Password", exact=True).fill("insta-pass-7")
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await shows(page, "X3 7QK2WD.OSC", "Connected")
+
+
+async def test_the_simulated_world_says_its_passwords(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog", name="Add a camera")
+    await dialog.get_by_role("radio", name="SIM-CAM-2").check()
+    await dialog.get_by_role("button", name="Next").click()
+    await expect(dialog).to_contain_text("This camera is simulated. Its password is camera-pass-2.")
+
+
+async def test_the_tab_says_how_many_need_a_person(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    await expect(page).to_have_title("Camera hub")
+    icon = page.locator('link[rel="icon"]')
+    plain = await icon.get_attribute("href") or ""
+    await hub.set_fault("silent")
+    await expect(page).to_have_title("(1) Camera hub")
+    await expect(icon).not_to_have_attribute("href", plain)
+    await card(page, "Front").get_by_role("link", name="Front").click()
+    await expect(page).to_have_title("(1) Front – Camera hub")
+    await hub.set_fault("silent", off=True)
+    await expect(page).to_have_title("Front – Camera hub")
+
+
+async def test_a_menu_is_used_by_the_keyboard(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    button = card(page, "Front").get_by_role("button", name="More for Front")
+    await button.focus()
+    await page.keyboard.press("Enter")
+    items = page.get_by_role("menuitem")
+    await expect(items.first).to_be_focused()
+    await page.keyboard.press("End")
+    await expect(page.get_by_role("menuitem", name="Remove")).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(items.first).to_be_focused()
+    assert await findings(page) == []
+    await page.keyboard.press("Escape")
+    await expect(items).to_have_count(0)
+    await expect(button).to_be_focused()
+    await opened_menu(card(page, "Front"))
+    await page.locator("h1").click()
+    await expect(items).to_have_count(0)
+
+
+async def test_the_whole_card_leads_to_the_camera(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Front")
+    await opened(page, hub)
+    await card(page, "Front").locator(".card-middle").click()
+    await expect(page.get_by_role("heading", name="Front", level=2)).to_be_focused()
+
+
+async def test_without_a_map_there_is_no_tab_for_one(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub, "#adapters")
+    await expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(
+        ["Cameras", "Adapters", "Events"]
+    )
+    await opened(page, hub, "#map")
+    await expect(page.get_by_text("[[tiles.source]]")).to_be_visible()
+
+
+async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
+    answer = await page.goto(hub.url + "no/such/place")
+    assert answer is not None
+    assert answer.status == 404
+    await expect(page.get_by_text("There is nothing at /no/such/place.")).to_be_visible()
+    assert await findings(page) == []
+    await page.get_by_role("link", name="Back to the cameras").click()
+    await expect(page.locator(".hub-state.ready")).to_be_visible()
