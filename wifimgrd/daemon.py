@@ -216,6 +216,7 @@ async def _serve(
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.reread_soon)
     try:
         if history is not None:
+            hub.signal_read.subscribe(history.signals.read)
             history.start(hub.backend_name, hub.device_statuses(), hub.device_name)
         service.start(hub, live.reread, _report(hub, live, history, tasks), parts.world, history)
         _log.info("started", version=__version__, backend=parts.backend.name, bus=options.bus)

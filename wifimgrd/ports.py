@@ -29,6 +29,7 @@ from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.power import Advertiser, BluetoothStatus, PairedCamera, WakeRequest
 from wifimgrd.domain.recovery import BackendStep
+from wifimgrd.domain.signal_history import Samples
 
 READING_S: Final = 10.0
 """From one reading of a link's signal and bit rates to the next: the kernel reports no changes of them."""
@@ -359,8 +360,15 @@ class HistoryStore(Protocol):
     async def read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
         """The newest rows on disk that fit, the newest first; raises InternalError."""
 
+    def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
+        """Write samples of devices' signals, in place of those of the same minutes; in order, and all of them
+        or none. `prune_at` is the present minute, or None to delete none that are too old."""
+
+    async def read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
+        """The samples on disk of a device's signal in some minutes; raises InternalError."""
+
     def forget(self, device_id: DeviceId) -> None:
-        """Delete the rows of a device, in the order of writes."""
+        """Delete the rows and samples of a device, in the order of writes."""
 
     async def close(self) -> None:
         """Write what is still due and close."""

@@ -45,7 +45,7 @@ _wifimgrctl() {
                 words+=(--no-pin --password-file --password-stdin --ask-password --open)
                 ;;
             models) words+=(--config) ;;
-            history) words+=(--since) ;;
+            history) words+=(--since --signal) ;;
             remove) words+=(--history --yes) ;;
             connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.bus.text_length import ANY_TEXT
 from wifimgrd.bus import library
-from wifimgrd.bus.packing import Value, pack_rows
+from wifimgrd.bus.packing import PackedBody, Value, pack_rows, pack_samples
 
 characters = st.characters(
     blacklist_categories=["Cs"], blacklist_characters="\0", max_codepoint=None if ANY_TEXT else 127
@@ -26,7 +26,11 @@ rows = st.lists(st.dictionaries(texts, values, max_size=12), max_size=12)
 
 
 def packed(of: list[dict[str, Value]]) -> bytes:
-    message = library.PackedReturn(":1.5", 7, pack_rows(of))
+    return sent(pack_rows(of))
+
+
+def sent(body: PackedBody) -> bytes:
+    message = library.PackedReturn(":1.5", 7, body)
     message.serial = 9
     return library.to_octets(message, sockets=False)
 
@@ -37,6 +41,20 @@ def test_the_octets_are_those_of_the_library(of: list[dict[str, Value]]) -> None
     message = library.method_return(":1.5", 7, "aa{sv}", body, [])
     message.serial = 9
     assert packed(of) == library.to_octets(message, sockets=False)
+
+
+@given(
+    st.integers(0, 2**64 - 1),
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 255), st.integers(0, 255)), max_size=12),
+)
+def test_the_octets_of_samples_are_those_of_the_library(
+    step: int, samples: list[tuple[int, int, int]]
+) -> None:
+    body = [step, [list(sample) for sample in samples]]
+    message = library.method_return(":1.5", 7, "ta(tyy)", body, [])
+    message.serial = 9
+    assert sent(pack_samples(step, samples)) == library.to_octets(message, sockets=False)
+    assert library.read(sent(pack_samples(step, samples))).body == body
 
 
 @given(rows)

@@ -119,6 +119,18 @@ async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
     assert len((await wifimgrctl(hub.address, "history", "--json")).value) == 1
 
 
+async def test_history_shows_the_signal_minute_by_minute(hub: Hub) -> None:
+    await hub.until(await hub.create(1, name="Front"), "connected")
+    heads, first, *_ = (await wifimgrctl(hub.address, "history", "Front", "--signal")).out.splitlines()
+    assert heads.split() == ["TIME", "SIGNAL", "LOWEST"]
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:00  70 % +70 %", first)
+    shown = (await wifimgrctl(hub.address, "history", "1", "--signal", "--since", "1h", "--json")).value
+    assert (shown["step_s"], shown["samples"][0][1:]) == (60, [70, 70])
+    assert (await wifimgrctl(hub.address, "history", "--signal")).status == 2
+    await hub.create(1, ssid="SIM-CAM-OFF", password="camera-pass-off", name="Tail")
+    assert "No signal yet." in (await wifimgrctl(hub.address, "history", "Tail", "--signal")).err
+
+
 async def test_history_shows_interruptions_with_their_length_and_reason(hub: Hub) -> None:
     device = await hub.create(1, name="Front")
     await hub.until(device, "connected")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
 from wifimgrd.domain.events import Event
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.domain.signal_history import Samples, SignalSample
 from wifimgrd.manager.history import History
 
 SECOND = 1_000_000
@@ -28,6 +29,9 @@ class HistoryInMemory:
     def __init__(self) -> None:
         self.rows: dict[int, HistoryRow] = {}
         self.written_s: list[float] = []
+        self.signals: dict[DeviceId, dict[int, SignalSample]] = {}
+        self.signals_written: list[tuple[float, int | None]] = []
+        """When, and at which minute samples may be too old."""
 
     @property
     def next_id(self) -> int:
@@ -46,7 +50,17 @@ class HistoryInMemory:
         newest = sorted(self.rows.values(), key=lambda row: -row.id)
         return [row for row in newest if wanted.fits(row)][: wanted.limit]
 
+    def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
+        self.signals_written.append((asyncio.get_running_loop().time(), prune_at))
+        for device_id, added in samples.items():
+            self.signals.setdefault(device_id, {}).update(added)
+
+    async def read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
+        await asyncio.sleep(0.001)
+        return {at: one for at, one in self.signals.get(device_id, {}).items() if at in minutes}
+
     def forget(self, device_id: DeviceId) -> None:
+        self.signals.pop(device_id, None)
         self.rows = {one: row for one, row in self.rows.items() if row.device_id != device_id}
 
     async def close(self) -> None:

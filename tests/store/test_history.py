@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.store._history import FILE_NAME, SqliteHistory
+from wifimgrd.store._history import _MIGRATIONS, FILE_NAME, SqliteHistory
 
 NOW_US = time.time_ns() // 1000
 
@@ -107,7 +107,7 @@ async def test_a_history_of_a_newer_version_is_kept_and_the_log_says_so(tmp_path
     kept = tmp_path / entry["kept_as"]
     assert kept.name.startswith(FILE_NAME + ".newer-")
     with closing(sqlite3.connect(kept)) as opened:
-        opened.execute("PRAGMA user_version = 2")
+        opened.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
     kept.replace(tmp_path / FILE_NAME)
     history = await SqliteHistory.open(tmp_path, 100, 90)
     assert [one.id for one in await history.read(HistoryFilter())] == [1]

@@ -22,7 +22,14 @@ from wifimgrd.client.json_members import (
     ResultJson,
     ResultsJson,
 )
-from wifimgrd.client.json_records import device_json, history_json, interfaces_json, search_json, status_json
+from wifimgrd.client.json_records import (
+    device_json,
+    history_json,
+    interfaces_json,
+    search_json,
+    signal_history_json,
+    status_json,
+)
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import (
     AbsentRecord,
@@ -35,6 +42,7 @@ from wifimgrd.domain.records import (
     ResultRecord,
     SearchRecord,
     ServiceRecord,
+    SignalHistoryRecord,
 )
 from wifimgrd.http.api.body_types import (
     ChangeInput,
@@ -286,6 +294,15 @@ _DISCONNECT: Final[DisconnectAnswer] = {
 _PLAIN: Final = {"message": "", "status": "connected", "device_connection_id": 1}
 """The answer to a command that has none of its own below."""
 _MODELS: Final[ModelsJson] = {"supported_devices": [model_json(load()["insta360-x3"])]}
+_SIGNAL: Final = signal_history_json(
+    SignalHistoryRecord(
+        60_000_000,
+        [
+            (_microseconds("2026-11-20T17:08:00+00:00"), 70, 68),
+            (_microseconds("2026-11-20T17:09:00+00:00"), 66, 51),
+        ],
+    )
+)
 _HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}
 _HEALTH: Final[HealthJson] = {
     "status": "ok",
@@ -375,6 +392,9 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "list_interfaces": Example(answer=interfaces_json(_ADAPTERS, _SERVICE)),
         "list_networks": Example(answer=search_json(_NETWORKS)),
         "list_history": Example(answer=_HISTORY),
+        "get_signal_history": Example(
+            parameters={"since": "2026-11-20T17:08:00Z", "until": "2026-11-20T17:10:00Z"}, answer=_SIGNAL
+        ),
         "health": Example(answer=_HEALTH),
         "metrics": Example(answer=_METRICS),
         "diagnose": Example(answer=_REPORT),

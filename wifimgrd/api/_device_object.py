@@ -11,12 +11,15 @@ from wifimgrd.api import names
 from wifimgrd.api._objects import ExportedInterface, switch, text_option
 from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.bus.connection import MethodCall
+from wifimgrd.bus.packing import pack_samples
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DEVICE_COMMANDS, OPTIONAL_INTERFACES, DeviceCommand
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.signal_history import MINUTE_US
+from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 
 _DEVICE: Final = names.DEVICE.removeprefix(f"{names.BUS_NAME}.")
@@ -68,9 +71,15 @@ class CommandsObject(ExportedInterface):
 class DeviceObject(CommandsObject):
     """A device on the bus."""
 
-    def __init__(self, hub: Hub, record: DeviceRecord) -> None:
+    def __init__(self, hub: Hub, record: DeviceRecord, history: History | None) -> None:
         super().__init__(hub, record, _DEVICE)
-        self.methods = {**self.methods, "OpenConnection": self._open_connection, "Update": self._update}
+        self._history = history
+        self.methods = {
+            **self.methods,
+            "GetSignalHistory": self._get_signal_history,
+            "OpenConnection": self._open_connection,
+            "Update": self._update,
+        }
         self.actions = ACTIONS
 
     async def _open_connection(self, call: MethodCall) -> Sequence[object]:
@@ -81,12 +90,18 @@ class DeviceObject(CommandsObject):
             raise InvalidRequest("the option kind is tcp or udp", {"kind": ("Not tcp or udp.",)}) from None
         return (await self._hub.open_socket(self._id, port, kind),)
 
+    async def _get_signal_history(self, call: MethodCall) -> Sequence[object]:
+        since_us, until_us, _ = typed(tuple[int, int, dict[str, object]], call.body)
+        history = self._history
+        samples = [] if history is None else await history.signals.samples(self._id, since_us, until_us)
+        return (pack_samples(MINUTE_US, ((at, one.mean, one.minimum) for at, one in samples)),)
+
     async def _update(self, call: MethodCall) -> Sequence[object]:
         await self._hub.update(self._id, *typed(tuple[dict[str, object]], call.body))
         return ()
 
 
-def interfaces_of(hub: Hub, record: DeviceRecord) -> list[ExportedInterface]:
+def interfaces_of(hub: Hub, record: DeviceRecord, history: History | None) -> list[ExportedInterface]:
     """All interfaces of a device."""
     optional = (CommandsObject(hub, record, one) for one in OPTIONAL_INTERFACES if has_interface(record, one))
-    return [DeviceObject(hub, record), *optional]
+    return [DeviceObject(hub, record, history), *optional]

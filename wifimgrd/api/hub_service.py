@@ -68,6 +68,7 @@ class HubService:
         """The interfaces of each object, by its path and by their names."""
         self._server = ObjectServer(connection, self._objects, self._authorization, tasks)
         self._hub: Hub | None = None
+        self._history: History | None = None
         self._manager: ManagerObject | None = None
         self._name_lost = asyncio.Event()
 
@@ -96,13 +97,14 @@ class HubService:
         """Export all objects and serve calls. `reload` reloads the configuration and raises InvalidRequest;
         `report` makes a report of a fault."""
         self._hub = hub
+        self._history = history
         self._manager = ManagerObject(hub, lambda path: path in self._objects, reload, report, history)
         self._export(self._manager)
         for interface in hub.interface_statuses():
             self._export_interface(interface)
         self._update_counts()
         for device in hub.device_statuses():
-            self._export(*interfaces_of(hub, device_record(device)))
+            self._export(*interfaces_of(hub, device_record(device), history))
         if world is not None:
             self._export(SimulatorObject(world))
         self._server.open()
@@ -155,7 +157,7 @@ class HubService:
         """Apply an event of a device."""
         match event:
             case DeviceCreated(status):
-                self._export(*interfaces_of(hub, device_record(status)))
+                self._export(*interfaces_of(hub, device_record(status), self._history))
             case DeviceUpdated(status) | SignalChanged(status) | PowerChanged(status) | CameraChanged(status):
                 self._change_device(hub, device_record(status))
             case DeviceStateChanged(status):

@@ -28,7 +28,7 @@ from wifimgrd.bus._transport import (
     take_sockets,
 )
 from wifimgrd.bus.library import LibraryConnection, Outgoing, Variant
-from wifimgrd.bus.packing import PackedRows
+from wifimgrd.bus.packing import PackedBody
 from wifimgrd.bus.values import typed
 
 __all__ = (
@@ -267,9 +267,9 @@ class BusConnection(Calls):
         """Reply to a call, where a reply is expected and the connection is open.
 
         A socket in the body, for `h`, is closed here once it is sent, or if no reply is expected.
-        PackedRows are sent as they are.
+        A PackedBody is sent as it is.
         """
-        if len(body) == 1 and isinstance(body[0], PackedRows):
+        if len(body) == 1 and isinstance(body[0], PackedBody):
             if call.expects_reply and self.is_open:
                 self._send(library.PackedReturn(call.sender, call.serial, body[0]))
             return

@@ -25,7 +25,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final, Protocol
 
 from wifimgrd.bus._messages import BusClosed, MethodCall, Reply, Signal
-from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows
+from wifimgrd.bus.packing import PackedBody
 
 LIBRARY: Final = os.environ.get("WIFIMGRD_DBUS_LIBRARY", "dbus_next")
 _library = importlib.import_module(LIBRARY)
@@ -238,16 +238,19 @@ def method_return(
 class PackedReturn:
     """The answer to a call, its body packed before."""
 
-    def __init__(self, destination: str, serial: int, body: PackedRows) -> None:
+    def __init__(self, destination: str, serial: int, body: PackedBody) -> None:
         self.serial = 0
-        self._empty = method_return(destination, serial, ROWS_SIGNATURE, [[]], [])
+        self._empty = method_return(destination, serial, body.signature, body.empty, [])
         self._body = body
 
     def _marshall(self, negotiate_unix_fd: bool) -> bytes:
         """The message as it goes over the wire: that of an empty list, with another body."""
         self._empty.serial = self.serial
         whole = bytes(self._empty._marshall(negotiate_unix_fd))
-        return b"".join((whole[:4], struct.pack("<I", len(self._body)), whole[8:-4], self._body))
+        [empty] = struct.unpack_from("<I", whole, 4)
+        return b"".join(
+            (whole[:4], struct.pack("<I", len(self._body)), whole[8 : len(whole) - empty], self._body)
+        )
 
 
 def error(destination: str, serial: int, name: str, signature: str, body: Sequence[object]) -> Outgoing:

@@ -165,6 +165,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="WHEN",
         help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
     )
+    history.add_argument(
+        "--signal", action="store_true", help="show the device's signal instead, minute by minute"
+    )
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
     _bluetooth(command("bluetooth", "list the cameras heard over Bluetooth, search, or check that it works"))
     _simulate(command("simulate", "change the simulated world, where a hub has no real adapters"))

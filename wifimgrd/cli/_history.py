@@ -1,4 +1,4 @@
-"""`wifimgrctl history`: the history as a table."""
+"""`wifimgrctl history`: the history, or the signal of a device, as a table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import argparse
 import time
 
 from wifimgrd.cli._finding import find_device
+from wifimgrd.cli._password import UsageError
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import Style
 from wifimgrd.cli._times import local_time, span
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_records import history_json
+from wifimgrd.client.json_records import history_json, signal_history_json
 from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
@@ -31,7 +32,9 @@ _WHAT = {"session": "connected", "interruption": "interrupted", "recording": "re
 
 
 async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Show the history: the latest rows, or all since a time."""
+    """Show the history: the latest rows, or all since a time; or the signal of a device."""
+    if arguments.signal:
+        return await _show_signal(hub, arguments, screen)
     device_id = None if arguments.device is None else _device_id(hub, arguments.device)
     rows = await _rows(hub, device_id, arguments.since)
     if not rows and not screen.json:
@@ -40,6 +43,19 @@ async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     now_us = time.time_ns() // 1000
     lines = screen.table(_HEADS, [_line(row, now_us) for row in reversed(rows)])
     screen.show([history_json(row) for row in rows], lines)
+    return True
+
+
+async def _show_signal(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    if arguments.device is None:
+        raise UsageError("history: --signal needs a DEVICE")
+    device = find_device(hub.devices, arguments.device)
+    found = await hub.signal_history(device.id, arguments.since or 0)
+    if not found.samples and not screen.json:
+        screen.hint("No signal yet.")
+        return True
+    rows: list[Row] = [(local_time(at), f"{mean} %", f"{lowest} %") for at, mean, lowest in found.samples]
+    screen.show(signal_history_json(found), screen.table(("TIME", "SIGNAL", "LOWEST"), rows))
     return True
 
 

@@ -17,7 +17,14 @@ from wifimgrd.client._command_result import CommandResult
 from wifimgrd.client._live_objects import NO_ANSWER, LiveObjects
 from wifimgrd.domain.commands import BLUETOOTH, CAMERA, OPTIONAL_INTERFACES, POWER, WAIT, DeviceCommand
 from wifimgrd.domain.errors import InternalError, NotSupported
-from wifimgrd.domain.records import BluetoothRecord, HistoryRecord, NetworkRecord, ResultRecord, SearchRecord
+from wifimgrd.domain.records import (
+    BluetoothRecord,
+    HistoryRecord,
+    NetworkRecord,
+    ResultRecord,
+    SearchRecord,
+    SignalHistoryRecord,
+)
 from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
@@ -179,6 +186,15 @@ class HubClient(LiveObjects):
         wanted = {"device_id": device_id, "before": before, "limit": limit}
         options = {name: _variant(value) for name, value in wanted.items() if value is not None}
         return [record_of(HistoryRecord, row) for row in await self._rows("GetHistory", options)]
+
+    async def signal_history(
+        self, device_id: int, since_us: int = 0, until_us: int = 0
+    ) -> SignalHistoryRecord:
+        """The signal of a device in a span of time, microseconds since the epoch; 0 = all that is kept, until
+        now."""
+        path, body = names.device_path(device_id), [since_us, until_us, {}]
+        reply = await self._command(path, names.DEVICE, "GetSignalHistory", "tta{sv}", body)
+        return SignalHistoryRecord(*typed(tuple[int, list[tuple[int, int, int]]], reply))
 
     async def diagnose(self) -> str:
         """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from wifimgrd.api.kinds import time_text
 from wifimgrd.client.json_members import (
     AbsentAdapterJson,
     DeviceJson,
@@ -17,7 +18,8 @@ from wifimgrd.client.json_members import (
     StatusJson,
     StatusUpdateJson,
 )
-from wifimgrd.domain.records import InterfaceRecord, SearchRecord, ServiceRecord
+from wifimgrd.client.json_types import SignalHistoryJson
+from wifimgrd.domain.records import InterfaceRecord, SearchRecord, ServiceRecord, SignalHistoryRecord
 
 device_json: Final = DeviceJson.of
 """The device record."""
@@ -44,6 +46,14 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceR
         "total_interfaces": service.total_interfaces,
         "assigned_interfaces": len(assignments),
         "absent_adapters": list(map(AbsentAdapterJson.of, service.absent_adapters)),
+    }
+
+
+def signal_history_json(found: SignalHistoryRecord) -> SignalHistoryJson:
+    """The answer to the request for a device's signal."""
+    return {
+        "step_s": found.step_us // 1_000_000,
+        "samples": [[time_text(at), mean, minimum] for at, mean, minimum in found.samples],
     }
 
 

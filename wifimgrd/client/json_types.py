@@ -54,6 +54,43 @@ class SignalJson(TypedDict):
     signal_strength: Percent
 
 
+class SignalHistoryJson(TypedDict):
+    """The signal strength of a device over time."""
+
+    step_s: Annotated[int, "Seconds from one sample to the next."]
+    samples: Annotated[
+        list[
+            Annotated[
+                list[object],
+                Keywords(
+                    prefixItems=[
+                        {
+                            "description": "When it begins: RFC 3339, in UTC.",
+                            "type": "string",
+                            "format": "date-time",
+                        },
+                        {
+                            "description": "The mean, percent.",
+                            "type": "integer",
+                            "minimum": 0,
+                            "maximum": 100,
+                        },
+                        {
+                            "description": "The minimum, percent.",
+                            "type": "integer",
+                            "minimum": 0,
+                            "maximum": 100,
+                        },
+                    ],
+                    items=False,
+                    minItems=3,
+                ),
+            ]
+        ],
+        "The earlier ones first; while the device was not connected there are none.",
+    ]
+
+
 class RecordingStoppedJson(TypedDict):
     """A recording has ended, by a command or without."""
 

@@ -10,7 +10,7 @@ row, which is a dictionary in the reply of a method, is named as here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -422,6 +422,17 @@ class SearchRecord:
     """The interfaces that have scanned."""
     skipped: Mapping[str, str]
     """Why each of the other interfaces has not scanned."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalHistoryRecord:
+    """The signal of a device over time."""
+
+    step_us: int
+    """From one sample to the next, microseconds."""
+    samples: Sequence[tuple[int, int, int]]
+    """When each begins, microseconds since the epoch, the mean and the minimum, percent; the earlier ones
+    first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

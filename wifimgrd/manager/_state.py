@@ -42,6 +42,7 @@ from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
 from wifimgrd.domain.reservation import AbsentAdapter, Reservation, ReservationRule
+from wifimgrd.domain.signal_history import SignalReading
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._registry import Registry
@@ -83,6 +84,8 @@ class HubState:
         """A device is no longer connected, and that is not published yet."""
         self.device_lost = Notice[DeviceEntry]()
         """A device is disconnected without a command."""
+        self.signal_read = Notice[SignalReading]()
+        """The signal of a connected device was read."""
         self.interface_may_be_free = Notice[str]()
         """An interface was listed or has changed, and may be available now."""
         self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
@@ -375,6 +378,7 @@ class HubState:
         self.step(entry, step)
         entry.lost_us = 0
         device = entry.device
+        self.signal_read.notify(SignalReading(device.id, link.signal_percent))
         entry.link = link = self.completed(link, device)
         if self.model(device).addressing is Addressing.DHCP:
             entry.reachability = Reachability.addressed()

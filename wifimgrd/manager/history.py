@@ -26,6 +26,7 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
 from wifimgrd.manager._state import Clock
+from wifimgrd.manager.signal_history import SignalHistory
 from wifimgrd.ports import HistoryStore
 
 _log = structlog.get_logger()
@@ -85,6 +86,8 @@ class History:
         self._name_of: Callable[[DeviceId], str] = str
         self._last_backend: tuple[str, str] | None = None
         self._started = False
+        self.signals = SignalHistory(store, clock)
+        """The signal of each device, also for clients."""
 
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
@@ -129,7 +132,8 @@ class History:
         return newest[: wanted.limit]
 
     def forget(self, device_id: DeviceId) -> None:
-        """Delete the rows of a device that was removed."""
+        """Delete the rows and the signal of a device that was removed."""
+        self.signals.forget(device_id)
         self._sessions.pop(device_id, None)
         self._pending = {one: row for one, row in self._pending.items() if row.device_id != device_id}
         self._store.forget(device_id)
@@ -137,6 +141,7 @@ class History:
     async def stop(self) -> None:
         """Write the pending rows; sessions whose links stay up continue."""
         self._started = False
+        self.signals.stop()
         self._write()
         await self._store.close()
 

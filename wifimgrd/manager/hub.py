@@ -94,6 +94,8 @@ class Hub:
         self._store = store
         self._sockets = sockets
         self._state = state = HubState(settings, store, sinks, clock)
+        self.signal_read = state.signal_read
+        """The signal of a connected device was read, which no client is told."""
         arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
         self._event_tasks = event_tasks
         """What follows from the events of the backend and of the adapters."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +16,8 @@ import structlog
 
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import LARGEST_ID, HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.domain.signal_history import Samples
+from wifimgrd.store import _signal_table as signal_table
 from wifimgrd.store._rows import text_of
 from wifimgrd.store._schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
 from wifimgrd.store._writing import transaction
@@ -74,6 +76,8 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE history ADD COLUMN interrupted_us INTEGER NOT NULL DEFAULT 0",
         "CREATE INDEX history_interruption ON history (id) WHERE kind = 'interruption'",
     ),
+    # 3: the signal of each device
+    (signal_table.CREATE,),
 )
 """As those of the state (wifimgrd.store._schema). Another kind of row needs none: older versions omit it."""
 
@@ -143,10 +147,29 @@ class SqliteHistory:
             raise StoreError("the history is closed")
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._read, wanted)
 
+    def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
+        """Write samples, and delete those that are too old at the minute `prune_at`; never waits, never
+        raises."""
+        if not self._closed:
+            self._worker.submit(self._write, lambda on: signal_table.put(on, samples, prune_at))
+
+    async def read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
+        """The samples of a device on disk; raises StoreError."""
+        if self._closed:
+            raise StoreError("the history is closed")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._read_signal, device_id, minutes)
+
     def forget(self, device_id: DeviceId) -> None:
-        """Delete the rows of a device; an id that is larger than SQLite's integers has none."""
-        if not self._closed and device_id <= LARGEST_ID:
-            self._worker.submit(self._write, [("DELETE FROM history WHERE device_id = ?", [(device_id,)])])
+        """Delete the rows and the signal of a device; an id over SQLite's largest integer has none."""
+        if self._closed or device_id > LARGEST_ID:
+            return
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM history WHERE device_id = ?", (device_id,))
+            signal_table.forget(connection, device_id)
+
+        self._worker.submit(self._write, work)
 
     async def close(self) -> None:
         """Write the pending rows and close; a second call does nothing."""
@@ -162,30 +185,32 @@ class SqliteHistory:
 
     def _put(self, rows: Sequence[HistoryRow]) -> None:
         oldest_us = time.time_ns() // 1000 - self._days * _DAY_US
-        self._write(
-            [
-                (_PUT, [_values(row) for row in rows]),
-                ("UPDATE counter SET next_id = max(next_id, ?)", [(max(row.id for row in rows) + 1,)]),
-                # A link that is interrupted all the time leaves room for everything else.
-                (
-                    "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"
-                    " WHERE kind = 'interruption' ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                    [(self._rows // 2,)],
-                ),
-                (
-                    "DELETE FROM history WHERE id <="
-                    " (SELECT id FROM history ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                    [(self._rows,)],
-                ),
-                ("DELETE FROM history WHERE time_us < ? AND seen_us < ?", [(oldest_us, oldest_us)]),
-            ]
-        )
+        statements: list[tuple[str, Sequence[tuple[Any, ...]]]] = [
+            (_PUT, [_values(row) for row in rows]),
+            ("UPDATE counter SET next_id = max(next_id, ?)", [(max(row.id for row in rows) + 1,)]),
+            # A link that is interrupted all the time leaves room for everything else.
+            (
+                "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"
+                " WHERE kind = 'interruption' ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                [(self._rows // 2,)],
+            ),
+            (
+                "DELETE FROM history WHERE id <= (SELECT id FROM history ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                [(self._rows,)],
+            ),
+            ("DELETE FROM history WHERE time_us < ? AND seen_us < ?", [(oldest_us, oldest_us)]),
+        ]
 
-    def _write(self, statements: Sequence[tuple[str, Sequence[tuple[Any, ...]]]]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            for statement, values in statements:
+                connection.executemany(statement, values)
+
+        self._write(work)
+
+    def _write(self, work: Callable[[sqlite3.Connection], None]) -> None:
         try:
             with plain_text(), transaction(self._connection):
-                for statement, values in statements:
-                    self._connection.executemany(statement, values)
+                work(self._connection)
             self._refused = False
         except StoreError as error:
             if not self._refused:
@@ -205,6 +230,10 @@ class SqliteHistory:
         query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
         with plain_text():
             return [_row_of(one) for one in self._connection.execute(query, (*values, wanted.limit))]
+
+    def _read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
+        with plain_text():
+            return signal_table.read(self._connection, device_id, minutes)
 
     def _close(self) -> None:
         with plain_text():

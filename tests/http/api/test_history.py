@@ -61,6 +61,45 @@ async def test_an_interruption_that_is_over_has_its_begin_its_end_and_its_reason
     assert (session["kind"], session["ended"], session["code"]) == ("session", None, None)
 
 
+async def test_the_signal_of_a_device_is_told_minute_by_minute(shim: Served, hub: HubClient) -> None:
+    device_id = await register(shim)
+    assert (await connect(shim, device_id)).status == 200
+    answer = (await shim.get(f"{P}/{device_id}/signal")).json
+    assert answer.keys() == {"step_s", "samples"}
+    ((begun, mean, minimum),) = answer["samples"][:1]
+    assert (answer["step_s"], mean, minimum) == (60, 70, 70)
+    assert begun.endswith(":00.000000Z")
+    assert (await shim.get(f"{P}/{device_id}/signal/?since={begun}")).json == answer
+    assert (await shim.get(f"{P}/{device_id}/signal?until={begun}")).json["samples"] == []
+    assert (await shim.get(f"{P}/{device_id}/signal?since=1970-01-01T00:00:00Z")).json == answer
+    assert (await hub.signal_history(device_id)).samples[0][1:] == (70, 70)
+    other = await register(shim, "SIM-CAM-OFF", "camera-pass-off")
+    assert (await shim.get(f"{P}/{other}/signal")).json == {"step_s": 60, "samples": []}
+    assert (await shim.get(f"{P}/4711/signal")).status == 404
+
+
+async def test_the_signal_outlives_an_orderly_restart(shim: Served, daemon: Hub, hub: HubClient) -> None:
+    device_id = await register(shim)
+    await connect(shim, device_id)
+    (before, *_) = (await hub.signal_history(device_id)).samples
+    await daemon.end()
+    await daemon.start()
+    await hub.wait_until(lambda client: client.available, 10)
+    assert (await hub.signal_history(device_id)).samples[0] == before
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["since=", "since=x", "since=1", "since=2026-11-20T17:07:43", "until=2026-11-20",
+     "until=1969-01-01T00:00:00Z", "since=2026-11-20T17:00:00Z&since=2026-11-20T18:00:00Z",
+     "until=" + "9" * 300, "until=%00"],
+)  # fmt: skip
+async def test_another_time_is_refused(shim: Served, query: str) -> None:
+    device_id = await register(shim)
+    answer = await shim.get(f"{P}/{device_id}/signal?{query}")
+    assert (answer.status, answer.problem["code"]) == (400, "invalid-request")
+
+
 @pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=1001", "limit=x", "limit=", "limit=-1", "limit=1&limit=2", "before=x", "before=0",

@@ -1,4 +1,4 @@
-"""The history: sessions, interruptions, failures, adapters and the backend."""
+"""The history: sessions, interruptions, failures, adapters and the backend; and the signal of a device."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Annotated, Final
 
 from aiohttp import web
 
-from wifimgrd.client.commands import available
+from wifimgrd.api.kinds import FORMS, RecordError
+from wifimgrd.client.commands import available, known_device
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import HistoryJson
-from wifimgrd.client.json_records import history_json
-from wifimgrd.client.json_types import Keywords
+from wifimgrd.client.json_records import history_json, signal_history_json
+from wifimgrd.client.json_types import Keywords, SignalHistoryJson, Time
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.fields import Kind
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
-from wifimgrd.http.api.requests import invalid
+from wifimgrd.http.api.requests import invalid, path_id
 from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes
@@ -61,16 +63,40 @@ def _number(request: web.Request, name: str, highest: int) -> int | None:
     return int(values[0])
 
 
+@Parameter("since", Time, "Only samples from then on.")
+def query_since(request: web.Request) -> int:
+    """The query parameter `since`, microseconds since the epoch; 0 if it is not given."""
+    return _time(request, "since")
+
+
+@Parameter("until", Time, "Only samples before then.")
+def query_until(request: web.Request) -> int:
+    """The query parameter `until`, microseconds since the epoch; 0 if it is not given."""
+    return _time(request, "until")
+
+
+def _time(request: web.Request, name: str) -> int:
+    values = request.query.getall(name, [])
+    if not values:
+        return 0
+    try:
+        [value] = values
+        return int(FORMS[Kind.TIME].of_json(value))  # type: ignore[call-overload, no-any-return]
+    except (ValueError, RecordError):
+        raise invalid(f"{name} must be given once, as a time in RFC 3339 with its zone") from None
+
+
 class History:
-    """The resource at `P/history`."""
+    """The resources at `P/history` and `P/{id}/signal`."""
 
     def __init__(self, client: HubClient, prefix: str) -> None:
         self._client = client
         self._prefix = prefix
 
     def add_to(self, routes: Routes) -> None:
-        """Add the route."""
+        """Add the routes."""
         routes.add("GET HEAD", self._prefix + "/history", self.list)
+        routes.add("GET HEAD", self._prefix + r"/{id:-?[0-9]+}/signal", self.signal)
 
     @Operation(
         "list_history",
@@ -88,3 +114,20 @@ class History:
         rows = await available(self._client).history(device_id, before, limit)
         answer: HistoryJson = {"history": [history_json(row) for row in rows]}
         return json_response(answer)
+
+    @Operation(
+        "get_signal_history",
+        "service",
+        reads=(path_id, query_since, query_until),
+        answer=SignalHistoryJson,
+        errors=(ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE),
+    )
+    async def signal(self, request: web.Request) -> web.Response:
+        """The signal strength of a device over the last 7 days, a sample a minute.
+
+        The last sample may be that of a minute that is not over.
+        """
+        since_us, until_us = query_since(request), query_until(request)
+        client = available(self._client)
+        device = known_device(client, path_id(request))
+        return json_response(signal_history_json(await client.signal_history(device.id, since_us, until_us)))

@@ -1,0 +1,138 @@
+"""The signal of each device: a sample a minute of its readings, and when samples are written."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from tests.manager.test_history import SECOND, HistoryInMemory, now_us, remembered, run, started
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.signal_history import MINUTE_US, SignalReading, SignalSample
+from wifimgrd.manager.signal_history import WRITE_S, SignalHistory
+
+FRONT = DeviceId(1)
+HOUR = 3600
+
+
+def test_a_connected_device_has_a_sample_a_minute_and_gaps_are_absent() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            bench.hub.signal_read.subscribe(history.signals.read)
+            await started(bench, history)
+            device = await bench.connected(4)
+            await asyncio.sleep(300)
+            bench.world.set_fault("signal", {"ssid": "SIM-CAM-4", "percent": 31})
+            await asyncio.sleep(300)
+            await bench.hub.connections.disconnect(device)
+            await asyncio.sleep(600)
+            await bench.hub.connections.connect(device, wait=True)
+            await asyncio.sleep(125)
+            samples = dict(await history.signals.samples(device))
+            minutes = [at // MINUTE_US for at in samples]
+            assert minutes == [*range(minutes[0], minutes[0] + 11), *range(minutes[0] + 20, minutes[0] + 23)]
+            values = list(samples.values())
+            assert values[:5] == [SignalSample(70, 70)] * 5
+            assert values[5].minimum == 31
+            assert 31 <= values[5].mean < 70
+            assert values[6:11] == [SignalSample(31, 31)] * 5, "of the readings, not of the published steps"
+            await history.stop()
+
+    run(test())
+
+
+def test_a_span_is_asked_for_and_what_is_not_written_is_in_the_answer() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        signals = SignalHistory(store, now_us)
+        for percent in (10, 20, 30, 40):
+            signals.read(SignalReading(FRONT, percent))
+            await asyncio.sleep(60)
+        assert store.signals_written == []
+        begin = now_us() // MINUTE_US * MINUTE_US
+        found = await signals.samples(FRONT)
+        assert [sample.mean for _, sample in found] == [10, 20, 30, 40]
+        assert await signals.samples(FRONT, begin - 3 * MINUTE_US, begin - MINUTE_US) == found[1:3]
+        assert await signals.samples(FRONT, begin, begin - MINUTE_US) == []
+        assert await signals.samples(DeviceId(2)) == []
+        await asyncio.sleep(WRITE_S)
+        assert await signals.samples(FRONT) == found
+
+    run(test())
+
+
+def test_writes_are_ten_minutes_apart_and_one_is_at_the_end() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        signals = SignalHistory(store, now_us)
+        for second in range(0, 2 * HOUR, 10):
+            for device in range(1, 65):
+                signals.read(SignalReading(DeviceId(device), second % 100))
+            await asyncio.sleep(10)
+        times = [at for at, _ in store.signals_written]
+        assert len(times) <= 12
+        assert min(later - earlier for earlier, later in pairwise(times)) >= WRITE_S
+        signals.stop()
+        assert len(store.signals_written) == len(times) + 1
+        assert {len(samples) for samples in store.signals.values()} == {120}
+        signals.read(SignalReading(FRONT, 50))
+        await asyncio.sleep(HOUR)
+        assert len(store.signals_written) == len(times) + 1
+
+    run(test())
+
+
+def test_nothing_is_written_while_nothing_is_read() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        signals = SignalHistory(store, now_us)
+        signals.read(SignalReading(FRONT, 50))
+        await asyncio.sleep(HOUR)
+        assert store.signals_written == [], "the minute is not over, as far as readings say"
+        signals.read(SignalReading(FRONT, 60))
+        await asyncio.sleep(HOUR)
+        assert len(store.signals_written) == 1
+        signals.stop()
+        assert len(store.signals_written) == 2
+
+    run(test())
+
+
+@pytest.mark.parametrize("jump_s", [400 * 24 * HOUR, -3 * HOUR])
+def test_a_clock_that_jumps_makes_no_sample_and_deletes_none_at_first(jump_s: int) -> None:
+    async def test() -> None:
+        store, ahead_us = HistoryInMemory(), 10 * 24 * HOUR * SECOND
+        signals = SignalHistory(store, lambda: now_us() + ahead_us)
+        for second in range(0, 2 * HOUR, 10):
+            if second == HOUR + 300:
+                ahead_us += jump_s * SECOND
+            signals.read(SignalReading(FRONT, 50))
+            await asyncio.sleep(10)
+        signals.stop()
+        assert len(store.signals[FRONT]) in (120, 121), "none between"
+        pruned_at = [minute for _, minute in store.signals_written]
+        assert [minute is None for minute in pruned_at] == [at == 6 for at in range(len(pruned_at))]
+        [*_, (last, _)] = await signals.samples(FRONT)
+        assert last <= now_us() + ahead_us
+
+    run(test())
+
+
+def test_a_forgotten_device_has_no_samples_in_memory_either() -> None:
+    async def test() -> None:
+        store = HistoryInMemory()
+        with remembered(store) as (bench, history):
+            bench.hub.signal_read.subscribe(history.signals.read)
+            await started(bench, history)
+            device = await bench.connected(1)
+            await asyncio.sleep(1000)
+            assert store.signals[device]
+            await bench.hub.remove(device)
+            history.forget(device)
+            assert await history.signals.samples(device) == []
+            await history.stop()
+            assert device not in store.signals
+
+    run(test())

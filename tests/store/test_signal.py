@@ -1,0 +1,171 @@
+"""The signal of devices on disk: blobs of an hour, what they cost, and what is left of damaged ones."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.signal_history import Samples, SignalSample
+from wifimgrd.store import StoreError
+from wifimgrd.store import _history as history
+from wifimgrd.store._history import FILE_NAME, SqliteHistory
+from wifimgrd.store._schema import migrate, version_of
+from wifimgrd.store._signal_samples import BlobDamaged, packed, unpacked
+
+NOW = time.time_ns() // 60_000_000_000
+HOUR = NOW // 60 * 60 - 60
+"""The first minute of the last whole hour."""
+FRONT, TAIL = DeviceId(1), DeviceId(2)
+ALL = range(NOW - 7 * 1440, NOW + 1)
+
+percents = st.integers(min_value=0, max_value=100)
+hours = st.dictionaries(
+    st.integers(min_value=0, max_value=59), st.builds(SignalSample, percents, percents), max_size=60
+)
+
+
+def samples(minutes: range, percent: int = 60) -> dict[int, SignalSample]:
+    return {minute: SignalSample(percent, percent - 5) for minute in minutes}
+
+
+async def opened(directory: Path) -> SqliteHistory:
+    return await SqliteHistory.open(directory, 100, 90)
+
+
+async def all_of(store: SqliteHistory, device_id: DeviceId, minutes: range = ALL) -> Samples:
+    return await store.read_signal(device_id, minutes)
+
+
+@given(hours)
+def test_an_hour_is_unpacked_as_it_was_packed(hour: Samples) -> None:
+    blob = packed(hour)
+    assert unpacked(blob) == hour
+    assert len(blob) == 13 + 2 * len(hour)
+
+
+@given(hours, st.data())
+def test_a_blob_that_is_another_by_an_octet_is_damaged(hour: Samples, data: st.DataObject) -> None:
+    blob = bytearray(packed(hour))
+    place = data.draw(st.integers(min_value=0, max_value=len(blob) - 1))
+    blob[place] ^= data.draw(st.integers(min_value=1, max_value=255))
+    with pytest.raises(BlobDamaged):
+        unpacked(bytes(blob))
+
+
+@given(st.binary(max_size=200))
+def test_what_was_not_packed_is_damaged(blob: bytes) -> None:
+    with pytest.raises(BlobDamaged):
+        unpacked(blob)
+
+
+async def test_samples_are_read_by_device_and_minute_and_outlive_a_restart(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    front, tail = samples(range(HOUR - 3, HOUR + 3)), samples(range(HOUR, HOUR + 2), 40)
+    store.put_signals({FRONT: front, TAIL: tail}, NOW)
+    assert await all_of(store, FRONT) == front
+    await store.close()
+    store = await opened(tmp_path)
+    assert await all_of(store, TAIL) == tail
+    assert list(await all_of(store, FRONT, range(HOUR - 1, HOUR + 1))) == [HOUR - 1, HOUR]
+    assert await all_of(store, FRONT, range(HOUR, HOUR)) == {}
+    assert await all_of(store, DeviceId(3)) == {}
+    await store.close()
+    with pytest.raises(StoreError):
+        await all_of(store, FRONT)
+
+
+async def test_an_hour_is_completed_write_by_write(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    for begin in range(HOUR, HOUR + 60, 10):
+        store.put_signals({FRONT: samples(range(begin, begin + 10))}, NOW)
+    store.put_signals({FRONT: samples(range(HOUR + 7, HOUR + 8), 99)}, NOW)
+    assert await all_of(store, FRONT) == {
+        **samples(range(HOUR, HOUR + 60)),
+        **samples(range(HOUR + 7, HOUR + 8), 99),
+    }
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        assert file.execute("SELECT count(*) FROM signal").fetchone() == (1,)
+
+
+async def test_a_damaged_blob_costs_only_itself(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    kept = samples(range(HOUR - 60, HOUR))
+    store.put_signals({FRONT: {**kept, **samples(range(HOUR, HOUR + 30))}}, NOW)
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
+        file.execute("UPDATE signal SET samples = x'01ff' WHERE hour = ?", (HOUR // 60,))
+    store = await opened(tmp_path)
+    assert await all_of(store, FRONT) == kept
+    later = samples(range(HOUR + 30, HOUR + 40))
+    store.put_signals({FRONT: later}, NOW)
+    assert await all_of(store, FRONT) == {**kept, **later}
+    await store.close()
+
+
+async def test_seven_days_are_kept_unless_the_clock_was_just_set(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    old, new = samples(range(NOW - 8 * 1440, NOW - 8 * 1440 + 1)), samples(range(HOUR, HOUR + 1))
+    every = range(NOW - 9 * 1440, NOW)
+    store.put_signals({FRONT: {**old, **new}}, None)
+    assert await all_of(store, FRONT, every) == {**old, **new}
+    store.put_signals({TAIL: new}, NOW)
+    assert await all_of(store, FRONT, every) == new
+    await store.close()
+
+
+async def test_hours_that_a_wrong_clock_has_left_are_bounded(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    kept, ahead = samples(range(HOUR, HOUR + 1)), NOW + 10 * 365 * 1440
+    store.put_signals({FRONT: kept}, NOW)
+    store.put_signals({FRONT: samples(range(ahead, ahead + 500 * 60, 60))}, None)
+    store.put_signals({TAIL: kept}, NOW)
+    assert await all_of(store, FRONT) == kept
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        assert file.execute("SELECT count(DISTINCT hour) FROM signal").fetchone() == (338,)
+
+
+async def test_a_forgotten_device_has_no_samples(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+    store.put_signals({FRONT: samples(range(HOUR, HOUR + 5)), TAIL: samples(range(HOUR, HOUR + 5))}, NOW)
+    store.forget(FRONT)
+    assert await all_of(store, FRONT) == {}
+    assert len(await all_of(store, TAIL)) == 5
+    await store.close()
+
+
+@pytest.mark.parametrize("before", range(1, len(history._MIGRATIONS)))
+async def test_a_history_of_each_earlier_schema_gets_samples(tmp_path: Path, before: int) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
+        migrate(file, history._MIGRATIONS[:before])
+        file.execute("PRAGMA journal_mode = WAL")
+    store = await opened(tmp_path)
+    store.put_signals({FRONT: samples(range(HOUR, HOUR + 5))}, NOW)
+    assert len(await all_of(store, FRONT)) == 5
+    await store.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
+        assert version_of(file) == len(history._MIGRATIONS)
+
+
+async def test_a_week_of_64_cameras_is_small_and_quickly_read(tmp_path: Path) -> None:
+    """Written hour by hour: what one write of ten minutes costs is in docs/benchmarks.md."""
+    store = await opened(tmp_path)
+    first = NOW // 60 * 60 - 7 * 1440 + 60
+    for hour in range(first, first + 7 * 1440, 60):
+        whole = samples(range(hour, hour + 60))
+        store.put_signals({DeviceId(device): whole for device in range(1, 65)}, NOW)
+    await all_of(store, FRONT)
+    started = time.thread_time_ns()
+    assert len(store._read_signal(FRONT, range(first, first + 7 * 1440))) == 7 * 1440
+    spent_ns = time.thread_time_ns() - started
+    await store.close()
+    assert (tmp_path / FILE_NAME).stat().st_size < 3_000_000
+    assert spent_ns < 200_000_000

@@ -1,0 +1,75 @@
+"""The signal strength of a device, minute by minute, over the last days. No clock, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from wifimgrd.domain.device import DeviceId
+
+MINUTE_US: Final = 60_000_000
+STEP_S: Final = 60
+KEPT_DAYS: Final = 7
+_KEPT_MINUTES: Final = KEPT_DAYS * 24 * 60
+_MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SignalReading:
+    """The signal strength of a connected device was read."""
+
+    device_id: DeviceId
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignalSample:
+    """The readings of one minute."""
+
+    mean: int
+    """Percent."""
+    minimum: int
+    """Percent, at most the mean."""
+
+
+Samples = Mapping[int, SignalSample]
+"""By the minute, counted from the epoch; minutes without a reading are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningMinute:
+    """The readings of a minute so far."""
+
+    minute: int
+    total: int
+    count: int
+    minimum: int
+
+    @classmethod
+    def first(cls, percent: int, now_us: int) -> RunningMinute:
+        """The first reading of a minute."""
+        percent = min(_MOST, max(0, percent))
+        return cls(now_us // MINUTE_US, percent, 1, percent)
+
+    def read(self, percent: int, now_us: int) -> RunningMinute:
+        """After another reading: the same minute, or the one that it begins, earlier or later."""
+        one = RunningMinute.first(percent, now_us)
+        if one.minute != self.minute:
+            return one
+        return RunningMinute(
+            self.minute, self.total + one.total, self.count + 1, min(self.minimum, one.minimum)
+        )
+
+    @property
+    def sample(self) -> SignalSample:
+        """What is kept of it."""
+        return SignalSample(round(self.total / self.count), self.minimum)
+
+
+def minutes_between(since_us: int, until_us: int, now_us: int) -> range:
+    """The minutes that begin in a span of time, from `since_us` on and before `until_us`, as far back as
+    samples are kept; 0 = since then, until now."""
+    now = now_us // MINUTE_US + 1
+    last = min(now, -(-until_us // MINUTE_US)) if until_us else now
+    return range(max(now - _KEPT_MINUTES, -(-since_us // MINUTE_US)), last)
