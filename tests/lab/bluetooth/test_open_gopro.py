@@ -55,6 +55,7 @@ async def test_the_makers_software_opens_the_emulated_gopro(air: Air, hub: Daemo
     air.do("gopro", number=_NUMBER, boot_s=1.0)
     found = await asyncio.to_thread(_opened, tmp_path)
     measured(f"open-gopro {found['version']}: opened in {found.pop('opened_s'):.1f} s")
+    assert found.pop("clock").startswith("2027-01-15 08:05:")
     assert found == {
         "version": "0.22.0",
         "asked": ["GP1001", "dive-1234"],
@@ -64,6 +65,7 @@ async def test_the_makers_software_opens_the_emulated_gopro(air: Air, hub: Daemo
         "battery": 87,
         "access_point": True,
         "kept_awake": True,
+        "recorded": [True, False],
     }
     poll_until(lambda: not air.state(_NUMBER)["connected"], "the software has closed it")
     state = air.state(_NUMBER)
