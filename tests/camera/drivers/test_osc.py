@@ -385,7 +385,7 @@ def test_a_simulator_whose_values_never_change_is_read_and_is_not_said_to_record
 
 def test_the_documented_answers_to_start_and_stop_are_taken(talk: Talk, simulated: Camera) -> None:
     urls = ["http://192.168.1.1/files/100RICOH/R0011234.MP4"]
-    documented = {
+    documented: dict[str, dict[str, object]] = {
         "camera.startCapture": {"_fileUrls": urls, "id": "1234", "state": "done"},
         "camera.stopCapture": {"results": {"fileUrls": urls}, "state": "done"},
     }

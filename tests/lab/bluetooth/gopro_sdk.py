@@ -67,10 +67,10 @@ async def _open(number: str) -> dict[str, Any]:
             kept_awake = await camera.keep_alive()
             await camera.ble_command.set_date_time_tz_dst(date_time=_TIME, tz_offset=60, is_dst=False)
             told = (await camera.ble_command.get_date_time()).data
-            recorded = []
-            for shutter in (Toggle.ENABLE, Toggle.DISABLE):
-                await camera.ble_command.set_shutter(shutter=shutter)
-                recorded.append(bool((await camera.ble_status.encoding.get_value()).data))
+            # It returns once the camera says that it records; until that ends, it asks for nothing else.
+            await camera.ble_command.set_shutter(shutter=Toggle.ENABLE)
+            await camera.ble_command.set_shutter(shutter=Toggle.DISABLE)
+            records = (await camera.ble_status.encoding.get_value()).data
     return {
         "version": version("open-gopro"),
         "opened_s": opened_s,
@@ -82,7 +82,7 @@ async def _open(number: str) -> dict[str, Any]:
         "access_point": bool(is_on),
         "kept_awake": kept_awake,
         "clock": str(told),
-        "recorded": recorded,
+        "records": bool(records),
     }
 
 
