@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from tests.camera.drivers.conversations import NOW_US, Talk
+from tests.camera.drivers.conversations import NOW_US, Talk, talked
 from tests.camera.scripted_cameras import (
     GoPro,
     Insta360,
@@ -43,7 +43,6 @@ from wifimgrd.camera.drivers.protocol import (
     HostTime,
     NetworkDriver,
     Nonsense,
-    Pause,
     Push,
 )
 from wifimgrd.domain.camera import CameraCommand, CameraReading
@@ -183,17 +182,10 @@ class BluetoothTalk:
         self.assembler = messages.Assembler()
 
     def __call__(self, conversation: Conversation[T]) -> T:
-        try:
-            step = next(conversation)
-            while True:
-                if isinstance(step, Pause):
-                    self.now_us += round(step.seconds * 1e6)
-                    step = next(conversation)
-                else:
-                    step = conversation.send(self.exchange(step.data))
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        return talked(conversation, lambda step: self.exchange(step.data), self.pause)
+
+    def pause(self, seconds: float) -> None:
+        self.now_us += round(seconds * 1e6)
 
     def exchange(self, request: bytes) -> Answer:
         self.requests.append(request)

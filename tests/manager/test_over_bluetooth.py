@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import GOPRO, INSTA360, THETA, paired
+from wifimgrd import catalog
 from wifimgrd.backends.simulated.emulators import EmulatedCamera
 from wifimgrd.domain.camera import (
     COMMAND_S,
@@ -34,6 +36,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.manager.settings import HubSettings
 
 SSID = GOPRO["ssid"]
 
@@ -212,6 +215,22 @@ def test_why_it_refuses_and_that_it_is_no_problem_for_ever(on_bench: RunOnBench)
         assert Problem.NOT_RECORDING in camera(bench, device).problems
         await asyncio.sleep(600)
         assert Problem.NOT_RECORDING not in camera(bench, device).problems  # it is not known any more
+        assert sent == [CameraCommand.START]
+
+    on_bench(test)
+
+
+def test_such_a_camera_is_not_started_again_by_itself(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+        await bench.hub.reconfigure(HubSettings(models=catalog.load(), keep_recording=True))
+        sent = commands(bench)
+        bench.world.set_fault("refuses-recording", {"ssid": SSID})
+        await refused(bench.hub.cameras.start_recording(device), CameraRefused, "the camera refused")
+        with capture_logs() as logs:
+            await asyncio.sleep(120)
+        assert Problem.NOT_RECORDING.value in [entry.get("code") for entry in logs]
+        assert [entry for entry in logs if entry["event"] == "recording_failed"] == []
         assert sent == [CameraCommand.START]
 
     on_bench(test)

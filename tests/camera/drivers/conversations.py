@@ -7,13 +7,38 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from wifimgrd.camera.drivers.protocol import Answer, Conversation, NetworkDriver, Nonsense, Pause, Push
+from wifimgrd.camera.drivers.protocol import (
+    Answer,
+    Conversation,
+    NetworkDriver,
+    Nonsense,
+    Pause,
+    Push,
+    Request,
+)
 
 T = TypeVar("T")
 Camera = Callable[[bytes], bytes]
 """Answers a request."""
 NOW_US = 1_800_000_000_000_000
 TOOK_US = 40_000
+
+
+def talked(
+    conversation: Conversation[T], exchange: Callable[[Request], Answer], pause: Callable[[float], None]
+) -> T:
+    """Carries a conversation out."""
+    try:
+        step = next(conversation)
+        while True:
+            if isinstance(step, Pause):
+                pause(step.seconds)
+                step = next(conversation)
+            else:
+                step = conversation.send(exchange(step))
+    except StopIteration as end:
+        value: T = end.value
+        return value
 
 
 @dataclass
@@ -28,18 +53,11 @@ class Talk:
     paused_s: float = 0.0
 
     def __call__(self, conversation: Conversation[T]) -> T:
-        try:
-            step = next(conversation)
-            while True:
-                if isinstance(step, Pause):
-                    self.paused_s += step.seconds
-                    self.now_us += round(step.seconds * 1_000_000)
-                    step = next(conversation)
-                else:
-                    step = conversation.send(self.exchange(step.data, step.number))
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        return talked(conversation, lambda step: self.exchange(step.data, step.number), self.pause)
+
+    def pause(self, seconds: float) -> None:
+        self.paused_s += seconds
+        self.now_us += round(seconds * 1_000_000)
 
     def exchange(self, data: bytes, number: int) -> Answer:
         self.requests.append(data)

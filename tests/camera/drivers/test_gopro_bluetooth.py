@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.camera.drivers.conversations import NOW_US, TOOK_US
+from tests.camera.drivers.conversations import NOW_US, TOOK_US, talked
 from wifimgrd.backends.simulated.emulators import (
     CameraSettings,
     EmulatedCamera,
@@ -16,7 +16,7 @@ from wifimgrd.backends.simulated.emulators import (
     GoProEmulator,
 )
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
-from wifimgrd.camera.drivers.protocol import Answer, Conversation, HostTime, Nonsense, Pause
+from wifimgrd.camera.drivers.protocol import Answer, Conversation, HostTime, Nonsense, Request
 from wifimgrd.domain.camera import (
     BatteryState,
     CameraCommand,
@@ -48,22 +48,17 @@ class Talk:
         self.driver = GoProBluetoothDriver()
 
     def __call__(self, conversation: Conversation[T]) -> T:
-        try:
-            step = next(conversation)
-            while True:
-                if isinstance(step, Pause):
-                    self.time_s += step.seconds
-                    step = next(conversation)
-                    continue
-                self.sent.append(step.data.hex())
-                self.on_sent(step.data)
-                found = [one for begin, one in self.instead.items() if step.data.startswith(begin)]
-                message = found[0] if found else self.emulated.answer(step.data)
-                answer = Answer(message[1], message[2:]).timed(self.now_us, TOOK_US)
-                step = conversation.send(answer)
-        except StopIteration as end:
-            value: T = end.value
-            return value
+        return talked(conversation, self.exchange, self.pause)
+
+    def pause(self, seconds: float) -> None:
+        self.time_s += seconds
+
+    def exchange(self, request: Request) -> Answer:
+        self.sent.append(request.data.hex())
+        self.on_sent(request.data)
+        found = [one for begin, one in self.instead.items() if request.data.startswith(begin)]
+        message = found[0] if found else self.emulated.answer(request.data)
+        return Answer(message[1], message[2:]).timed(self.now_us, TOOK_US)
 
     @property
     def now_us(self) -> int:

@@ -325,3 +325,114 @@ def test_what_is_no_state_is_nonsense(camera: Camera, sent: bytes) -> None:
 def test_requests_are_compact_json(talk: Talk) -> None:
     request = talk.driver.command(on=True).data
     assert json.loads(request.partition(b"\r\n\r\n")[2]) == {"name": "camera.startCapture"}
+
+
+# -- Ricoh's own simulator, https://github.com/ricohapi/fake-theta: it answers as a Theta X or Z1, with values
+# that never change. These have the shapes that https://github.com/ricohapi/theta-api-specs gives (in
+# theta-web-api-v2.1: protocols/info.md, state.md, commands/camera.start_capture.md, camera.stop_capture.md).
+
+_ENDPOINTS = {
+    "supportUrl": "https://theta360.com/en/support/", "gps": False, "gyro": True, "uptime": 67,
+    "endpoints": {"httpPort": 80, "httpUpdatesPort": 80}, "apiLevel": [2],
+    "api": ["/osc/info", "/osc/state", "/osc/checkForUpdates", "/osc/commands/execute"],
+    "_wlanMacAddress": "58:38:79:00:00:01", "_bluetoothMacAddress": "58:38:79:00:00:02",
+}  # fmt: skip
+_OF_BOTH = STATE | {"_capturedPictures": 0, "_function": "normal", "_mySettingChanged": False}
+SIMULATED = {
+    "X": (
+        THETA | _ENDPOINTS,
+        _OF_BOTH
+        | {
+            "_storageID": "0123456789abcdef", "_currentStorage": "SD", "_currentMicrophone": "Internal",
+            "_batteryInsert": True, "_latestFileUrl": "http://192.168.1.1/files/100RICOH/R0010015.JPG",
+        },
+    ),
+    "Z1": (
+        THETA | _ENDPOINTS | {"model": "RICOH THETA Z1", "serialNumber": "10010001"},
+        _OF_BOTH
+        | {"_compositeShootingElapsedTime": 0, "_pluginRunning": False, "_pluginWebServer": False},
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=SIMULATED)
+def simulated(request: pytest.FixtureRequest, camera: Camera) -> Camera:
+    camera.info, state = SIMULATED[request.param]
+    camera.state = dict(state)
+    return camera
+
+
+def test_a_simulator_whose_values_never_change_is_read_and_is_not_said_to_record(
+    talk: Talk, simulated: Camera
+) -> None:
+    def execute(command: dict[str, Any]) -> bytes:
+        if command["name"] == "camera.startCapture":
+            return http({"name": command["name"], "state": "done"})
+        return Camera.execute(simulated, command)
+
+    simulated.execute = execute  # type: ignore[method-assign]
+    talk(talk.driver.begin())
+    talk(talk.driver.read())
+    reading = talk.driver.reading
+    assert reading.model == simulated.info["model"]
+    assert (reading.battery_level, reading.battery_state) == (33, BatteryState.DISCHARGING)
+    assert (reading.recording, reading.temperature) == (RecordingState.IDLE, TemperatureState.NORMAL)
+    assert (reading.storage_state, reading.time_left_s) == (StorageState.OK, 700)
+    with pytest.raises(CameraRefused, match="it took the command, but does not record"):
+        talk.command(on=True)
+    talk.command(on=False)
+
+
+def test_the_documented_answers_to_start_and_stop_are_taken(talk: Talk, simulated: Camera) -> None:
+    urls = ["http://192.168.1.1/files/100RICOH/R0011234.MP4"]
+    documented: dict[str, dict[str, object]] = {
+        "camera.startCapture": {"_fileUrls": urls, "id": "1234", "state": "done"},
+        "camera.stopCapture": {"results": {"fileUrls": urls}, "state": "done"},
+    }
+
+    def execute(command: dict[str, Any]) -> bytes:
+        told = Camera.execute(simulated, command)
+        name = command["name"]
+        return http({"name": name, **documented[name]}) if name in documented else told
+
+    simulated.execute = execute  # type: ignore[method-assign]
+    talk(talk.driver.begin())
+    for on in (True, False):
+        talk.command(on=on)
+        assert talk.driver.reading.is_recording is on
+
+
+@pytest.mark.parametrize(
+    ("status", "is_recording"),
+    [
+        ("shooting", True),
+        ("idle", False),
+        ("self-timer countdown", False),
+        ("bracket shooting", False),
+        ("converting", False),
+        ("timeShift shooting", False),
+        ("continuous shooting", False),
+        ("retrospective image recording", False),
+    ],
+)
+def test_every_documented_capture_status(
+    talk: Talk, simulated: Camera, status: str, is_recording: bool
+) -> None:
+    simulated.options["captureMode"] = "video"
+    talk(talk.driver.begin())
+    talk(talk.driver.read())
+    simulated.state["_captureStatus"] = status
+    talk(talk.driver.read())
+    assert talk.driver.reading.is_recording is is_recording
+    if status not in ("shooting", "idle"):
+        with pytest.raises(CameraBusy, match=status):
+            talk.command(on=True)
+
+
+def test_a_state_without_what_only_some_models_tell(talk: Talk, simulated: Camera) -> None:
+    """As the documents' own example, which has no `_cameraError`."""
+    del simulated.state["_cameraError"]
+    talk(talk.driver.begin())
+    talk(talk.driver.read())
+    assert talk.driver.reading.temperature is None
+    assert talk.driver.reading.storage_state is StorageState.OK

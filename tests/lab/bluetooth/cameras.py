@@ -12,6 +12,14 @@ from bumble.host import Host
 from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
+from wifimgrd.backends.simulated.emulators import (
+    CameraSettings,
+    EmulatedCamera,
+    GoProBluetooth,
+    GoProEmulator,
+)
+from wifimgrd.camera.drivers.gopro_messages import values_of
+
 from .radio import Air, Radio
 
 _INTERVAL_MS = 100
@@ -224,6 +232,10 @@ class GoPro(Camera):
         self.number, self.ssid, self.password, self.boot_s = number, ssid or f"GP{number}", password, boot_s
         self.awake = self.access_point = self.encoding = self.pairing_finished = False
         self.keep_alives = 0
+        self._emulated = EmulatedCamera(
+            CameraSettings(serial_number=f"C350132450{number}", ssid=self.ssid, battery=87)
+        )
+        self._messages = GoProBluetooth(GoProEmulator(self._emulated))
         self._busy_until_s = 0.0
         self._registered: set[int] = set()
         self._responses: dict[int, Any] = {}
@@ -330,8 +342,12 @@ class GoPro(Camera):
                 self.awake = False
                 keep(self._fall_asleep())
                 return b"\x05\x00"
-            case 0x0D | 0x0F | 0x50:
-                return bytes([message[0], 0])
+            case 0x01 | 0x0D | 0x0E | 0x0F | 0x3E:
+                answer = self._messages.answer(message)
+                self._see_recording()
+                return answer
+            case 0x50:
+                return b"\x50\x00"
             case 0x51:
                 return b"\x51\x00\x01\x02\x01\x00"
             case 0x17 if self._busy:
@@ -358,11 +374,22 @@ class GoPro(Camera):
             8: bytes([self._busy]),
             10: bytes([self.encoding]),
             69: bytes([self.access_point]),
-            70: b"\x57",
+            **{
+                one: value
+                for one, value in values_of(self._messages.answer(b"\x13")[2:]).items()
+                if one not in (8, 10, 69)
+            },
         }
         wanted = message[1:] or bytes(values)
         parts = b"".join(bytes([one, len(values[one])]) + values[one] for one in wanted if one in values)
         return bytes([message[0], 0]) + parts
+
+    def _see_recording(self) -> None:
+        """Tell those who have registered that it has begun to record, or stopped."""
+        if self.encoding != self._emulated.is_recording:
+            self.encoding = self._emulated.is_recording
+            if 10 in self._registered:
+                self._send(0x76, b"\x93\x00\x0a\x01" + bytes([self.encoding]))
 
     def _management(self, message: bytes) -> bytes:
         if message[:2] == b"\x03\x01":

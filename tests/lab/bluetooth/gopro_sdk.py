@@ -10,12 +10,16 @@ import logging
 import sys
 import tempfile
 import time
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from open_gopro import WirelessGoPro
+from open_gopro.models.constants import Toggle
 from open_gopro.network.wifi.controller import SsidState, WifiController
+
+_TIME = datetime(2027, 1, 15, 8, 5, 0)  # noqa: DTZ001 - as the software has it, beside the zone
 
 
 class _NoWifi(WifiController):  # type: ignore[misc]
@@ -61,6 +65,12 @@ async def _open(number: str) -> dict[str, Any]:
             battery = (await camera.ble_status.internal_battery_percentage.get_value()).data
             is_on = (await camera.ble_status.ap_mode.get_value()).data
             kept_awake = await camera.keep_alive()
+            await camera.ble_command.set_date_time_tz_dst(date_time=_TIME, tz_offset=60, is_dst=False)
+            told = (await camera.ble_command.get_date_time()).data
+            # It returns once the camera says that it records; until that ends, it asks for nothing else.
+            await camera.ble_command.set_shutter(shutter=Toggle.ENABLE)
+            await camera.ble_command.set_shutter(shutter=Toggle.DISABLE)
+            records = (await camera.ble_status.encoding.get_value()).data
     return {
         "version": version("open-gopro"),
         "opened_s": opened_s,
@@ -71,6 +81,8 @@ async def _open(number: str) -> dict[str, Any]:
         "battery": battery,
         "access_point": bool(is_on),
         "kept_awake": kept_awake,
+        "clock": str(told),
+        "records": bool(records),
     }
 
 

@@ -153,3 +153,29 @@ async def test_a_camera_that_hangs_and_one_whose_link_is_lost(air: Air, hub: Dae
     before = air.state("1001")["events"].count("connected")
     measured(f"woken although the link is lost once: {await hub.wake(ADDRESS):.2f} s")
     assert air.state("1001")["events"].count("connected") == before + 2
+
+
+async def test_a_camera_that_is_on_records_over_bluetooth_without_its_wifi(air: Air, hub: Daemon) -> None:
+    air.do("gopro", number="1001")
+    await hub.pair(ADDRESS)
+    await hub.call("Release", "s", ADDRESS)
+    poll_until(lambda: not air.state("1001")["connected"], "it is released")
+    air.do("doze", "1001")
+    air.do("set", "1001", awake=True)
+    connections = air.state("1001")["events"].count("connected")
+    for command, state in (
+        ("start-recording", "recording"),
+        ("stop-recording", "idle"),
+        ("set-clock", "idle"),
+    ):
+        began_s = time.monotonic()
+        result, reading = await hub.call("Command", "sss", ADDRESS, "gopro", command)
+        measured(f"{command}: {time.monotonic() - began_s:.2f} s, answered after {result['after']} us")
+        assert (result["code"], reading["recording"], reading["battery_level"]) == ("", state, 87)
+        assert air.state("1001")["encoding"] is (state == "recording")
+        poll_until(lambda: not air.state("1001")["connected"], "nothing keeps it connected")
+    assert abs(reading["clock_offset_us"]) < 3_000_000
+    now = air.state("1001")
+    assert not now["access_point"]
+    assert now["events"].count("connected") == connections + 3
+    assert not air.do("adapter")["listens"]

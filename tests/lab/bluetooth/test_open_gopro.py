@@ -55,6 +55,7 @@ async def test_the_makers_software_opens_the_emulated_gopro(air: Air, hub: Daemo
     air.do("gopro", number=_NUMBER, boot_s=1.0)
     found = await asyncio.to_thread(_opened, tmp_path)
     measured(f"open-gopro {found['version']}: opened in {found.pop('opened_s'):.1f} s")
+    assert found.pop("clock").startswith("2027-01-15 08:05:")
     assert found == {
         "version": "0.22.0",
         "asked": ["GP1001", "dive-1234"],
@@ -64,11 +65,14 @@ async def test_the_makers_software_opens_the_emulated_gopro(air: Air, hub: Daemo
         "battery": 87,
         "access_point": True,
         "kept_awake": True,
+        "records": False,
     }
     poll_until(lambda: not air.state(_NUMBER)["connected"], "the software has closed it")
     state = air.state(_NUMBER)
     assert (state["bonds"], state["pairing_finished"], state["access_point"]) == (1, True, True)
     assert state["keep_alives"] > 0
+    shutter = [event for event in state["events"] if event.startswith("command 01")]
+    assert shutter == ["command 010101", "command 010100"]
     # The bond is the host's, so that the hub wakes what the software has paired.
     air.do("doze", _NUMBER)
     await hub.wake(_ADDRESS)

@@ -224,3 +224,39 @@ async def test_a_gopro_is_registered_and_woken(
     measured(f"wpa_supplicant: asleep to connected: {_times(began_s, phases)} (it boots for 1 s)")
     assert _woke(phases)
     assert fetch(whole.dbus.devices[device].interface or "") == "GP"
+
+
+@pytest.mark.parametrize("backend", ["wpa_supplicant"])
+async def test_a_gopro_whose_wifi_is_off_records_over_bluetooth_and_is_not_woken(
+    whole: WholeHub, air: Air, cameras: Cameras, follow: Follow
+) -> None:
+    air.do("gopro", number=NUMBER)
+    follow(cameras("GP", ssid="GP1001", password="dive-1234"), NUMBER, "access_point")
+    device = await _registered(whole, air)
+    await whole.disconnect(device)
+    await _state(whole, device, "disconnected")
+    air.do("doze", NUMBER)
+    air.do("set", NUMBER, awake=True)
+    for command, is_recording in (("record", True), ("stop", False)):
+        began_s = time.monotonic()
+        told = await asyncio.to_thread(run, "wifimgrctl", command, str(device))
+        measured(
+            f"{command} over Bluetooth, with a search: {time.monotonic() - began_s:.2f} s: {told.strip()}"
+        )
+        assert air.state(NUMBER)["encoding"] is is_recording
+        camera = whole.dbus.devices[device].camera
+        assert camera is not None
+        assert (camera.recording_state == "recording", camera.battery_level) == (is_recording, 87)
+    await asyncio.to_thread(run, "wifimgrctl", "clock", str(device))
+    poll_until(lambda: not air.state(NUMBER)["connected"], "its Bluetooth link has ended")
+    assert not air.state(NUMBER)["access_point"]
+    assert whole.dbus.devices[device].state == "disconnected"
+
+    air.do("doze", NUMBER)
+    connections = air.state(NUMBER)["events"].count("connected")
+    status, problem = await whole.ask("PUT", f"/{device}/recording", json={"recording": True})
+    assert (status, problem["code"]) == (409, "not-connected"), problem
+    assert "its camera is asleep: wake it" in problem["detail"]
+    now = air.state(NUMBER)
+    assert (now["awake"], now["events"].count("connected")) == (False, connections)
+    assert not air.do("adapter")["listens"]

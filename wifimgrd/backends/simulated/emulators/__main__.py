@@ -16,7 +16,6 @@ from wifimgrd.backends.simulated.emulators._models import settings_of
 from wifimgrd.domain.camera import CameraDriver
 
 _GB: Final = 1_000_000_000
-_MAIN_PORTS: Final = {CameraDriver.GOPRO: 8080, CameraDriver.INSTA360: 6666, CameraDriver.OSC: 80}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -116,7 +115,7 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     async with contextlib.AsyncExitStack() as servers:
-        for port, where in ((_MAIN_PORTS[driver], address), (80, http_address)):
+        for port, where in ((driver.port, address), (80, http_address)):
             if where is not None:
                 server = await servers.enter_async_context(await _listening(served, port, where))
                 host, number = server.sockets[0].getsockname()[:2]
