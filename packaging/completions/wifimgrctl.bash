@@ -9,7 +9,7 @@ _wifimgrctl() {
         case $word in
             --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
-            --camera | --percent | --reason | --heals) ((i++)) ;;
+            --qr | --match | --camera | --percent | --reason | --heals) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
@@ -22,7 +22,7 @@ _wifimgrctl() {
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
         --password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --camera) _wifimgrctl_of_service devices; return ;;
-        --percent | --reason | --heals) return ;;
+        --qr | --match | --percent | --reason | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
         --auto-reconnect | --auto-wake) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
@@ -39,7 +39,11 @@ _wifimgrctl() {
         esac
         case $command in
             '') words+=(--version) ;;
-            add) words+=(--ssid --ssid-hex --bluetooth --name --codename --password-file --password-stdin --open) ;;
+            add)
+                words+=(--ssid --ssid-hex --qr --bluetooth --name --codename --password-file --password-stdin --open)
+                words+=(--priority --auto-reconnect --auto-wake --pin-mac --pin-usb-port --when-free --no-connect)
+                ;;
+            import) words+=(--dry-run --match --when-free --no-connect) ;;
             set)
                 words+=(--name --ssid --ssid-hex --codename --priority --auto-reconnect --auto-wake --pin-mac --pin-usb-port)
                 words+=(--no-pin --password-file --password-stdin --ask-password --open)
@@ -69,12 +73,12 @@ _wifimgrctl() {
     fi
     case $command in
         '' | help)
-            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
+            words=(devices hubs interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
-        record | stop) _wifimgrctl_of_service devices ;;
-        connect | disconnect | wake | sleep | pair | unpair | clock | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
-        backup | restore) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+        record | stop | connect) _wifimgrctl_of_service devices ;;
+        disconnect | wake | sleep | pair | unpair | clock | remove | set | history | status) [[ -n $action ]] || _wifimgrctl_of_service devices ;;
+        backup | restore | import | export) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
         bluetooth)
             case $action in
                 '') mapfile -t COMPREPLY < <(compgen -W 'search check' -- "$cur") ;;

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.device import Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import (
     REQUIRED,
     Amendment,
+    Beginning,
     Registration,
     default_name,
     parse_amendment,
@@ -55,6 +57,16 @@ def test_the_same_as_properties_of_the_message_bus() -> None:
             "IdempotencyKey": "key",
         }
     ) == Registration("generic-wifi", Ssid(b"CAM-1"), Passphrase("camera-pass-1"), idempotency_key="key")
+
+
+def test_what_a_device_begins_with() -> None:
+    assert parse_registration(GOOD).beginning == Beginning()
+    payload = {**GOOD, "pin": {"usb_port": "1-1.4"}, "connect": False, "when_free": True}
+    read = parse_registration(payload)
+    assert read.beginning == Beginning(AdapterPin(usb_port="1-1.4"), connect=False, when_free=True)
+    assert read.values() != parse_registration(GOOD).values()
+    assert parse_registration({**GOOD, "pin": {}}).values() == parse_registration(GOOD).values()
+    assert faults({"pin": "1-1.4", "connect": "no", "when_free": 1}).keys() == {"pin", "connect", "when_free"}
 
 
 @pytest.mark.parametrize("missing", ["codename", "connection_type"])

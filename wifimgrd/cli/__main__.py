@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.cli._adding import read_network
 from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, HELP, joined, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.runtime.hardening import forbid_core_dumps
 
@@ -46,10 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen.of_process(json=arguments.json)
     try:
         _check_broker(arguments)
-        if arguments.command == "add" and arguments.bluetooth is not None:
-            _check_no_password(arguments)
-        elif arguments.command == "add":
-            arguments.password = read_password(arguments, Ssid(arguments.ssid).printable)
+        if arguments.command == "add":
+            read_network(arguments)
         elif arguments.command == "set":
             _read_change(arguments)
         if arguments.broker is not None:
@@ -72,12 +70,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     return DONE if done else FAILED
-
-
-def _check_no_password(arguments: argparse.Namespace) -> None:
-    """Raise UsageError if there is a password for a camera that tells its own."""
-    if arguments.password_file or arguments.password_stdin or arguments.open:
-        raise UsageError("with --bluetooth the camera tells its password")
 
 
 def _read_change(arguments: argparse.Namespace) -> None:

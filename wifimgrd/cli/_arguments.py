@@ -146,6 +146,9 @@ def parser() -> argparse.ArgumentParser:
     networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
     _add(command("add", "register a camera, and connect it at once if an interface is free"))
     _set(command("set", "change the settings of a device"))
+    _import(command("import", "register the cameras of files, or say of each why it cannot be registered"))
+    export = command("export", "write all cameras as a CSV file that import reads, without passwords")
+    export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a new file (default: stdout)")
     models = command("models", "list the known camera models")
     models.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     remove = command("remove", "disconnect a device and remove it")
@@ -195,9 +198,11 @@ def parser() -> argparse.ArgumentParser:
 
 def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """The commands to one device: what a table cannot have is their waiting."""
-    connect = command(CONNECT.name, "connect a device and wait for the result")
+    connect = command(CONNECT.name, "connect devices and wait for the results")
     which = connect.add_mutually_exclusive_group(required=True)
-    which.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    which.add_argument(
+        "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
+    )
     which.add_argument("--all", action="store_true", help="connect every device that is not connected")
     connect.add_argument(
         "--when-free",
@@ -428,7 +433,14 @@ def _tiles(tiles: argparse.ArgumentParser) -> None:
 
 
 def _add(add: argparse.ArgumentParser) -> None:
-    _ssid(add, required=True).add_argument(
+    network = _ssid(add, required=True)
+    network.add_argument(
+        "--qr",
+        metavar="TEXT|-",
+        help="the text of its QR code, WIFI:..., read from a prompt or from stdin with -; as an argument only"
+        " that of an open network, since other users can read arguments",
+    )
+    network.add_argument(
         "--bluetooth",
         metavar="ADDRESS",
         nargs="?",
@@ -436,12 +448,38 @@ def _add(add: argparse.ArgumentParser) -> None:
         help="pair a camera that is in pairing mode over Bluetooth, and take network, password and model from"
         " it; without an address: the one that a search finds",
     )
-    add.add_argument("--name", help="the name of the device (default: its SSID)")
+    add.add_argument("--name", default=argparse.SUPPRESS, help="the name of the device (default: its SSID)")
     add.add_argument(
         "--codename",
         help=f"the camera's model (default: guessed from its network, or {DEFAULT_CODENAME})",
     )
     _password(add)
+    _settings(add)
+    _first_connection(add)
+
+
+def _first_connection(command: argparse.ArgumentParser) -> None:
+    first = command.add_mutually_exclusive_group()
+    first.add_argument(
+        "--when-free", action="store_true", help="if no adapter is free to connect it, let it wait for one"
+    )
+    first.add_argument("--no-connect", action="store_true", help="only register it")
+
+
+def _import(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help="a CSV file, a profile of NetworkManager, a directory of profiles, texts of QR codes (one a"
+        " line), or - for stdin",
+    )
+    command.add_argument("--dry-run", action="store_true", help="show what would be done, and change nothing")
+    command.add_argument(
+        "--match", metavar="PATTERN", help="only networks whose name matches, such as 'X4 *.OSC'"
+    )
+    _first_connection(command)
 
 
 def _ssid(command: argparse.ArgumentParser, *, required: bool) -> argparse._MutuallyExclusiveGroup:
@@ -477,6 +515,18 @@ def _set(change: argparse.ArgumentParser) -> None:
     _ssid(change, required=False)
     _password(change).add_argument("--ask-password", action="store_true", help="prompt for a new password")
     change.add_argument("--codename", default=argparse.SUPPRESS, help="the camera's model")
+    _settings(change).add_argument(
+        "--no-pin",
+        dest="pin",
+        action="store_const",
+        const={},
+        default=argparse.SUPPRESS,
+        help="remove its reservation",
+    )
+
+
+def _settings(change: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """The settings that a new device and a registered one have alike; returns the group of the pins."""
     change.add_argument(
         "--priority",
         type=int,
@@ -515,14 +565,7 @@ def _set(change: argparse.ArgumentParser) -> None:
         metavar="PORT",
         help="reserve the adapter at this USB port for it, such as 1-1.4",
     )
-    pin.add_argument(
-        "--no-pin",
-        dest="pin",
-        action="store_const",
-        const={},
-        default=argparse.SUPPRESS,
-        help="remove its reservation",
-    )
+    return pin
 
 
 def _device(command: argparse.ArgumentParser) -> None:

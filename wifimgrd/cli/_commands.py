@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
 
-from wifimgrd.cli._arguments import COMMAND_OF, DEFAULT_CODENAME, RECORD, STOP
-from wifimgrd.cli._bluetooth import bluetooth, choose_camera
+from wifimgrd.cli._adding import add
+from wifimgrd.cli._arguments import COMMAND_OF, RECORD, STOP
+from wifimgrd.cli._bluetooth import bluetooth
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._history import history
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
-from wifimgrd.cli._outcome import TIMEOUT, outcome_text, progress, summary, timeout_s, title
-from wifimgrd.cli._recording import record
+from wifimgrd.cli._outcome import (
+    TIMEOUT,
+    current,
+    outcome_text,
+    progress,
+    show_warnings,
+    show_way_out,
+    summary,
+    timeout_s,
+    title,
+)
+from wifimgrd.cli._recording import named, record
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._simulate import simulate
 from wifimgrd.cli._text import safe
@@ -34,8 +43,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current, is_recording
 from wifimgrd.domain.commands import CONNECT, DeviceCommand
-from wifimgrd.domain.device import CONNECTION_TYPE
-from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
+from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
 CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "auto_wake", "pin")
@@ -108,45 +116,11 @@ async def status(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     return True
 
 
-async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Register a device; its password was read before, unless Bluetooth tells it."""
-    codename = arguments.codename
-    if codename is not None:
-        warn_of_unknown(codename, screen)
-    if arguments.bluetooth is not None:
-        address = arguments.bluetooth or await choose_camera(hub, screen)
-        if address is None:
-            return False
-        screen.hint(f"Pairing with {safe(address)}. Confirm it on the camera if it asks.")
-        wanted = {"bluetooth_address": address, "connection_type": CONNECTION_TYPE}
-        if codename is not None:
-            wanted["codename"] = codename
-    else:
-        if codename is None:
-            with suppress(WifimgrdError):
-                codename = await hub.guess_codename(arguments.ssid)
-            if codename is not None:
-                screen.hint(f"Model guessed from its network: {safe(codename)}.")
-        wanted = {
-            "codename": codename or DEFAULT_CODENAME,
-            "connection_type": CONNECTION_TYPE,
-            "ssid": arguments.ssid,
-            "password": arguments.password,
-        }
-    if arguments.name is not None:
-        wanted["name"] = arguments.name
-    device = _current(hub, await hub.create_device(wanted))
-    screen.show(device_json(device), [f"{title(device)} is registered"])
-    _show_warnings(device, screen)
-    if device.state == "disconnected" and device.connection_error_code is not None:
-        if not screen.json:
-            screen.fail(
-                device.connection_error_code,
-                f"{device.name} is not connected: {device.connection_error_message}",
-            )
-            _show_way_out(device, device.connection_error_code, screen)
-        return False
-    return True
+async def many(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Register the cameras of files, or write all to one."""
+    from wifimgrd.cli._import import export_cameras, import_cameras  # noqa: PLC0415 - it takes time
+
+    return await (import_cameras if arguments.command == "import" else export_cameras)(hub, arguments, screen)
 
 
 async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -157,15 +131,10 @@ async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     if "codename" in wanted:
         warn_of_unknown(wanted["codename"], screen)
     await hub.update_device(device.id, wanted)
-    device = _current(hub, device.id)
+    device = current(hub, device.id)
     screen.show(device_json(device), [f"{title(device)} was changed"])
-    _show_warnings(device, screen)
+    show_warnings(device, screen)
     return True
-
-
-def _show_warnings(device: DeviceRecord, screen: Screen) -> None:
-    for warning in device.warnings:
-        screen.hint(safe(warning))
 
 
 async def remove(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -191,10 +160,10 @@ async def _is_confirmed(device: DeviceRecord, arguments: argparse.Namespace, scr
 
 
 async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Connect a device, or all."""
-    if arguments.all:
-        return await _connect_all(hub, arguments, screen)
-    device = find_device(hub.devices, arguments.device)
+    """Connect a device, or several."""
+    if arguments.all or len(arguments.devices) > 1:
+        return await _connect_several(hub, arguments, screen)
+    device = find_device(hub.devices, arguments.devices[0])
     return await _command(hub, CONNECT, device, arguments, screen, "; the attempt continues")
 
 
@@ -212,30 +181,15 @@ async def _command(
             outcome = await _carry_out(hub, command, device, arguments)
     except WifimgrdError as error:
         screen.fail_with(error)
-        _show_way_out(device, error.code, screen)
+        show_way_out(device, error.code, screen)
         return False
-    device = _current(hub, device.id)
+    device = current(hub, device.id)
     if _is_late(outcome, arguments):
         what = f"is still {device.state}" if command.reaches is not None else f"{command.name} is not done"
         screen.fail(TIMEOUT, f"{title(device)} {what} after {timeout_s(device, arguments):g} s{goes_on}")
         return False
     screen.show(device_json(device), [outcome_text(command, device, is_done=outcome.is_done)])
     return True
-
-
-def _show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> None:
-    name = shlex.quote(device.name) if device.name.isprintable() else device.id
-    match code:
-        case ErrorCode.AUTHENTICATION_FAILED:
-            screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
-        case ErrorCode.NOT_PAIRED:
-            screen.hint(f"Switch it to pairing mode, and pair it: wifimgrctl pair {name}")
-        case ErrorCode.NOT_CONNECTED:
-            screen.hint(f"Connect it first: wifimgrctl connect {name}")
-        case ErrorCode.PAIRING_FAILED:
-            screen.hint("Cameras in pairing mode: wifimgrctl bluetooth search")
-        case ErrorCode.WAKE_FAILED | ErrorCode.BLUETOOTH_UNAVAILABLE:
-            screen.hint(f"See what is missing: wifimgrctl bluetooth check {name}")
 
 
 async def _carry_out(
@@ -253,8 +207,8 @@ def _is_late(outcome: Outcome, arguments: argparse.Namespace) -> bool:
     return not (outcome.is_done or outcome.is_waiting or getattr(arguments, "no_wait", False))
 
 
-async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Connect all disconnected devices at the same time; False if one is not connected then."""
+async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Connect devices at the same time, or all that are disconnected; False if one is not connected then."""
 
     async def one(device: DeviceRecord) -> str | None:
         try:
@@ -265,6 +219,8 @@ async def _connect_all(hub: HubClient, arguments: argparse.Namespace, screen: Sc
         return late if _is_late(outcome, arguments) else None
 
     wanted = [device for device in hub.devices.values() if device.state != "connected"]
+    if not arguments.all:
+        wanted = [hub.devices[one] for one in named(hub.devices, arguments.devices)]
     wanted.sort(key=lambda device: (-device.priority, device.id))
     ends = await asyncio.gather(*map(one, wanted))
     now = [hub.devices.get(device.id, device) for device in wanted]
@@ -320,6 +276,8 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "networks": networks,
         "status": status,
         "add": add,
+        "import": many,
+        "export": many,
         "set": change,
         "history": history,
         "remove": remove,
@@ -330,11 +288,3 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "completions": completions,
     }
 )
-
-
-def _current(hub: HubClient, device_id: int) -> DeviceRecord:
-    """A device after a command on it; another client may have removed it meanwhile."""
-    try:
-        return hub.devices[device_id]
-    except KeyError:
-        raise DeviceNotFound(f"device {device_id} was removed meanwhile") from None

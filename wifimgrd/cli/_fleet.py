@@ -143,7 +143,10 @@ async def _command(access: Access, prefix: str, arguments: argparse.Namespace, s
     """Carry out a command to HUB/DEVICE."""
     if getattr(arguments, "all", False):
         raise UsageError("--all is not possible with --broker")
-    hub_id, slash, wanted = arguments.device.partition("/")
+    several: list[str] = getattr(arguments, "devices", [])
+    if len(several) > 1:
+        raise UsageError("with --broker it takes one device")
+    hub_id, slash, wanted = (several[0] if several else arguments.device).partition("/")
     if not slash or not hub_id or not wanted:
         raise UsageError("with --broker a device is named HUB/DEVICE")
     async with connected(access, prefix, only=hub_id) as client:

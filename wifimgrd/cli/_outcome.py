@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,9 +13,11 @@ from typing import Final
 from wifimgrd.cli._arguments import CONNECT_S, CONNECT_WITH_WAKE_S
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.commands import PAIR, SET_CLOCK, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
 from wifimgrd.domain.device import ConnectionPhase, PowerState
+from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 
 TIMEOUT: Final = "timeout"
@@ -90,7 +93,7 @@ def timeout_s(device: DeviceRecord, arguments: argparse.Namespace) -> float:
 
 
 @asynccontextmanager
-async def progress(current: Callable[[], DeviceRecord | None], screen: Screen) -> AsyncIterator[None]:
+async def progress(watched: Callable[[], DeviceRecord | None], screen: Screen) -> AsyncIterator[None]:
     """Show a device's state and the elapsed time, if progress is shown."""
     if not screen.lively:
         yield
@@ -99,7 +102,7 @@ async def progress(current: Callable[[], DeviceRecord | None], screen: Screen) -
 
     async def keep_printing() -> None:
         while True:
-            device = current()
+            device = watched()
             if device is not None:
                 screen.progress(f"{summary(device)} ... {time.monotonic() - started:.0f} s")
             await asyncio.sleep(_TICK_S)
@@ -110,3 +113,33 @@ async def progress(current: Callable[[], DeviceRecord | None], screen: Screen) -
     finally:
         printing.cancel()
         screen.progress("")
+
+
+def show_warnings(device: DeviceRecord, screen: Screen) -> None:
+    """Print what is unusual about a device."""
+    for warning in device.warnings:
+        screen.hint(safe(warning))
+
+
+def show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> None:
+    """Print what helps against an error."""
+    name = shlex.quote(device.name) if device.name.isprintable() else device.id
+    match code:
+        case ErrorCode.AUTHENTICATION_FAILED:
+            screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
+        case ErrorCode.NOT_PAIRED:
+            screen.hint(f"Switch it to pairing mode, and pair it: wifimgrctl pair {name}")
+        case ErrorCode.NOT_CONNECTED:
+            screen.hint(f"Connect it first: wifimgrctl connect {name}")
+        case ErrorCode.PAIRING_FAILED:
+            screen.hint("Cameras in pairing mode: wifimgrctl bluetooth search")
+        case ErrorCode.WAKE_FAILED | ErrorCode.BLUETOOTH_UNAVAILABLE:
+            screen.hint(f"See what is missing: wifimgrctl bluetooth check {name}")
+
+
+def current(hub: HubClient, device_id: int) -> DeviceRecord:
+    """A device after a command on it; another client may have removed it meanwhile."""
+    try:
+        return hub.devices[device_id]
+    except KeyError:
+        raise DeviceNotFound(f"device {device_id} was removed meanwhile") from None

@@ -34,7 +34,7 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     elif arguments.password_stdin:
         password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
     else:
-        password = _prompted(f"Password for {safe(network)}", _NO_TERMINAL)
+        password = prompted(f"Password for {safe(network)}", _NO_TERMINAL)
     if not password:
         raise InvalidRequest("the password is empty; use --open for an open network")
     return password
@@ -67,8 +67,8 @@ def read_passphrase(file: Path | None, *, new: bool = False) -> str:
     if file is not None:
         passphrase = _of_file(file)
     else:
-        passphrase = _prompted("Passphrase of the backup", no_terminal)
-        if new and passphrase != _prompted("Repeat the passphrase", no_terminal):
+        passphrase = prompted("Passphrase of the backup", no_terminal)
+        if new and passphrase != prompted("Repeat the passphrase", no_terminal):
             raise InvalidRequest("the two passphrases differ")
     if not passphrase:
         raise InvalidRequest("the passphrase is empty")
@@ -81,13 +81,14 @@ def read_broker_password(file: Path | None, user: str, broker: str) -> str:
         password = _of_file(file)
     else:
         no_terminal = "there is no terminal for a prompt; use --password-file"
-        password = _prompted(f"Password for {safe(user)} at {safe(broker)}", no_terminal)
+        password = prompted(f"Password for {safe(user)} at {safe(broker)}", no_terminal)
     if not password:
         raise InvalidRequest("the password is empty")
     return password
 
 
-def _prompted(prompt: str, no_terminal: str) -> str:
+def prompted(prompt: str, no_terminal: str) -> str:
+    """What is typed at a terminal, and not shown; raises UsageError (`no_terminal`), InvalidRequest."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:

@@ -32,6 +32,17 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a new device begins with, beside its network."""
+
+    pin: AdapterPin = NO_PIN
+    connect: bool | None = None
+    """Whether it is connected at once; None: as the configuration says."""
+    when_free: bool = False
+    """If no adapter is free for that, it waits for one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Registration:
     """The checked values of a new device."""
 
@@ -43,14 +54,25 @@ class Registration:
     auto_reconnect: bool = True
     priority: int = 0
     auto_wake: bool = False
+    beginning: Beginning = Beginning()
 
     def values(self) -> bytes:
         """All values but the idempotency key, which tell a repeat of a request from another one; with the
         password, so they are kept only where that is kept."""
         password = self.passphrase.reveal()
-        values = [self.codename, self.ssid.octets, password, self.name, self.auto_reconnect, self.priority]
-        if self.auto_wake:  # otherwise as the version before has stored requests
+        values: list[object] = [
+            self.codename,
+            self.ssid.octets,
+            password,
+            self.name,
+            self.auto_reconnect,
+            self.priority,
+        ]
+        # Otherwise as the versions before have stored requests.
+        if self.auto_wake:
             values.append(self.auto_wake)
+        if self.beginning != Beginning():
+            values.append(self.beginning)
         return repr(tuple(values)).encode("utf-8", "surrogatepass")
 
 
@@ -66,6 +88,7 @@ class PairingRegistration:
     auto_reconnect: bool = True
     priority: int = 0
     auto_wake: bool = False
+    beginning: Beginning = Beginning()
 
     def values(self) -> bytes:
         """As those of a Registration."""
@@ -119,6 +142,7 @@ def parse_registration(
     auto_reconnect = check.optional("auto_reconnect", _switch)
     priority = check.optional("priority", _priority)
     auto_wake = check.optional("auto_wake", _switch)
+    beginning = check.beginning()
     check.finish()
     if codename is None or ssid is None or passphrase is None:
         raise InvalidRequest("a required field is missing")
@@ -131,6 +155,7 @@ def parse_registration(
         auto_reconnect=auto_reconnect is not False,
         priority=priority or 0,
         auto_wake=auto_wake or False,
+        beginning=beginning,
     )
 
 
@@ -158,6 +183,7 @@ def parse_pairing_registration(
     auto_reconnect = check.optional("auto_reconnect", _switch)
     priority = check.optional("priority", _priority)
     auto_wake = check.optional("auto_wake", _switch)
+    beginning = check.beginning()
     check.finish()
     if address is None:
         raise InvalidRequest("a required field is missing")
@@ -169,6 +195,7 @@ def parse_pairing_registration(
         auto_reconnect=auto_reconnect is not False,
         priority=priority or 0,
         auto_wake=auto_wake or False,
+        beginning=beginning,
     )
 
 
@@ -253,6 +280,11 @@ class _Checker:
         """A codename has to be one of the known ones, if only these are allowed."""
         if known is not None and codename is not None and codename not in known:
             self.blame("codename", "Invalid device codename.")
+
+    def beginning(self) -> Beginning:
+        """What a new device begins with."""
+        pin, connect = self.optional("pin", _pin), self.optional("connect", _switch)
+        return Beginning(pin or NO_PIN, connect, self.optional("when_free", _switch) or False)
 
     def finish(self) -> None:
         if self._faults:

@@ -15,6 +15,7 @@ from wifimgrd.domain.errors import Cancelled, IdempotencyKeyReused, InvalidReque
 from wifimgrd.domain.events import DeviceCreated, DeviceRemoved, DeviceUpdated
 from wifimgrd.domain.registration import (
     Amendment,
+    Beginning,
     PairingRegistration,
     Registration,
     default_name,
@@ -129,10 +130,11 @@ class Registering:
             self._require_free(request.name)
         async with self._pairing.introduced(request) as (codename, camera):
             if (device_id := await self._pairing.attach(address, camera, key, values)) is not None:
-                await self._connect_first(device_id)
+                await self._connect_first(device_id, request.beginning)
                 return device_id
             fields = request.of_network(codename, camera.ssid, camera.password)
             registration = parse_registration(fields, self._state.settings.codenames)
+            registration = replace(registration, beginning=request.beginning)
             return await self._create(registration, address, values)
 
     async def _created_before(self, key: str, values: bytes) -> DeviceId | None:
@@ -170,6 +172,7 @@ class Registering:
                 address=self._free_address(),
                 auto_wake=request.auto_wake,
                 bluetooth_address=bluetooth_address,
+                pin=request.beginning.pin,
             )
             device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
@@ -178,17 +181,18 @@ class Registering:
             self._state.registry.add(entry)
         _log.info("device_created", device=device.id, codename=device.codename)
         self._state.publish(DeviceCreated(self._state.status(entry)))
-        self._devices_changed()
+        self._devices_changed(*[device.id] * bool(device.pin))
         if len(self._state.registry.sharing(device.ssid)) == 2:  # a third one changes no other warnings
             self._state.publish_sharing(device.ssid, device.id)
-        await self._connect_first(device.id)
+        await self._connect_first(device.id, request.beginning)
         return device.id
 
-    async def _connect_first(self, device_id: DeviceId) -> None:
-        """Start the first attempt of a registered device, if so configured; a refusal is published."""
-        if self._state.settings.connect_on_create:
+    async def _connect_first(self, device_id: DeviceId, beginning: Beginning) -> None:
+        """Start the first attempt of a registered device, if that is wanted; a refusal is published."""
+        wanted = beginning.connect
+        if self._state.settings.connect_on_create if wanted is None else wanted:
             with suppress(WifimgrdError):
-                await self._connections.connect(device_id, wait=False)
+                await self._connections.connect(device_id, wait=False, when_free=beginning.when_free)
 
     def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
         """Raises InvalidRequest if another device has a name."""

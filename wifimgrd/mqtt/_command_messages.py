@@ -51,6 +51,9 @@ _OF_CREATE: Final = frozenset(
         "auto_reconnect",
         "priority",
         "auto_wake",
+        "pin",
+        "connect",
+        "when_free",
         "bluetooth_address",
         "idempotency_key",
     }

@@ -75,6 +75,13 @@ class CreateInput(TypedDict):
     auto_reconnect: NotRequired[AutoReconnect]
     priority: NotRequired[Priority]
     auto_wake: NotRequired[AutoWake]
+    pin: NotRequired[Pin | None]
+    connect: NotRequired[
+        Annotated[bool, "Whether to connect it at once; by default as the configuration says."]
+    ]
+    when_free: NotRequired[
+        Annotated[bool, "If no adapter is free for that, let it wait for one; false by default."]
+    ]
 
 
 class PairingInput(TypedDict, total=False):

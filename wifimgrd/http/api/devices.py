@@ -36,9 +36,9 @@ from wifimgrd.http.routes import Routes
 
 _OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 """Errors of a request for one device."""
-_OF_BOTH: Final = ("codename", "name", "auto_reconnect", "priority", "auto_wake")
-_OF_UPDATE: Final = (*_OF_BOTH, "pin")
-_OF_CREATE: Final = ("connection_type", *_OF_BOTH)
+_OF_BOTH: Final = ("codename", "name", "auto_reconnect", "priority", "auto_wake", "pin")
+_OF_UPDATE: Final = _OF_BOTH
+_OF_CREATE: Final = ("connection_type", *_OF_BOTH, "connect", "when_free")
 _OF_SETTINGS: Final = ("ssid", "password")
 _ADDRESS: Final = "bluetooth_address"
 _OF_PIN: Final = frozenset({"mac", "usb_port"})

@@ -1,0 +1,107 @@
+"""Profiles of NetworkManager: what cameras may have of them, and what is left out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.cli._profiles import is_profile, profile_entry
+
+SECURITY = "[wifi-security]\nkey-mgmt=wpa-psk\npsk=camera-pass-1\n"
+
+
+def profile(ssid: str = "CAM-1", security: str = SECURITY, of_wifi: str = "", name: str = "CAM-1") -> str:
+    """As NetworkManager writes one."""
+    return (
+        f"[connection]\nid={name}\nuuid=27afa607-ee36-43f0-b8c3-9d245cdc4bb3\ntype=wifi\nautoconnect=false\n\n"
+        f"[wifi]\nmode=infrastructure\nssid={ssid}\n{of_wifi}\n{security}\n[ipv4]\nmethod=auto\n\n[proxy]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "ssid", "password"),
+    [
+        (profile(), b"CAM-1", "camera-pass-1"),
+        (profile(of_wifi="hidden=true\n"), b"CAM-1", "camera-pass-1"),
+        (profile("65;66;195;"), b"AB\xc3", "camera-pass-1"),
+        (profile("65;66"), b"AB", "camera-pass-1"),
+        (profile("65 ; 66 ;"), b"AB", "camera-pass-1"),
+        (profile("12345678"), b"12345678", "camera-pass-1"),
+        (profile(r"12\;34"), b"12;34", "camera-pass-1"),
+        (profile(r"\sTwo words\s"), b" Two words ", "camera-pass-1"),
+        (profile("# no comment = 1"), b"# no comment = 1", "camera-pass-1"),
+        (profile("前門"), "前門".encode(), "camera-pass-1"),
+        (profile(security="[wifi-security]\nkey-mgmt=sae\npsk=a;b\\\\c\\s\n"), b"CAM-1", "a;b\\c "),
+        (profile(security="[wifi-security]\nkey-mgmt=wpa-psk\npsk=100%s #1\n"), b"CAM-1", "100%s #1"),
+        (profile(security=""), b"CAM-1", ""),
+        (profile(security="[wifi-security]\nkey-mgmt=none\n"), b"CAM-1", ""),
+        (profile(security="[wifi-security]\nkey-mgmt=owe\n"), b"CAM-1", ""),
+        (
+            "[connection]\ntype=802-11-wireless\n[802-11-wireless]\nssid=67;\n"
+            "[802-11-wireless-security]\nkey-mgmt=wpa-psk\npsk=12345678\n",
+            b"C",
+            "12345678",
+        ),
+        (profile() + "\n[wifi-security]\npsk=a-later-one\n", b"CAM-1", "a-later-one"),
+        (profile(security="  [wifi-security]\n  key-mgmt=wpa-psk\n  psk=indented\n"), b"CAM-1", "indented"),
+    ],
+)
+def test_a_network_is_read(text: str, ssid: bytes, password: str) -> None:
+    assert is_profile(text)
+    entry = profile_entry(text, "x.nmconnection")
+    assert entry is not None
+    assert (entry.ssid, entry.problem) == (ssid, "")
+    assert entry.password is not None
+    assert entry.password.reveal() == password
+    assert "camera-pass" not in repr(entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            profile(security="[wifi-security]\nkey-mgmt=wpa-psk\npsk-flags=1\n"),
+            "its password is not in the file",
+        ),
+        (
+            profile(security="[wifi-security]\nkey-mgmt=wpa-psk\npsk-flags=2\npsk=x\n"),
+            "its password is not in",
+        ),
+        (profile(security="[wifi-security]\nkey-mgmt=wpa-psk\n"), "its password is not in the file"),
+        (profile(security="[wifi-security]\nkey-mgmt=wpa-eap\n"), "its security is wpa-eap"),
+        (profile(security="[wifi-security]\nkey-mgmt=none\nwep-key0=12345\n"), "its security is WEP"),
+        (profile("300;1;"), "no valid SSID"),
+        ("[connection]\ntype=wifi\n[wifi]\nmode=infrastructure\n", "no valid SSID"),
+        ("nonsense\n[connection]\n", "not a profile of NetworkManager"),
+    ],
+)
+def test_why_a_network_cannot_be_registered(text: str, problem: str) -> None:
+    entry = profile_entry(text, "x.nmconnection")
+    assert entry is not None
+    assert problem in entry.problem
+    assert entry.password is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[connection]\nid=eth0\ntype=ethernet\n",
+        profile().replace("mode=infrastructure", "mode=ap"),
+        "[connection]\n",
+    ],
+)
+def test_what_is_no_network_to_join_is_passed_over(text: str) -> None:
+    assert profile_entry(text, "x.nmconnection") is None
+
+
+def test_a_name_of_its_own_is_kept() -> None:
+    assert profile_entry(profile(), "x").settings == {}  # type: ignore[union-attr]
+    assert profile_entry(profile(name="Nose"), "x").settings == {"name": "Nose"}  # type: ignore[union-attr]
+
+
+@given(st.text(max_size=200), st.text(max_size=80))
+def test_no_text_is_too_strange(text: str, ssid: str) -> None:
+    for one in (text, f"[connection]\n{text}", profile(ssid.replace("\n", "")), profile(security=text)):
+        entry = profile_entry(one, "x")
+        assert entry is None or entry.checked()

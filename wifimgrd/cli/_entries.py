@@ -1,0 +1,70 @@
+"""Cameras of a file, before they are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.registration import parse_registration
+
+_NOT_IN_FILE: Final = "the file has no password for it; if its network is open, say so in the column open"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One camera of a file."""
+
+    where: str
+    """The file, and the line if it has several entries."""
+    ssid: bytes = b""
+    password: Passphrase | None = None
+    """Empty for an open network; None if the file does not have it."""
+    settings: dict[str, object] = field(default_factory=dict)
+    """What else the file has, by the names of CreateDevice."""
+    problem: str = ""
+    """Why it cannot be registered."""
+    is_told_by_name: bool = False
+    """Several of one network are different cameras if their names differ."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return str(self.settings.get("name") or self.network)
+
+    @property
+    def network(self) -> str:
+        """Its network, as text."""
+        return Ssid(self.ssid).printable if self.ssid else ""
+
+    def with_password(self, password: Passphrase) -> Entry:
+        """The same with its password."""
+        return replace(self, password=password)
+
+    def with_problem(self, problem: str) -> Entry:
+        """The same, which cannot be registered."""
+        return replace(self, problem=problem)
+
+    def request(self, codename: str) -> Mapping[str, object]:
+        """What registers it, with a model for one that the file has none for."""
+        return {
+            "codename": codename,
+            "connection_type": CONNECTION_TYPE,
+            "ssid": self.ssid,
+            "password": "" if self.password is None else self.password.reveal(),
+            **self.settings,
+        }
+
+    def checked(self) -> Entry:
+        """The same, with its problem if the hub would refuse it."""
+        if self.problem:
+            return self
+        if self.password is None:
+            return self.with_problem(_NOT_IN_FILE)
+        try:
+            parse_registration(self.request("any"))
+        except InvalidRequest as error:
+            return self.with_problem(error.message)
+        return self

@@ -1,0 +1,282 @@
+"""`wifimgrctl import` and `export`: many cameras at once, from files and to one."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.cli._adding import first_connection
+from wifimgrd.cli._arguments import DEFAULT_CODENAME
+from wifimgrd.cli._camera_csv import camera_table, csv_entries
+from wifimgrd.cli._entries import Entry
+from wifimgrd.cli._models import known_models
+from wifimgrd.cli._profiles import is_profile, profile_entry
+from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._table import Cell, Column, Row
+from wifimgrd.cli._text import Style, safe
+from wifimgrd.cli._wifi_text import is_wifi_text, wifi_text
+from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.camera_model import guess_model
+from wifimgrd.domain.device import Passphrase, Ssid
+from wifimgrd.domain.errors import InvalidRequest, NotAuthorized, WifimgrdError
+from wifimgrd.domain.records import DeviceRecord
+
+_LARGEST: Final = 1024 * 1024
+"""A file with more bytes is not a list of cameras."""
+_MOST_FILES: Final = 1000
+_MOST_CAMERAS: Final = 500
+_STDIN: Final = Path("-")
+_HEADS: Final = (
+    Column("NAME", least=12),
+    Column("NETWORK", rank=3),
+    Column("MODEL", rank=2),
+    Column("PASSWORD", rank=4),
+    Column("RESULT"),
+    Column("FROM", rank=5),
+    Column("REASON", rank=1, is_optional=True, goes_below=True),
+)
+_NEW: Final = "new"
+_REGISTERED: Final = "registered"
+_KNOWN: Final = "already registered"
+_FAILED: Final = "not registered"
+_STYLES: Final = {_NEW: Style.PLAIN, _REGISTERED: Style.GOOD, _KNOWN: Style.FAINT, _FAILED: Style.BAD}
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What is done with an entry, or was."""
+
+    entry: Entry
+    codename: str
+    result: str
+    reason: str = ""
+    device_id: int | None = None
+
+
+async def import_cameras(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Register the cameras of files; False unless each of them is registered then.
+
+    Raises InvalidRequest for what is not such a file, NotAuthorized for one that this user may not read.
+    """
+    entries = [one for path in arguments.files for one in _entries_at(path, screen)]
+    if arguments.match is not None:
+        entries = [one for one in entries if one.problem or fnmatch.fnmatchcase(one.network, arguments.match)]
+    if len(entries) > _MOST_CAMERAS:
+        raise InvalidRequest(f"{len(entries)} cameras are more than the {_MOST_CAMERAS} of one import")
+    plan = _planned(entries, hub.devices)
+    if not arguments.dry_run:
+        plan = [await _carried_out(hub, one, arguments) for one in _shown(plan, screen)]
+    screen.show([_json(one) for one in plan], _view(plan, screen) if plan else [])
+    return _conclude(plan, screen, is_dry=arguments.dry_run)
+
+
+async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Write the cameras as import reads them, without passwords."""
+    text = camera_table(hub.devices.values())
+    if arguments.file is None:
+        screen.out.write(text)
+        return True
+    try:
+        with arguments.file.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise InvalidRequest(f"{arguments.file}: {error.strerror}") from None
+    count = len(hub.devices)
+    cameras = "1 camera is" if count == 1 else f"{count} cameras are"
+    screen.show({"file": str(arguments.file), "devices": count}, [f"{cameras} in {safe(arguments.file)}."])
+    return True
+
+
+# -- files
+
+
+def _entries_at(path: Path, screen: Screen) -> list[Entry]:
+    """The entries of a file, of all profiles in a directory, or of stdin."""
+    if path == _STDIN:
+        return _entries_of(_text(sys.stdin.buffer.read(_LARGEST + 1), "stdin"), "stdin")
+    try:
+        if path.is_dir():
+            return [one for file in _profiles_in(path) for one in _entries_at(file, screen)]
+        octets, mode = _read(path)
+    except PermissionError:
+        raise NotAuthorized(
+            f"{path} cannot be read by this user; NetworkManager's profiles are root's"
+        ) from None
+    except OSError as error:
+        raise InvalidRequest(f"{path}: {error.strerror}") from None
+    entries = _entries_of(_text(octets, str(path)), path.name)
+    if mode & 0o077 and any(one.password and one.password.reveal() for one in entries):
+        screen.hint(f"{safe(path)} has passwords, and other users can read it: chmod 600 {safe(path)}")
+    return entries
+
+
+def _profiles_in(directory: Path) -> list[Path]:
+    files = sorted(one for one in directory.iterdir() if one.suffix == ".nmconnection")
+    if not files:
+        raise InvalidRequest(f"{directory} has no profile of NetworkManager (*.nmconnection)")
+    if len(files) > _MOST_FILES:
+        raise InvalidRequest(f"{directory} has {len(files)} files, more than {_MOST_FILES}")
+    return files
+
+
+def _read(path: Path) -> tuple[bytes, int]:
+    """A regular file, and who may read it; what else may block is not opened for long."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise InvalidRequest(f"{path} is not a regular file")
+        return file.read(_LARGEST + 1), mode
+
+
+def _text(octets: bytes, source: str) -> str:
+    if len(octets) > _LARGEST:
+        raise InvalidRequest(f"{source} has more than {_LARGEST} bytes, and is not a list of cameras")
+    try:
+        return octets.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{source} is not text in UTF-8") from None
+
+
+def _entries_of(text: str, source: str) -> list[Entry]:
+    """Texts of QR codes, a profile, or a CSV file: each has a mark of its own."""
+    if is_wifi_text(text):
+        return list(_scanned(text, source))
+    if is_profile(text):
+        entry = profile_entry(text, source)
+        return [] if entry is None else [entry.checked()]
+    if not text.strip():
+        raise InvalidRequest(f"{source} is empty")
+    return [one.checked() for one in csv_entries(text, source)]
+
+
+def _scanned(text: str, source: str) -> Iterator[Entry]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        where, found = f"{source}, line {number}", wifi_text(line)
+        if found is None:
+            yield Entry(where, problem="this is not the text of a Wi-Fi QR code")
+        else:
+            yield Entry(where, found.ssid.encode(), Passphrase(found.password)).checked()
+
+
+# -- what is done
+
+
+def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> list[_Planned]:
+    """What is to be done with each entry, before anything is."""
+    models = known_models().values()
+    known = {(device.ssid, device.name): device for device in devices.values()}
+    by_network = {device.ssid: device for device in devices.values()}
+    by_name = {device.name: device for device in devices.values()}
+    seen: dict[tuple[bytes, str], str] = {}
+    plan = []
+    for entry in entries:
+        codename = str(
+            entry.settings.get("codename")
+            or guess_model(models, Ssid(entry.ssid).text, ())
+            or DEFAULT_CODENAME
+        )
+        name = str(entry.settings.get("name", ""))
+        identity = (entry.ssid, name if entry.is_told_by_name else "")
+        same = known.get((entry.ssid, name)) if entry.is_told_by_name else by_network.get(entry.ssid)
+        if entry.problem:
+            # A camera that is there needs no password, as one of an export has none.
+            result, reason = (
+                (_KNOWN, "") if same is not None and entry.password is None else (_FAILED, entry.problem)
+            )
+        elif same is not None:
+            result, reason = _KNOWN, "" if same.name == entry.title else f"as {same.name}"
+        elif identity in seen:
+            result, reason = _FAILED, f"the same is in {seen[identity]}"
+        elif name and name in by_name:
+            result, reason = (
+                _FAILED,
+                f"the name is taken by device {by_name[name].id}, which has another network",
+            )
+        else:
+            result, reason = _NEW, ""
+            seen[identity] = entry.where
+        plan.append(_Planned(entry, codename, result, reason, same.id if same else None))
+    return plan
+
+
+def _shown(plan: list[_Planned], screen: Screen) -> Iterator[_Planned]:
+    try:
+        for number, one in enumerate(plan, 1):
+            screen.progress(f"Registering {number} of {len(plan)}: {safe(one.entry.title)}")
+            yield one
+    finally:
+        screen.progress("")
+
+
+async def _carried_out(hub: HubClient, one: _Planned, arguments: argparse.Namespace) -> _Planned:
+    if one.result != _NEW:
+        return one
+    wanted = {**one.entry.request(one.codename), **first_connection(arguments)}
+    try:
+        device_id = await hub.create_device(wanted)
+    except WifimgrdError as error:
+        return _Planned(one.entry, one.codename, _FAILED, error.message)
+    return _Planned(one.entry, one.codename, _REGISTERED, device_id=device_id)
+
+
+def _view(plan: Iterable[_Planned], screen: Screen) -> list[str]:
+    rows: list[Row] = [
+        (
+            one.entry.title or None,
+            one.entry.network or None,
+            one.codename if one.entry.ssid else None,
+            _password_word(one.entry),
+            Cell(_result(one), _STYLES[one.result]),
+            one.entry.where,
+            one.reason,
+        )
+        for one in plan
+    ]
+    return screen.table(_HEADS, rows)
+
+
+def _result(one: _Planned) -> str:
+    return f"{one.result} ({one.device_id})" if one.device_id is not None else one.result
+
+
+def _password_word(entry: Entry) -> str | None:
+    """Whether there is a password, never which."""
+    if entry.password is None:
+        return None
+    return "yes" if entry.password.reveal() else "open"
+
+
+def _json(one: _Planned) -> dict[str, object]:
+    entry = one.entry
+    return {
+        "from": entry.where,
+        "name": entry.title,
+        "ssid": entry.network,
+        "codename": one.codename,
+        "result": one.result.replace(" ", "-"),
+        "id": one.device_id,
+        "message": one.reason or None,
+    }
+
+
+def _conclude(plan: list[_Planned], screen: Screen, *, is_dry: bool) -> bool:
+    """Say how many; False if one is not registered, or could not be."""
+    counts = {result: sum(one.result == result for one in plan) for result in _STYLES}
+    words = [
+        f"{count} {'would be registered' if result == _NEW else result}" for result, count in counts.items()
+    ]
+    told = [text for text, count in zip(words, counts.values(), strict=True) if count]
+    screen.hint(f"{', '.join(told)}." if told else "There is no camera in it.")
+    if is_dry and counts[_NEW]:
+        screen.hint("Nothing has been changed. Without --dry-run they are registered.")
+    return bool(plan) and not counts[_FAILED]
