@@ -34,6 +34,11 @@ def reserved_for(device_id: DeviceId, name: str) -> str:
     return f"reserved for {title(device_id, name)}"
 
 
+def needed_for(device_id: DeviceId, name: str) -> str:
+    """Why an interface is not for another device while a group is connected, as a sentence's end."""
+    return f"needed for {title(device_id, name)}"
+
+
 def name_is_taken(name: str) -> str:
     """Why a device cannot have a name."""
     return f'Another device is already named "{name}".'
