@@ -259,4 +259,4 @@ class GroupMachine(RuleBasedStateMachine):
 
 
 TestGroup = GroupMachine.TestCase
-TestGroup.settings = settings(max_examples=300, stateful_step_count=40)
+TestGroup.settings = settings(max_examples=150, stateful_step_count=30)

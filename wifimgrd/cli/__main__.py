@@ -15,6 +15,7 @@ from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.commands import CONNECT
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.runtime.hardening import forbid_core_dumps
@@ -43,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen.of_process(json=arguments.json)
     try:
         _check_broker(arguments)
+        if arguments.command == CONNECT.name:
+            _check_connect(arguments)
         if arguments.command == "add" and arguments.bluetooth is not None:
             _check_no_password(arguments)
         elif arguments.command == "add":
@@ -83,6 +86,17 @@ def _read_change(arguments: argparse.Namespace) -> None:
         arguments.password = read_password(arguments, f"the network of {arguments.device}")
     if not any(name in vars(arguments) for name in CHANGEABLE):
         raise UsageError("set: name at least one setting to change, such as --name NAME")
+
+
+def _check_connect(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if a group is to be connected with options that only devices have, or vice versa."""
+    if arguments.group is None:
+        if arguments.partial:
+            raise UsageError("connect: --partial needs --group")
+    elif arguments.when_free or arguments.wake or arguments.no_wait or "timeout" in vars(arguments):
+        raise UsageError("connect: --group has only the option --partial")
+    elif arguments.broker is not None:
+        raise UsageError("connect: --group does not work with --broker")
 
 
 def _check_broker(arguments: argparse.Namespace) -> None:

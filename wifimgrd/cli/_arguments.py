@@ -111,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     command("devices", "list the registered devices")
     command("hubs", "list the hubs on the broker given by --broker")
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
+    command("groups", "list the groups of devices that one command connects")
     networks = command("networks", "scan for networks and list them")
     networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
     _add(command("add", "register a camera, and connect it at once if an interface is free"))
@@ -145,7 +146,7 @@ def parser() -> argparse.ArgumentParser:
     command("monitor", "print every change as it happens, until Ctrl-C")
     completions = command("completions", "print the values for shell completion")
     completions.add_argument(
-        "what", choices=("devices", "interfaces", "codenames"), help="the kind of values to list"
+        "what", choices=("devices", "interfaces", "codenames", "groups"), help="the kind of values to list"
     )
     return top
 
@@ -156,6 +157,16 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     which = connect.add_mutually_exclusive_group(required=True)
     which.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
     which.add_argument("--all", action="store_true", help="connect every device that is not connected")
+    which.add_argument(
+        "--group",
+        metavar="NAME",
+        help="connect the devices of this group, and disconnect others if adapters are missing",
+    )
+    connect.add_argument(
+        "--partial",
+        action="store_true",
+        help="with --group: if not all can have adapters, connect as many as possible",
+    )
     connect.add_argument(
         "--when-free",
         action="store_true",

@@ -13,6 +13,7 @@ from typing import Any, Final
 from wifimgrd.cli._arguments import COMMAND_OF, DEFAULT_CODENAME, RECORD, STOP
 from wifimgrd.cli._bluetooth import bluetooth, choose_camera
 from wifimgrd.cli._finding import find_device
+from wifimgrd.cli._groups import connect_group, groups, members
 from wifimgrd.cli._history import history
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
@@ -180,6 +181,8 @@ async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     """Connect a device, or all."""
     if arguments.all:
         return await _connect_all(hub, arguments, screen)
+    if arguments.group is not None:
+        return await connect_group(hub, arguments, screen)
     device = find_device(hub.devices, arguments.device)
     return await _command(hub, CONNECT, device, arguments, screen, "; the attempt continues")
 
@@ -279,6 +282,8 @@ async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Scr
     """For shells: words and their meaning, one a line; words that would break a line are left out."""
     if arguments.what == "interfaces":
         words = {one.name: interface_label(one, hub.devices) for one in hub.interfaces.values()}
+    elif arguments.what == "groups":
+        words = {name: members(ids, hub.devices) for name, ids in hub.service.groups.items()}
     else:
         words = {str(one.id): one.name for one in hub.devices.values()}
         words |= {one.name: f"device {one.id}" for one in hub.devices.values()}
@@ -295,6 +300,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         STOP: record,
         "devices": devices,
         "interfaces": interfaces,
+        "groups": groups,
         "networks": networks,
         "status": status,
         "add": add,

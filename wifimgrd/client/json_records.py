@@ -8,6 +8,7 @@ from typing import Final
 from wifimgrd.client.json_members import (
     AbsentAdapterJson,
     DeviceJson,
+    GroupsJson,
     HistoryRowJson,
     InterfaceJson,
     InterfacesJson,
@@ -45,6 +46,12 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceR
         "assigned_interfaces": len(assignments),
         "absent_adapters": list(map(AbsentAdapterJson.of, service.absent_adapters)),
     }
+
+
+def groups_json(service: ServiceRecord) -> GroupsJson:
+    """The answer to the groups request."""
+    groups = service.groups.items()
+    return {"groups": [{"name": name, "device_ids": list(devices)} for name, devices in groups]}
 
 
 def search_json(found: SearchRecord) -> SearchJson:

@@ -8,9 +8,9 @@ Of all decisions it is the one that, in this order,
   higher priority than that of any other decision that disconnects as few;
 - gives each device the interface that the allocator would prefer for it, if the rest still get theirs.
 
-The sets of interfaces that the devices can use at once are the independent sets of a transversal matroid, and
-so are the sets of devices that the interfaces can serve at once. A greedy choice of each is therefore the best
-one, and one matching has both (the theorem of Mendelsohn and Dulmage).
+The sets of interfaces that devices can use at once are the independent sets of a transversal matroid, and the
+same is true of devices that interfaces can serve. Hence a greedy choice of each is the best one, and one
+matching has both (the theorem of Mendelsohn and Dulmage).
 """
 
 from __future__ import annotations

@@ -83,6 +83,8 @@ class HubState:
         """A device is no longer connected, and that is not published yet."""
         self.device_lost = Notice[DeviceEntry]()
         """A device is disconnected without a command."""
+        self.rules_applied = Notice[HubSettings]()
+        """The configuration, or the devices or their names, may have changed."""
         self.interface_may_be_free = Notice[str]()
         """An interface was listed or has changed, and may be available now."""
         self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
@@ -281,6 +283,7 @@ class HubState:
                 if interface != before.interfaces[name]:
                     self.publish_interface(name)
         self.check_reservations()
+        self.rules_applied.notify(self.settings)
 
     def check_reservations(self) -> None:
         """The reservations, the names of devices or the adapters may have changed: publish the devices whose
